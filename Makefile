@@ -1,0 +1,66 @@
+# Every target makes its own .venv from nothing but Python, a C++ compiler and make.
+#
+#   make demo      see what widemargin does              make bench     the ratios against scikit-learn and intelex
+#   make test      all tests, under ten minutes          make sanitize  C++ tests under AddressSanitizer and UBSan
+#   make check     lint, format, types, import layers    make campaign  the long-running tests (fuzzing, sweeps)
+#   make build     compile and install, nothing else     make docs      the documentation, without warnings
+
+PYTHON ?= python3
+WORKERS ?= auto
+BENCH ?=
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp)
+TESTS_CORE := $(wildcard core/tests/*)
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+# The build tools stay in .venv, so that a rebuild compiles only what has changed.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
+
+.PHONY: demo test check build bench sanitize campaign docs
+
+demo: $(VENV)/.built
+	@$(BIN)/widemargin demo
+
+test: $(VENV)/.workshop
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(VENV)/.workshop
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/tests/*.hpp core/tests/*.cpp)
+
+build: $(VENV)/.built
+
+bench: $(VENV)/.workshop
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
+	$(BIN)/cmake -S core/tests -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSANITIZE=ON
+	$(BIN)/cmake --build build/sanitize
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+campaign: $(VENV)/.workshop
+	$(BIN)/python -m pytest -n $(WORKERS) -m campaign
+
+docs: $(VENV)/.workshop
+	$(INSTALL) -e '.[all,docs]'
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# Stamps: a target that has nothing new to install starts at once.
+$(VENV)/.created: tools/prerequisites.sh
+	@sh tools/prerequisites.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(BUILD_TOOLS)
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.created pyproject.toml $(CORE)
+	@echo "widemargin: compiling and installing into $(VENV) (about a minute the first time)"
+	$(INSTALL) -e '.[all]'
+	@touch $@
+
+$(VENV)/.workshop: $(VENV)/.built pyproject.toml
+	$(INSTALL) -e '.[all,test,check]'
+	@touch $@
