@@ -1,0 +1,1 @@
+"""The ``widemargin`` command: files in, models and answers out."""

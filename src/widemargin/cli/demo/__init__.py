@@ -1,0 +1,57 @@
+"""``widemargin demo``: what the package is for, seen within a minute.
+
+One module per act. An act is a module in this package with
+
+``TITLE``
+    what the spectator reads first, such as ``"Who is mislabelled?"``;
+``QUESTION``
+    one or two sentences: the trouble this act is about, for somebody who has never
+    heard of the method;
+``run(stage)``
+    plays the act on a `widemargin.cli.demo.stage.Stage` and returns its one-line
+    summary, the line that stands at the end of the demo and at the top of the report.
+    Every figure in it must be computed in this run.
+
+and a row in `ACTS` below. The rules of the house:
+
+- data bundled with scikit-learn only, no network; fixed seeds;
+- heavy imports (scikit-learn, matplotlib, our estimators) inside ``run``, so that the
+  first line of the demo is on the screen at once;
+- whatever may take longer than half a second happens inside
+  ``with stage.working("what is being done"):``, which keeps the line moving (and gives
+  ``.seconds`` afterwards);
+- text by ``stage.say``, numbers by ``stage.table``, pictures by drawing our public
+  Display classes on ``stage.axes`` (several calls are several figures); all of it is
+  kept for the HTML report;
+- an act takes at most eight seconds on two cores (the photograph twenty-five), and also
+  runs alone: ``widemargin demo NAME``.
+
+A whole act::
+
+    TITLE = "A miss costs five"
+    QUESTION = "A missed tumour costs five false alarms. Who pays least?"
+
+    def run(stage: Stage) -> str:
+        from widemargin import CostSensitiveSVC
+        from widemargin.display import ComparisonDisplay
+        ...
+        with stage.working("tuning four models") as work:
+            costs = ...
+        stage.say(f"done in {work.seconds:.1f} s")
+        stage.table(["model", "cost"], rows, caption="Total cost on unseen patients")
+        with stage.axes(caption="Total cost, 5:1") as ax:
+            ComparisonDisplay(names, costs, quantity="total cost").plot(ax=ax)
+        return f"cost {costs[-1]} instead of {costs[0]} by CostSensitiveSVC"
+"""
+
+from __future__ import annotations
+
+#: name on the command line -> module, in the order of the performance
+ACTS: dict[str, str] = {
+    "photograph": "widemargin.cli.demo.photograph",
+    "mislabelled": "widemargin.cli.demo.mislabelled",
+    "forget": "widemargin.cli.demo.forget",
+    "errorbars": "widemargin.cli.demo.errorbars",
+    "costs": "widemargin.cli.demo.costs",
+    "private": "widemargin.cli.demo.private",
+}
