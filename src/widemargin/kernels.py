@@ -1,0 +1,108 @@
+"""Kernels as values: what is evaluated between two samples, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+KernelFunction = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """k(x, z) = <x, z>."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """k(x, z) = (gamma <x, z> + coef0) ** degree, degree a non-negative integer."""
+
+    degree: int
+    gamma: float
+    coef0: float
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """k(x, z) = exp(-gamma ||x - z||^2)."""
+
+    gamma: float
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """k(x, z) = tanh(gamma <x, z> + coef0); in general not positive semidefinite."""
+
+    gamma: float
+    coef0: float
+
+
+@dataclass(frozen=True)
+class Precomputed:
+    """The samples *are* the kernel matrix: X[i, j] = k(x_i, x_j)."""
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """``function(A, B)`` returns the (len(A), len(B)) matrix of kernel values."""
+
+    function: KernelFunction
+
+
+Kernel = Linear | Polynomial | Gaussian | Sigmoid | Precomputed | CallableKernel
+
+
+def make_kernel(
+    kernel: str | KernelFunction, *, gamma: float, degree: float, coef0: float
+) -> Kernel:
+    """Turn an estimator's parameters into a kernel value.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        Named as in scikit-learn.
+    gamma, degree, coef0 : float
+        Already numeric (``"scale"`` and ``"auto"`` are resolved by the estimator).
+        As in LIBSVM, the degree is truncated to an integer.
+    """
+    if callable(kernel):
+        return CallableKernel(kernel)
+    makers: dict[str, Callable[[], Kernel]] = {
+        "linear": Linear,
+        "poly": lambda: Polynomial(int(degree), float(gamma), float(coef0)),
+        "rbf": lambda: Gaussian(float(gamma)),
+        "sigmoid": lambda: Sigmoid(float(gamma), float(coef0)),
+        "precomputed": Precomputed,
+    }
+    if kernel not in makers:
+        raise ValueError(
+            f"kernel={kernel!r} is unknown; use one of {sorted(makers)} or a callable."
+        )
+    return makers[kernel]()
+
+
+def scale_gamma(X: Any, sample_weight: Any = None) -> float:
+    """Return the ``gamma="scale"`` heuristic, 1 / (n_features * Var(X)).
+
+    The variance is over all entries, each row counted with its weight, so that a
+    row of weight 2 and the same row given twice lead to the same kernel.
+    """
+    n_rows, n_features = X.shape
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
+    mass = float(weight.sum()) * n_features
+    if hasattr(X, "tocsr"):
+        squares = X.multiply(X).sum(axis=1)
+        first = float(weight @ np.asarray(X.sum(axis=1), dtype=float).ravel()) / mass
+        second = float(weight @ np.asarray(squares, dtype=float).ravel()) / mass
+        variance = second - first * first
+    else:
+        first = float(weight @ X.sum(axis=1, dtype=np.float64)) / mass
+        variance = 0.0
+        for start in range(0, n_rows, 16384):  # bounded memory on big data
+            block = np.asarray(X[start : start + 16384], dtype=np.float64) - first
+            deviations = np.einsum("ij,ij->i", block, block)
+            variance += float(weight[start : start + 16384] @ deviations) / mass
+    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0

@@ -1,0 +1,113 @@
+"""The one convex problem every kernel system here is a value of.
+
+    minimise    1/2 beta' K beta - linear' beta
+    subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
+
+``beta_i = y_i alpha_i`` is signed, so no label appears: costs, weights, margins, ramp
+shifts, clusters and screened subsets are values of these four arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .gram import Gram
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DualProblem:
+    """A box-constrained quadratic problem over the kernel of ``gram``.
+
+    Parameters
+    ----------
+    gram : Gram
+        Samples and kernel; label-free, shared between problems.
+    linear, lower, upper : ndarray of shape (n,)
+        Linear term and box, ``lower <= upper``.
+    total : float or None
+        Required sum of ``beta``; None when the model has no intercept.
+    """
+
+    gram: Gram
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+
+    def __post_init__(self) -> None:
+        """Check shapes and feasibility before compiled code sees them."""
+        for name in ("linear", "lower", "upper"):
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            if array.shape != (self.gram.n,):
+                raise ValueError(
+                    f"{name} has shape {array.shape}; the Gram matrix has "
+                    f"{self.gram.n} samples, so ({self.gram.n},) is needed."
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} contains NaN or infinity.")
+            object.__setattr__(self, name, array)
+        if (self.lower > self.upper).any():
+            raise ValueError("lower must not exceed upper.")
+        if self.total is not None:
+            least, most = float(self.lower.sum()), float(self.upper.sum())
+            slack = 1e-9 * max(1.0, abs(least), abs(most))
+            if not least - slack <= self.total <= most + slack:
+                raise ValueError(
+                    f"total={self.total} cannot be reached: the box allows sums from "
+                    f"{least} to {most}."
+                )
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.gram.n
+
+    def reduced(self, active: NDArray[np.intp], beta: Vector) -> DualProblem:
+        """Return the problem over ``active`` with all other members fixed at ``beta``.
+
+        The fixed members enter through the linear term and the sum
+        (mathematics section 0, last row of the table).
+        """
+        fixed = np.array(beta, dtype=np.float64)
+        fixed[active] = 0.0
+        pull = self.gram.times(fixed, indices=active)
+        total = None if self.total is None else self.total - float(fixed.sum())
+        return DualProblem(
+            self.gram.subset(active),
+            self.linear[active] - pull,
+            self.lower[active],
+            self.upper[active],
+            total,
+        )
+
+
+def classification_problem(
+    gram: Gram, y: ArrayLike, costs: ArrayLike, fit_intercept: bool = True
+) -> DualProblem:
+    """Build the C-SVC dual: ``linear = y``, box between 0 and ``y_i costs_i``.
+
+    Parameters
+    ----------
+    gram : Gram
+        Samples and kernel.
+    y : array of +1 and -1
+        Signed labels.
+    costs : array or float
+        C_i, the price of a unit of hinge loss at each sample.
+    fit_intercept : bool
+        False drops the equality constraint.
+    """
+    signs = np.asarray(y, dtype=np.float64)
+    ends = signs * np.asarray(costs, dtype=np.float64)
+    return DualProblem(
+        gram,
+        signs,
+        np.minimum(ends, 0.0),
+        np.maximum(ends, 0.0),
+        0.0 if fit_intercept else None,
+    )

@@ -1,0 +1,300 @@
+"""Data sets by name: files in LIBSVM's format, the census table, generated stand-ins.
+
+Files are looked for in the folder named by the environment variable ``WIDEMARGIN_DATA``
+(names as on LIBSVM's data page; also compressed, ``.xz .bz2 .gz``). What was parsed once is
+kept in the user's cache folder, so that loading the 581,012 rows of covtype again takes a
+moment. Nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file, make_classification
+
+Samples = Any  # a dense (n, d) array or a CSR matrix
+Vector = NDArray[np.float64]
+
+OPENERS: dict[str, Callable[..., Any]] = {
+    "": open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".gz": gzip.open,
+}
+PUBLISHED = {
+    "census-income.data.csv": "the UCI Machine Learning Repository, Census-Income (KDD)",
+    "magic04": "the UCI Machine Learning Repository, MAGIC Gamma Telescope",
+    "abalone19": "the KEEL repository of imbalanced data sets",
+    "page-blocks0": "the KEEL repository of imbalanced data sets",
+    "segment0": "the KEEL repository of imbalanced data sets",
+    "shuttle-c0-vs-c4": "the KEEL repository of imbalanced data sets",
+    "winequality-red-4": "the KEEL repository of imbalanced data sets",
+    "yeast4": "the KEEL repository of imbalanced data sets",
+}
+
+
+class MissingDataError(FileNotFoundError):
+    """A data file is not there; the message says where it is published."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples and labels with their name and where they came from.
+
+    ``source`` is ``"file"`` or ``"generated"``: a figure measured on generated data must
+    say so.
+    """
+
+    name: str
+    X: Samples
+    y: Vector
+    source: str = "file"
+    X_test: Samples | None = None
+    y_test: Vector | None = None
+
+
+def data_directory() -> Path | None:
+    """Return the folder named by ``WIDEMARGIN_DATA``, None when it is not set."""
+    named = os.environ.get("WIDEMARGIN_DATA")
+    return Path(named).expanduser() if named else None
+
+
+def cache_directory() -> Path:
+    """Return widemargin's folder in the user's cache (it may not exist yet)."""
+    if sys.platform == "darwin":
+        default = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        default = Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
+    else:
+        default = Path.home() / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "widemargin"
+
+
+def find(name: str, directory: Path | None = None) -> Path:
+    """Return the path of the data file called ``name``, compressed or not.
+
+    Raises
+    ------
+    MissingDataError
+        When there is no such file; the message names where it is published.
+    """
+    folder = directory if directory is not None else data_directory()
+    published = PUBLISHED.get(name, "LIBSVM's data page")
+    if folder is None:
+        raise MissingDataError(
+            f"Data set {name!r} is needed: set WIDEMARGIN_DATA to the folder that holds it "
+            f"(it is published at {published})."
+        )
+    for suffix in OPENERS:
+        path = folder / (name + suffix)
+        if path.is_file():
+            return path
+    raise MissingDataError(
+        f"Data set {name!r} was not found in {folder} (nor as .xz, .bz2 or .gz). "
+        f"It is published at {published}."
+    )
+
+
+def available(name: str) -> bool:
+    """Say whether the data file called ``name`` is there."""
+    try:
+        find(name)
+    except MissingDataError:
+        return False
+    return True
+
+
+def open_data(path: Path) -> IO[bytes]:
+    """Open a data file for reading bytes, whatever its compression."""
+    opener = OPENERS.get(path.suffix, open)
+    stream: IO[bytes] = opener(path, "rb")
+    return stream
+
+
+def load_libsvm(
+    name: str, *, n_features: int | None = None, directory: Path | None = None
+) -> tuple[sparse.csr_matrix, Vector]:
+    """Load a LIBSVM file by name as CSR samples and labels, float64, file order.
+
+    ``n_features`` widens the samples (a test file whose last features never occur).
+    """
+    path = find(name, directory)
+
+    def parse() -> dict[str, NDArray[Any]]:
+        with open_data(path) as stream:
+            X, y = load_svmlight_file(io.BytesIO(stream.read()))
+        return {
+            "data": X.data,
+            "indices": X.indices.astype(np.int32),
+            "indptr": X.indptr.astype(np.int32),
+            "width": np.array(X.shape[1]),
+            "y": y,
+        }
+
+    part = _parsed(path, parse)
+    width = int(part["width"]) if n_features is None else n_features
+    shape = (len(part["y"]), width)
+    X = sparse.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=shape)
+    return X, part["y"]
+
+
+def load_dense(
+    name: str, *, n_features: int | None = None, directory: Path | None = None
+) -> tuple[Vector, Vector]:
+    """Load a LIBSVM file by name as dense C-ordered float64 samples and labels."""
+    X, y = load_libsvm(name, n_features=n_features, directory=directory)
+    return np.ascontiguousarray(X.toarray()), y
+
+
+def load_census(directory: Path | None = None) -> tuple[sparse.csr_matrix, Vector]:
+    """Load the KDD census-income table: numbers in [0, 1], categories one-hot, CSR.
+
+    A column whose every value is a number of more than 60 kinds is taken as numeric, any
+    other as categorical ("?" is a category). +1 stands for an income over 50,000.
+    """
+    path = find("census-income.data.csv", directory)
+
+    def parse() -> dict[str, NDArray[Any]]:
+        with open_data(path) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            rows = list(csv.reader(text, skipinitialspace=True))
+        columns = list(zip(*(row for row in rows if row), strict=True))
+        y = np.array([1.0 if "50000+" in label else -1.0 for label in columns[-1]])
+        X = sparse.hstack([_encode(column) for column in columns[:-1]]).tocsr()
+        return {
+            "data": X.data,
+            "indices": X.indices.astype(np.int32),
+            "indptr": X.indptr.astype(np.int32),
+            "width": np.array(X.shape[1]),
+            "y": y,
+        }
+
+    part = _parsed(path, parse)
+    shape = (len(part["y"]), int(part["width"]))
+    X = sparse.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=shape)
+    return X, part["y"]
+
+
+def _encode(column: Sequence[str]) -> sparse.csr_matrix:
+    """Encode one column of text: numbers to [0, 1], categories one-hot."""
+    values, codes = np.unique(np.asarray(column), return_inverse=True)
+    try:
+        numbers = values.astype(np.float64)
+    except ValueError:
+        numbers = np.empty(0)
+    if len(numbers) > 60:
+        scaled = (numbers - numbers.min()) / np.ptp(numbers)
+        return sparse.csr_matrix(scaled[codes][:, None])
+    ones = np.ones(len(codes))
+    return sparse.csr_matrix(
+        (ones, (np.arange(len(codes)), codes)), shape=(len(codes), len(values))
+    )
+
+
+def _parsed(
+    path: Path, parse: Callable[[], dict[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Return what ``parse`` returns, from the cache when the file is unchanged."""
+    state = path.stat()
+    identity = f"{path.resolve()} {state.st_size} {state.st_mtime_ns} 1"
+    key = hashlib.sha256(identity.encode()).hexdigest()[:20]
+    cached = cache_directory() / f"{path.name}-{key}.npz"
+    if cached.is_file():
+        try:
+            with np.load(cached, allow_pickle=False) as stored:
+                return {field: stored[field] for field in stored.files}
+        except (OSError, ValueError, EOFError):
+            pass  # a damaged cache file is as good as none: parse and replace it
+    part = parse()
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as stream:
+            np.savez(stream, **part)  # type: ignore[arg-type]
+        os.replace(stream.name, cached)
+    except OSError:
+        pass  # no place for a cache: the data were parsed all the same
+    return part
+
+
+def signs(y: Vector, positive: Callable[[Vector], NDArray[np.bool_]]) -> Vector:
+    """Turn labels into -1 and +1; ``positive`` says which labels are +1."""
+    return np.where(positive(y), 1.0, -1.0)
+
+
+def scale_to_interval(
+    X: Samples, low: float = 0.0, high: float = 1.0, *, like: Samples | None = None
+) -> Vector:
+    """Scale each column to [low, high] by the extremes of ``like`` (default: of X)."""
+    dense = _dense(X)
+    reference = dense if like is None else _dense(like)
+    least, most = reference.min(axis=0), reference.max(axis=0)
+    width = np.where(most > least, most - least, 1.0)
+    scaled: Vector = low + (high - low) * (dense - least) / width
+    return scaled
+
+
+def standardise(X: Samples, *, like: Samples | None = None) -> Vector:
+    """Give each column mean 0 and variance 1 as measured on ``like`` (default: on X)."""
+    dense = _dense(X)
+    reference = dense if like is None else _dense(like)
+    spread = reference.std(axis=0)
+    standard: Vector = (dense - reference.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    return standard
+
+
+def _dense(X: Samples) -> Vector:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def subsample(
+    X: Samples, y: Vector, size: int | None, seed: int = 0
+) -> tuple[Samples, Vector]:
+    """Return ``size`` rows drawn without replacement (all, in file order, for None)."""
+    if size is None or size >= len(y):
+        return X, y
+    rows = np.random.default_rng(seed).permutation(len(y))[:size]
+    return X[rows], y[rows]
+
+
+def generated(
+    n: int,
+    d: int,
+    *,
+    seed: int = 0,
+    density: float | None = None,
+    noise: float = 0.02,
+) -> tuple[Samples, Vector]:
+    """Generate a two-class problem of n rows and d features, CSR when ``density`` is given.
+
+    Two clusters per class in a few informative features, the rest redundant or noise.
+    """
+    informative = min(d, max(2, min(10, d // 2 + 1)))
+    X, y = make_classification(
+        n_samples=n,
+        n_features=d,
+        n_informative=informative,
+        n_redundant=min(d - informative, 2),
+        n_clusters_per_class=2 if informative > 2 else 1,
+        flip_y=noise,
+        random_state=seed,
+    )
+    y = np.where(y > 0, 1.0, -1.0)
+    if density is None:
+        return np.ascontiguousarray(X), y
+    kept = np.random.default_rng(seed).random(X.shape) < density
+    return sparse.csr_matrix(np.where(kept, (X > 0).astype(np.float64), 0.0)), y

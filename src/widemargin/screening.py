@@ -1,0 +1,213 @@
+"""Safe screening: fix the samples whose optimal value is already certain.
+
+For ``min 1/2 beta'K beta - linear'beta`` over a box, with or without
+``sum(beta) = total``, any feasible ``beta`` with duality gap ``G`` confines the
+optimal ``w*`` to the ball ``||w - w*|| <= sqrt(G)`` (Lemma A). A sample whose
+gradient keeps its sign for every ``w`` in that ball and every intercept that could
+be optimal there sits at a known bound in **every** solution; it can leave the problem.
+
+The intercept has no strong convexity, so a ball around ``(w, b)`` does not exist, and
+rules that pretend it does decide wrongly. What holds is monotonicity: the optimal
+intercept is a weighted quantile of ``targets = linear - K beta``, so bounds on the
+targets bound the intercept. Everything here is a pure function of arrays but
+:func:`screen`, which also asks the Gram matrix for its diagonal and, where that is
+cheap, for rows.
+
+The kernel must be positive semi-definite; with an indefinite one there is no ball.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from widemargin.certificate import intercept_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from widemargin.gram import Gram
+    from widemargin.problem import DualProblem
+
+    Vector = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+RELATIVE_GUARD = 1e-10  # of max|targets|: on every comparison, against rounding
+RELATIVE_MASS_GUARD = 1e-9  # of the box widths: a quantile must not slip by rounding
+RANK_RULE_LIMIT = 2000  # the rank rule reads n rows; above this, the interval rule
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Which samples are decided, and the gap that decided them."""
+
+    at_lower: Mask
+    at_upper: Mask
+    gap: float
+
+    @property
+    def active(self) -> Mask:
+        """The samples still undecided."""
+        mask: Mask = ~(self.at_lower | self.at_upper)
+        return mask
+
+    @property
+    def share(self) -> float:
+        """The share of samples decided."""
+        return 1.0 - float(np.mean(self.active)) if self.active.size else 0.0
+
+
+def inflated_gap(
+    beta: Vector, residual: Vector, lower: Vector, upper: Vector, error: float
+) -> float:
+    """Return an upper bound of the duality gap when residuals are known to `error`.
+
+    The stable form (mathematics 0.1), every residual at its worst within ``error``;
+    with ``error = 0`` it is the gap itself. Samples at the bound their sign asks for
+    contribute nothing as long as they are further than ``error`` from the margin.
+    """
+    above = np.maximum(residual + error, 0.0)
+    below = np.maximum(error - residual, 0.0)
+    return float((upper - beta) @ above + (beta - lower) @ below)
+
+
+def free_masses(lower: Vector, upper: Vector, total: float) -> tuple[float, float]:
+    """Return the mass that must lie below and above the intercept (0.2: W, Wtot-W)."""
+    return float(np.sum(upper) - total), float(total - np.sum(lower))
+
+
+def interval_rule(
+    targets: Vector,
+    radii: Vector,
+    lower: Vector,
+    upper: Vector,
+    total: float,
+) -> tuple[Mask, Mask]:
+    """Decide samples from an interval for every target, in O(n log n).
+
+    ``targets_i`` is known to lie within ``radii_i`` of its optimal value. Quantiles
+    are monotone, so the optimal intercept is at least the left quantile of the lowest
+    targets and at most the right quantile of the highest; a sample whose own interval
+    lies outside is decided (mathematics 5.3).
+
+    Returns
+    -------
+    at_lower, at_upper : masks
+    """
+    nothing = np.zeros(targets.shape, dtype=bool)
+    slack = RELATIVE_MASS_GUARD * float(np.sum(upper - lower))
+    below, above = free_masses(lower, upper, total)
+    if below <= slack or above <= slack:  # the intercept is unbounded on one side
+        return nothing, nothing.copy()
+    # A quantile reached up to rounding must not slip to the next target: the mass is
+    # moved by `slack` to the safe side, which is what shifting `total` does.
+    left, _ = intercept_interval(radii, targets, lower, upper, total + slack)
+    _, right = intercept_interval(-radii, targets, lower, upper, total - slack)
+    return targets + radii < left, targets - radii > right
+
+
+def rank_rule(
+    targets: Vector,
+    candidates: NDArray[np.intp],
+    reach: NDArray[np.float64],
+    lower: Vector,
+    upper: Vector,
+    total: float,
+) -> tuple[Mask, Mask]:
+    """Decide `candidates` by the order of the targets, which needs distances.
+
+    ``reach[i, j]`` bounds the change of ``targets_j - targets_candidates[i]``: the
+    radius times the distance of the two samples in feature space. If the samples
+    that certainly stay above ``i`` carry more mass than may lie above the intercept,
+    the intercept is above ``i`` too (mathematics 5.3). Decides at least what the
+    interval rule decides, apart from the guards.
+
+    Returns
+    -------
+    at_lower, at_upper : masks over `candidates`
+    """
+    width = upper - lower
+    slack = RELATIVE_MASS_GUARD * float(np.sum(width))
+    below, above = free_masses(lower, upper, total)
+    if below <= slack or above <= slack:
+        nothing = np.zeros(candidates.shape, dtype=bool)
+        return nothing, nothing.copy()
+    ahead = targets[None, :] - targets[candidates, None]
+    at_lower = (ahead > reach) @ width > above + slack
+    at_upper = (-ahead > reach) @ width > below + slack
+    return at_lower, at_upper
+
+
+def ball_rule(gradient: Vector, radii: Vector) -> tuple[Mask, Mask]:
+    """Decide samples of a problem without intercept: the gradient keeps its sign."""
+    return gradient > radii, gradient < -radii
+
+
+def screen(
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    *,
+    rank: bool | None = None,
+    error: float = 0.0,
+) -> Screened:
+    """Decide the samples that are at a bound in every solution of `problem`.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        With a positive semi-definite kernel.
+    beta : array of shape (n,)
+        Any feasible point: box and sum exact up to rounding.
+    values : array of shape (n,)
+        ``K beta``, off by at most `error` in any entry.
+    rank : bool, optional
+        Whether to follow the interval rule by the rank rule, which reads kernel rows.
+        By default where ``n`` is at most 2000.
+    error : float
+        Bound of the rounding in `values`, zero for float64 kernel rows: the guards
+        cover ordinary rounding.
+
+    Returns
+    -------
+    Screened
+    """
+    lower, upper, total = problem.lower, problem.upper, problem.total
+    targets = problem.linear - values
+    guard = RELATIVE_GUARD * float(np.max(np.abs(targets), initial=0.0)) + error
+    intercept = 0.0
+    if total is not None:
+        ends = intercept_interval(values, problem.linear, lower, upper, total)
+        intercept = 0.5 * (ends[0] + ends[1])
+    gap = inflated_gap(beta, targets - intercept, lower, upper, error)
+    if total is not None:
+        # A sum off by rounding moves the dual value by the intercept times the error.
+        gap += abs(float(np.sum(beta)) - total) * abs(intercept)
+    radius = float(np.sqrt(gap))
+    diagonal = problem.gram.diagonal()
+    radii = radius * np.sqrt(diagonal) + guard
+    if total is None:
+        at_lower, at_upper = ball_rule(intercept - targets, radii)
+    else:
+        at_lower, at_upper = interval_rule(targets, radii, lower, upper, total)
+        if rank is None:
+            rank = len(targets) <= RANK_RULE_LIMIT
+        if rank:
+            outside = (targets < ends[0]) | (targets > ends[1])
+            open_ = np.flatnonzero(outside & ~at_lower & ~at_upper & (upper > lower))
+            reach = radius * distances(problem.gram, open_) + 2.0 * guard
+            low, high = rank_rule(targets, open_, reach, lower, upper, total)
+            at_lower[open_[low]] = True
+            at_upper[open_[high]] = True
+    at_lower |= upper <= lower  # a box without width is decided from the start
+    at_upper &= ~at_lower
+    return Screened(at_lower, at_upper, gap)
+
+
+def distances(gram: Gram, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the feature-space distances of `indices` to every sample."""
+    diagonal = gram.diagonal()
+    squared = diagonal[indices, None] + diagonal[None, :] - 2.0 * gram.rows(indices)
+    return np.sqrt(np.maximum(squared, 0.0))
