@@ -10,7 +10,7 @@ WORKERS ?= auto
 BENCH ?=
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp)
+CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp core/bindings/*)
 TESTS_CORE := $(wildcard core/tests/*)
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
@@ -29,7 +29,7 @@ check: $(VENV)/.workshop
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/tests/*.hpp core/tests/*.cpp)
+	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/*/*.hpp core/*/*.cpp)
 
 build: $(VENV)/.built
 
@@ -37,8 +37,8 @@ bench: $(VENV)/.workshop
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
 sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
-	$(BIN)/cmake -S core/tests -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSANITIZE=ON
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWIDEMARGIN_TESTS=ON -DWIDEMARGIN_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 

@@ -1,9 +1,9 @@
 """Data sets by name: files in LIBSVM's format, the census table, generated stand-ins.
 
 Files are looked for in the folder named by the environment variable ``WIDEMARGIN_DATA``
-(names as on LIBSVM's data page; also compressed, ``.xz .bz2 .gz``). What was parsed once is
-kept in the user's cache folder, so that loading the 581,012 rows of covtype again takes a
-moment. Nothing is ever downloaded.
+(names as on LIBSVM's data page; also compressed, ``.xz .bz2 .gz``). What was parsed
+once is kept in the user's cache folder, so that loading the 581,012 rows of covtype again
+takes a moment. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
 }
 PUBLISHED = {
-    "census-income.data.csv": "the UCI Machine Learning Repository, Census-Income (KDD)",
-    "magic04": "the UCI Machine Learning Repository, MAGIC Gamma Telescope",
+    "census-income.data.csv": "the UCI repository, Census-Income (KDD)",
+    "magic04": "the UCI repository, MAGIC Gamma Telescope",
     "abalone19": "the KEEL repository of imbalanced data sets",
     "page-blocks0": "the KEEL repository of imbalanced data sets",
     "segment0": "the KEEL repository of imbalanced data sets",
@@ -56,8 +56,8 @@ class MissingDataError(FileNotFoundError):
 class Dataset:
     """Samples and labels with their name and where they came from.
 
-    ``source`` is ``"file"`` or ``"generated"``: a figure measured on generated data must
-    say so.
+    ``source`` is ``"file"`` or ``"generated"``: a figure measured on generated data
+    must say so.
     """
 
     name: str
@@ -97,8 +97,8 @@ def find(name: str, directory: Path | None = None) -> Path:
     published = PUBLISHED.get(name, "LIBSVM's data page")
     if folder is None:
         raise MissingDataError(
-            f"Data set {name!r} is needed: set WIDEMARGIN_DATA to the folder that holds it "
-            f"(it is published at {published})."
+            f"Data set {name!r} is needed: set WIDEMARGIN_DATA to the folder that "
+            f"holds it (it is published at {published})."
         )
     for suffix in OPENERS:
         path = folder / (name + suffix)
@@ -164,8 +164,8 @@ def load_dense(
 def load_census(directory: Path | None = None) -> tuple[sparse.csr_matrix, Vector]:
     """Load the KDD census-income table: numbers in [0, 1], categories one-hot, CSR.
 
-    A column whose every value is a number of more than 60 kinds is taken as numeric, any
-    other as categorical ("?" is a category). +1 stands for an income over 50,000.
+    A column of numbers with more than 60 distinct values is taken as numeric, any other
+    as categorical ("?" is a category). +1 stands for an income over 50,000.
     """
     path = find("census-income.data.csv", directory)
 
@@ -249,11 +249,12 @@ def scale_to_interval(
 
 
 def standardise(X: Samples, *, like: Samples | None = None) -> Vector:
-    """Give each column mean 0 and variance 1 as measured on ``like`` (default: on X)."""
+    """Give each column mean 0 and variance 1 as measured on ``like`` (or X)."""
     dense = _dense(X)
     reference = dense if like is None else _dense(like)
     spread = reference.std(axis=0)
-    standard: Vector = (dense - reference.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    width = np.where(spread > 0, spread, 1.0)
+    standard: Vector = (dense - reference.mean(axis=0)) / width
     return standard
 
 
@@ -279,7 +280,7 @@ def generated(
     density: float | None = None,
     noise: float = 0.02,
 ) -> tuple[Samples, Vector]:
-    """Generate a two-class problem of n rows and d features, CSR when ``density`` is given.
+    """Generate a two-class problem of n rows and d features, CSR given a density.
 
     Two clusters per class in a few informative features, the rest redundant or noise.
     """

@@ -4,8 +4,8 @@ Problem (signed dual variable ``beta_i = y_i alpha_i``)::
 
     minimise 1/2 beta' K beta - y' beta,  0 <= y_i beta_i <= C_i  [, sum(beta) = 0]
 
-This module shares no code with the solver, the Gram matrix or the certificate: it is what
-every contestant's answer, ours included, is judged by.
+This module shares no code with the solver, the Gram matrix or the certificate: it is
+what every contestant's answer, ours included, is judged by.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Judgement:
     """What an answer is worth.
 
     ``objective`` is the primal value at the best intercept, ``bound`` the dual value (a
-    lower bound on the optimum), ``gap`` their difference, ``infeasible`` how far the answer
-    lay outside the box and the equality before it was put inside.
+    lower bound on the optimum), ``gap`` their difference, ``infeasible`` how far the
+    answer lay outside the box and the equality before it was put inside.
     """
 
     objective: float
@@ -50,9 +50,8 @@ class Judgement:
 def kernel_block(choice: KernelChoice, A: Any, B: Any) -> Matrix:
     """Evaluate the kernel between the rows of A and of B in float64."""
     A, B = _float64(A), _float64(B)
-    inner: Matrix = A @ B.T
-    if sparse.issparse(inner):
-        inner = inner.toarray()
+    product = A @ B.T
+    inner: Matrix = product.toarray() if sparse.issparse(product) else product
     if choice.kernel == "linear":
         return inner
     if choice.kernel == "poly":
@@ -63,7 +62,7 @@ def kernel_block(choice: KernelChoice, A: Any, B: Any) -> Matrix:
     if choice.kernel == "rbf":
         squared = _squared_norms(A)[:, None] + _squared_norms(B)[None, :] - 2 * inner
         return np.exp(-choice.gamma * np.maximum(squared, 0.0))
-    raise ValueError(f"kernel {choice.kernel!r} is not one of linear, poly, rbf, sigmoid")
+    raise ValueError(f"kernel {choice.kernel!r} is none of linear, poly, rbf, sigmoid")
 
 
 def _float64(A: Any) -> Any:
@@ -73,7 +72,8 @@ def _float64(A: Any) -> Any:
 def _squared_norms(A: Any) -> Vector:
     if sparse.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", A, A)
+    norms: Vector = np.einsum("ij,ij->i", A, A)
+    return norms
 
 
 def kernel_times(choice: KernelChoice, X: Any, beta: Vector) -> Vector:
@@ -94,10 +94,11 @@ def kernel_times(choice: KernelChoice, X: Any, beta: Vector) -> Vector:
 
 
 def best_intercept(residual: Vector, y: Vector, costs: Vector) -> float:
-    """Return a b that minimises sum_i costs_i max(0, 1 - y_i (f_i + b)), residual = y - f.
+    """Return a b that minimises sum_i costs_i max(0, 1 - y_i (f_i + b)).
 
-    The sum is piecewise linear and convex in b with a kink at each residual: going up, its
-    slope starts at -sum of the positive class's costs and grows by costs_i at each kink.
+    With ``residual = y - f`` the sum is piecewise linear and convex in b with a kink at
+    each residual: going up, its slope starts at minus the sum of the positive class's
+    costs and grows by costs_i at each kink.
     """
     order = np.argsort(residual, kind="stable")
     slope = np.cumsum(costs[order]) - costs[y > 0].sum()
@@ -108,7 +109,7 @@ def best_intercept(residual: Vector, y: Vector, costs: Vector) -> float:
 
 
 def feasible(beta: Vector, y: Vector, costs: Vector, intercept: bool) -> Vector:
-    """Return the answer put inside the box, and on the equality, by scaling one class."""
+    """Put the answer inside the box, and on the equality by scaling one class."""
     alpha = np.clip(beta * y, 0.0, costs)
     if intercept:
         positive, negative = alpha[y > 0].sum(), alpha[y < 0].sum()

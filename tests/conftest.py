@@ -1,0 +1,73 @@
+"""What every test shares: explicit seeds, and the share of the time each area takes."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import PurePosixPath
+
+import pytest
+
+SYSTEMS = (
+    "svc",
+    "divide_conquer",
+    "ramp",
+    "cost_sensitive",
+    "chance_constrained",
+    "dpwss",
+    "private",
+)
+COMMAND = (
+    "cli",
+    "display",
+    "docs",
+    "persistence",
+    "storage",
+    "workshop",
+    "reproduction",
+)
+DASK = ("dask", "distributed")
+
+
+def area_of(path: str) -> str:
+    """Name the area of the package that a test file belongs to."""
+    parts = PurePosixPath(path).parts
+    stem = PurePosixPath(path).stem
+    if any(word in stem for word in DASK):
+        return "dask"
+    if any(word in part for part in parts for word in (*COMMAND, "browser")):
+        return "command + browser"
+    for system in SYSTEMS:
+        if system in parts:
+            return system
+    return "engine"
+
+
+@pytest.fixture(params=[int(os.environ.get("WIDEMARGIN_TEST_SEED", "42"))])
+def global_random_seed(request: pytest.FixtureRequest) -> int:
+    """Return the one seed of the run; set WIDEMARGIN_TEST_SEED to try another."""
+    return int(request.param)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how the time was shared out among the areas, and each one's slowest."""
+    seconds: dict[str, float] = defaultdict(float)
+    slowest: dict[str, tuple[float, str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if not isinstance(report, pytest.TestReport):
+                continue
+            area = area_of(report.location[0])
+            seconds[area] += report.duration
+            if report.duration > slowest.get(area, (0.0, ""))[0]:
+                slowest[area] = (report.duration, report.nodeid)
+    total = sum(seconds.values())
+    if total < 5.0:
+        return
+    terminalreporter.section("time per area")
+    for area, spent in sorted(seconds.items(), key=lambda item: -item[1]):
+        longest, name = slowest[area]
+        terminalreporter.write_line(
+            f"{area:20s}{spent:8.1f} s{100 * spent / total:6.1f} %"
+            f"   slowest {longest:.1f} s {name}"
+        )
