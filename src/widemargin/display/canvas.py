@@ -1,0 +1,25 @@
+"""What the Display classes share: axes to draw on, and colours that stay apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: distinguishable with colour-blind eyes and in grey (Okabe and Ito, 2008)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """Return ``ax``, or new axes of matplotlib's current figure manager."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "pictures need matplotlib: pip install 'widemargin[plot]'"
+        ) from error
+    new: Axes = pyplot.subplots()[1]
+    return new
