@@ -2,8 +2,8 @@
 
 Files are looked for in the folder named by the environment variable ``WIDEMARGIN_DATA``
 (names as on LIBSVM's data page; also compressed, ``.xz .bz2 .gz``). What was parsed
-once is kept in the user's cache folder, so that loading the 581,012 rows of covtype again
-takes a moment. Nothing is ever downloaded.
+once is kept in the user's cache folder, so that loading the 581,012 rows of covtype
+again takes a moment. Nothing is ever downloaded.
 """
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ def run(
         if not finished:
             return common | {"capped": True, "seconds": cap}
         record = common | json.loads((folder / "result.json").read_text())
-        return record | {"capped": False} | _judged(folder, X, y, settings)
+        judged: Record = record | {"capped": False} | _judged(folder, X, y, settings)
+        return judged
 
 
 def _child(folder: Path, threads: int, cap: float | None) -> bool:

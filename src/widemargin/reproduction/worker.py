@@ -2,8 +2,9 @@
 
 Reads ``job.json`` and the samples from the folder, fits (or predicts) as often as
 asked, and writes ``result.json`` and ``answer.npz`` there. Peak memory is that of this
-process, which holds one contestant and one data set and nothing else. The first run is reported
-apart (``warm_up``), for all contestants alike, and the minimum is taken over all.
+process, which holds one contestant and one data set and nothing else. The first run is
+reported apart (``warm_up``), for all contestants alike, and the minimum is taken over
+all.
 """
 
 from __future__ import annotations

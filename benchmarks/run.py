@@ -1,0 +1,14 @@
+"""Measure and print the ratios: a few lines over ``widemargin.reproduction``.
+
+python benchmarks/run.py                      the ratio table (resumes where it stopped)
+python benchmarks/run.py --print              the table of the stored results
+python benchmarks/run.py --suite sweep        60 random problems against scikit-learn
+python benchmarks/run.py --suite growth       fit time against n, with the exponent
+python benchmarks/run.py --suite one-thread   one thread for everybody
+python benchmarks/run.py --suite tight        tolerance 1e-6
+"""
+
+from widemargin.reproduction.bench import main
+
+if __name__ == "__main__":
+    main()
