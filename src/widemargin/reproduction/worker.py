@@ -27,7 +27,16 @@ BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 
 def peak_megabytes() -> float:
-    """Return the most memory this process has had so far, in MB (10^6 bytes)."""
+    """Return the most memory this process has had so far, in MB (10^6 bytes).
+
+    Linux carries ``ru_maxrss`` over from the parent through exec, so a large parent
+    would hide a small child; the high-water mark of the address space does not.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * BYTES_PER_UNIT / 1e6
 
 
