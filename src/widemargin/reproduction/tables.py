@@ -111,7 +111,7 @@ def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
     note = (
         "peer: scikit-learn's SVC (LinearSVC where linear); '>' stopped at its cap; '!'"
         "\nthe ratio asked and missed; objective: relative difference of the dual value"
-        "\nto the peer's, recomputed in float64, negative is better; minimum of repeats."
+        "\nto the peer's, recomputed in float64, negative is better; least of repeats."
     )
     return layout(header, rows) + "\n" + note
 

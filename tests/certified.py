@@ -1,0 +1,99 @@
+"""The invariants of every solve (mathematics section 7), recomputed from nothing.
+
+``assert_certified`` is called on every Solution in these tests. It evaluates the kernel
+with numpy's own formulas in float64, and shares no code with the package.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from widemargin.problem import DualProblem
+from widemargin.solution import Solution
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def kernel_matrix(kernel: Kernel, A: Matrix, B: Matrix | None = None) -> Matrix:
+    """Evaluate the kernel by its formula in float64, differences before squares."""
+    A = np.asarray(A, np.float64)
+    B = A if B is None else np.asarray(B, np.float64)
+    if isinstance(kernel, Gaussian):
+        return np.exp(-kernel.gamma * cdist(A, B, "sqeuclidean"))
+    inner = A @ B.T
+    if isinstance(kernel, Linear):
+        return inner
+    if isinstance(kernel, Polynomial):
+        return (kernel.gamma * inner + kernel.coef0) ** kernel.degree
+    assert isinstance(kernel, Sigmoid)
+    return np.tanh(kernel.gamma * inner + kernel.coef0)
+
+
+def objective(K: Matrix, beta: Vector, linear: Vector) -> float:
+    """Return the minimised dual."""
+    return float(0.5 * beta @ K @ beta - linear @ beta)
+
+
+def violation(K: Matrix, beta: Vector, problem: DualProblem) -> float:
+    """Return the KKT violation by its definition."""
+    gradient = K @ beta - problem.linear
+    grow, shrink = beta < problem.upper, beta > problem.lower
+    down = gradient[shrink].max() if shrink.any() else -np.inf
+    up = gradient[grow].min() if grow.any() else np.inf
+    if problem.total is None:
+        return max(0.0, down, -up)
+    return max(0.0, down - up)
+
+
+def gap_at_best_intercept(K: Matrix, beta: Vector, problem: DualProblem) -> float:
+    """Return primal minus dual, the intercept found by trying every breakpoint."""
+    values = K @ beta
+    breaks = problem.linear - values
+    candidates = breaks if problem.total is not None else np.zeros(1)
+    residual = breaks[None, :] - candidates[:, None]
+    rises = (problem.upper - beta) * np.maximum(residual, 0)
+    falls = (beta - problem.lower) * np.maximum(-residual, 0)
+    return float((rises + falls).sum(axis=1).min())
+
+
+def assert_certified(
+    solution: Solution, K: Matrix, *, tol: float = 1e-3, rounding: float = 1e-5
+) -> None:
+    """Assert feasibility, KKT violation, gap, and that the certificate says the truth.
+
+    ``rounding`` allows for float32 kernel rows where the solve used them.
+    """
+    problem, beta = solution.problem, solution.beta
+    certificate = solution.certificate
+    assert certificate.status in ("converged", "polished"), certificate
+    assert (beta >= problem.lower).all() and (beta <= problem.upper).all()
+    if problem.total is not None:
+        scale = max(np.abs(beta).sum(), 1e-12)
+        assert abs(beta.sum() - problem.total) <= 1e-12 * scale + 1e-15
+    largest = max(1.0, np.abs(K @ beta).max(initial=0.0))
+    found = violation(K, beta, problem)
+    assert found <= tol + rounding * largest, (found, certificate)
+    width = (problem.upper - problem.lower).sum()
+    gap = gap_at_best_intercept(K, beta, problem)
+    assert certificate.gap is not None and certificate.gap >= 0.0
+    assert gap <= (tol + rounding * largest) * width
+    slack = rounding * largest * width
+    assert_allclose(certificate.gap, gap, atol=slack, rtol=1e-6)
+    assert certificate.kkt_violation is not None
+    assert_allclose(certificate.kkt_violation, found, atol=rounding * largest + 1e-12)
+    assert certificate.bound is not None
+    assert_allclose(
+        certificate.bound, -objective(K, beta, problem.linear), rtol=1e-5, atol=slack
+    )
+    assert_allclose(
+        certificate.objective - certificate.bound,
+        certificate.gap,
+        atol=1e-9 * max(1.0, abs(certificate.objective)),
+    )
+    assert_allclose(solution.values, K @ beta, atol=rounding * largest)
+    assert certificate.n_iter >= 0 and certificate.seconds >= 0.0

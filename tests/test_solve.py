@@ -1,0 +1,289 @@
+"""The engine: certificate on every solve, oracles, warm starts, limits, precision."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
+from widemargin.problem import DualProblem, classification_problem
+from widemargin.solve import project, solve
+
+from tests.certified import assert_certified, kernel_matrix, objective, violation
+from tests.oracles.generic_qp import solve_clarabel
+from tests.oracles.libsvm import solve_libsvm
+from tests.problems import built_problems, dual, real_problems, small
+
+EVERY = [*real_problems(), *built_problems()]
+
+
+def test_there_are_enough_problems():
+    assert len(EVERY) >= 20
+
+
+@pytest.mark.parametrize("named", EVERY, ids=str)
+def test_objective_and_decision_values_are_libsvms(named):
+    K = kernel_matrix(named.kernel, named.X)
+    theirs, decision, _ = solve_libsvm(K, named.y, named.cost)
+    best = objective(K, theirs, named.y)
+    ours = solve(dual(named))
+    assert_certified(ours, K)
+    assert objective(K, ours.beta, named.y) >= best - 1e-6 * abs(best)
+    exact = solve(dual(named), accuracy="exact")
+    assert_certified(exact, K, tol=1e-8, rounding=1e-9)
+    assert_allclose(objective(K, exact.beta, named.y), best, rtol=1e-6)
+    assert_allclose(exact.values + exact.intercept, decision, atol=1e-5)
+
+
+@pytest.mark.parametrize("named", EVERY, ids=str)
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-5, 1e-7])
+def test_violation_is_below_tol(named, tol):
+    K = kernel_matrix(named.kernel, named.X)
+    solution = solve(dual(named), tol=tol)
+    assert_certified(solution, K, tol=tol, rounding=1e-6 if tol > 1e-4 else 1e-11)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(2, 0.5, 1.0)])
+def test_objective_is_clarabels(seed, fit_intercept, kernel):
+    named = small(seed, n=60, kernel=kernel)
+    problem = dual(named, fit_intercept=fit_intercept)
+    K = kernel_matrix(kernel, named.X)
+    theirs = solve_clarabel(
+        K, problem.linear, problem.lower, problem.upper, problem.total
+    )
+    ours = solve(problem, accuracy="exact")
+    assert_certified(ours, K, tol=1e-8, rounding=1e-9)
+    best = objective(K, theirs, problem.linear)
+    assert_allclose(objective(K, ours.beta, problem.linear), best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("with_equality", [True, False])
+def test_general_boxes_linear_terms_and_sums(seed, with_equality):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((50, 4))
+    lower = -rng.uniform(0, 2, 50)
+    upper = lower + rng.uniform(0, 3, 50)
+    lower[:5] = upper[:5]  # fixed members
+    total = float(rng.uniform(0.3, 0.7) * (upper - lower).sum() + lower.sum())
+    linear = rng.standard_normal(50)
+    gram = Gram(X, Gaussian(0.5))
+    problem = DualProblem(gram, linear, lower, upper, total if with_equality else None)
+    K = kernel_matrix(Gaussian(0.5), X)
+    theirs = solve_clarabel(K, linear, lower, upper, problem.total)
+    for accuracy in ("tol", "exact"):
+        ours = solve(problem, accuracy=accuracy)
+        tol = 1e-3 if accuracy == "tol" else 1e-8
+        assert_certified(ours, K, tol=tol, rounding=1e-6 if tol == 1e-3 else 1e-9)
+        assert_array_equal(ours.beta[:5], lower[:5])
+    best = objective(K, theirs, linear)
+    assert_allclose(
+        objective(K, ours.beta, linear), best, rtol=1e-6, atol=1e-7 * abs(best)
+    )
+
+
+@pytest.mark.parametrize("named", built_problems()[::2], ids=str)
+@pytest.mark.parametrize("selection", ["second_order", "first_order", "libsvm"])
+def test_every_selection_rule_reaches_the_optimum(named, selection):
+    K = kernel_matrix(named.kernel, named.X)
+    solution = solve(dual(named), tol=1e-4, selection=selection)
+    assert_certified(solution, K, tol=1e-4, rounding=1e-5)
+
+
+@pytest.mark.parametrize("shrinking", [True, False])
+@pytest.mark.parametrize("named", EVERY[::3], ids=str)
+def test_shrinking_changes_nothing_but_time(named, shrinking):
+    K = kernel_matrix(named.kernel, named.X)
+    solution = solve(dual(named), tol=1e-6, shrinking=shrinking)
+    assert_certified(solution, K, tol=1e-6, rounding=1e-10)
+
+
+@pytest.mark.parametrize("named", EVERY[::3], ids=str)
+@pytest.mark.parametrize("start", ["optimum", "random", "outside", "zero"])
+def test_warm_is_cold(named, start):
+    K = kernel_matrix(named.kernel, named.X)
+    problem = dual(named)
+    cold = solve(problem, accuracy="exact")
+    rng = np.random.default_rng(0)
+    starts = {
+        "optimum": cold.beta,
+        "random": rng.uniform(problem.lower, problem.upper),
+        "outside": 10 * rng.standard_normal(problem.n),
+        "zero": np.zeros(problem.n),
+    }
+    warm = solve(problem, accuracy="exact", start=starts[start])
+    assert_certified(warm, K, tol=1e-8, rounding=1e-9)
+    assert_allclose(
+        objective(K, warm.beta, named.y), objective(K, cold.beta, named.y), rtol=1e-9
+    )
+    assert_allclose(
+        warm.values + warm.intercept, cold.values + cold.intercept, atol=1e-6
+    )
+    if start == "optimum":
+        assert warm.n_iter <= max(5, cold.n_iter // 5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_projection_is_the_nearest_feasible_point(seed):
+    rng = np.random.default_rng(seed)
+    lower = -rng.uniform(0, 2, 30)
+    upper = lower + rng.uniform(0, 3, 30)
+    total = float(lower.sum() + rng.uniform() * (upper - lower).sum())
+    given = 3 * rng.standard_normal(30)
+    point = project(given, lower, upper, total)
+    assert (point >= lower).all() and (point <= upper).all()
+    assert_allclose(point.sum(), total, atol=1e-12 * np.abs(point).sum())
+    nearest = solve_clarabel(np.eye(30), given, lower, upper, total)
+    assert_allclose(point, nearest, atol=1e-6)
+    assert_array_equal(project(given, lower, upper, None), np.clip(given, lower, upper))
+
+
+def test_evaluated_entries_are_counted_and_shared_between_solves():
+    named = small(3, n=300)
+    gram = Gram(named.X, named.kernel, cache_mb=50.0)
+    first = solve(classification_problem(gram, named.y, 1.0))
+    cold = gram.evaluated
+    assert 0 < cold <= 3 * 300 * 300
+    again = solve(classification_problem(gram, named.y, 1.0), start=first.beta)
+    assert gram.evaluated - cold < cold
+    fresh = Gram(named.X, named.kernel, cache_mb=50.0)
+    solve(classification_problem(fresh, named.y, 1.1), start=first.beta)
+    kept = gram.evaluated
+    solve(classification_problem(gram, named.y, 1.1), start=first.beta)
+    assert gram.evaluated - kept < fresh.evaluated  # the rows were there already
+    K = kernel_matrix(named.kernel, named.X)
+    assert_certified(again, K, rounding=1e-6)
+
+
+@pytest.mark.parametrize("named", EVERY[1::4], ids=str)
+def test_dense_csr_float32_and_fortran_agree(named):
+    K = kernel_matrix(named.kernel, named.X)
+    best = objective(K, solve(dual(named), accuracy="exact").beta, named.y)
+    for X, tolerance in (
+        (sparse.csr_matrix(named.X), 1e-8),
+        (np.ascontiguousarray(named.X.astype(np.float32)), 1e-4),
+        (sparse.csr_matrix(named.X.astype(np.float32)), 1e-4),
+    ):
+        problem = classification_problem(Gram(X, named.kernel), named.y, named.cost)
+        solution = solve(problem, accuracy="exact")
+        rounding = 1e-9 if tolerance < 1e-6 else 1e-3
+        assert_certified(solution, K, tol=1e-8, rounding=rounding)
+        assert_allclose(objective(K, solution.beta, named.y), best, rtol=tolerance)
+
+
+def test_precomputed_is_the_kernel_itself():
+    named = small(5)
+    K = kernel_matrix(named.kernel, named.X)
+    given = solve(dual(named), accuracy="exact")
+    gram = Gram(K, Precomputed())
+    taken = solve(classification_problem(gram, named.y, named.cost), accuracy="exact")
+    assert_certified(taken, K, tol=1e-8, rounding=1e-9)
+    assert_allclose(taken.values, given.values, atol=1e-8)
+
+
+def test_limits_are_said_and_the_certificate_is_still_true():
+    named = built_problems()[1]
+    K = kernel_matrix(named.kernel, named.X)
+    stopped = solve(dual(named), max_iter=5, tol=1e-9)
+    assert stopped.status == "max_iter"
+    assert stopped.n_iter <= 5
+    assert stopped.certificate.kkt_violation > 1e-9
+    assert_allclose(
+        stopped.certificate.kkt_violation,
+        violation(K, stopped.beta, stopped.problem),
+        rtol=1e-3,
+    )
+    assert abs(stopped.beta.sum()) <= 1e-9
+
+
+def test_max_time_is_kept():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 30))
+    y = np.where(rng.random(20_000) > 0.5, 1.0, -1.0)  # pure noise: hard
+    problem = classification_problem(Gram(X, Gaussian(0.1)), y, 100.0)
+    started = time.perf_counter()
+    stopped = solve(problem, max_time=0.3, tol=1e-6)
+    assert time.perf_counter() - started < 2.0
+    assert stopped.status == "max_time"
+    assert stopped.certificate.gap > 0.0
+    assert (stopped.beta >= problem.lower).all() and (
+        stopped.beta <= problem.upper
+    ).all()
+
+
+def test_a_monitor_sees_progress_and_may_stop():
+    seen = []
+
+    def monitor(progress):
+        seen.append(progress)
+        return len(seen) >= 3
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6_000, 10))
+    y = np.where(rng.random(6_000) > 0.5, 1.0, -1.0)
+    problem = classification_problem(Gram(X, Gaussian(0.1)), y, 10.0)
+    stopped = solve(problem, monitor=monitor, tol=1e-6)
+    assert len(seen) == 3
+    assert stopped.status == "interrupted"
+
+
+@pytest.mark.parametrize("n", [300, 6_000])
+def test_thread_counts_are_bitwise_equal(n):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n, 8))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    answers = [
+        solve(
+            classification_problem(Gram(X, Gaussian(0.2), threads=threads), y, 5.0),
+            seed=3,
+        )
+        for threads in (1, 2)
+    ]
+    assert_array_equal(answers[0].beta, answers[1].beta)
+    assert answers[0].intercept == answers[1].intercept
+    assert answers[0].n_iter == answers[1].n_iter
+
+
+@pytest.mark.parametrize("cache_mb", [1.0, 10.0, 400.0])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_large_enough_for_blocks_and_stages(cache_mb, form):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((7_000, 6))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(7_000) > 0, 1.0, -1.0)
+    given = sparse.csr_matrix(X) if form == "csr" else X
+    gram = Gram(given, Gaussian(0.3), cache_mb=cache_mb, threads=2)
+    solution = solve(classification_problem(gram, y, 3.0))
+    support = np.flatnonzero(solution.beta)
+    values = np.zeros(7_000)
+    for rows in np.array_split(np.arange(7_000), 7):
+        block = kernel_matrix(Gaussian(0.3), X[rows], X[support])
+        values[rows] = block @ solution.beta[support]
+    gradient = values - y
+    up = gradient[solution.beta < solution.problem.upper].min()
+    down = gradient[solution.beta > solution.problem.lower].max()
+    assert down - up <= 1e-3 + 1e-4
+    assert_allclose(solution.values, values, atol=1e-4)
+    assert abs(solution.beta.sum()) <= 1e-12 * np.abs(solution.beta).sum()
+    assert solution.status in ("converged", "polished")
+
+
+def test_exact_says_polished():
+    solution = solve(dual(small(1)), accuracy="exact")
+    assert solution.status == "polished"
+    assert solution.certificate.kkt_violation <= 1e-9
+
+
+def test_an_unknown_accuracy_or_selection_is_refused_by_name():
+    with pytest.raises(ValueError, match="accuracy"):
+        solve(dual(small(1)), accuracy="best")
+    with pytest.raises(ValueError, match="selection"):
+        solve(dual(small(1)), selection="third_order")
+    with pytest.raises(ValueError, match="start"):
+        solve(dual(small(1)), start=np.zeros(3))
