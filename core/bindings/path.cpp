@@ -1,0 +1,114 @@
+// Binding of the path engine: copies the arrays in, runs without the interpreter lock,
+// takes it back for kernel columns and signals. The caller's arrays never change, so an
+// error or Ctrl-C on the way leaves no half-made move behind.
+#include "../path.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace widemargin {
+
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sides = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<double> copied(const Vector& values, std::size_t rows) {
+  if (values.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
+  return std::vector<double>(values.data(), values.data() + rows);
+}
+
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+const char* name_of(PathStatus status) {
+  switch (status) {
+    case PathStatus::Complete:
+      return "complete";
+    case PathStatus::Stalled:
+      return "stalled";
+    default:
+      return "infeasible";
+  }
+}
+
+nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lower, Vector upper,
+                      Vector lower_to, Vector upper_to, Vector linear_rate, Vector drive,
+                      Sides side, bool has_equality, double total_rate, double linear_scale,
+                      nb::callable column, std::int64_t max_steps, std::uint64_t seed) {
+  const std::size_t rows = beta.shape(0);
+  if (side.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
+  PathProblem problem;
+  problem.rows = rows;
+  problem.has_equality = has_equality;
+  problem.total_rate = total_rate;
+  problem.linear_scale = linear_scale;
+  problem.beta = copied(beta, rows);
+  problem.gradient = copied(gradient, rows);
+  problem.diagonal = copied(diagonal, rows);
+  problem.lower = copied(lower, rows);
+  problem.upper = copied(upper, rows);
+  problem.lower_to = copied(lower_to, rows);
+  problem.upper_to = copied(upper_to, rows);
+  problem.linear_rate = copied(linear_rate, rows);
+  if (drive.shape(0) != 0) problem.drive = copied(drive, rows);
+  problem.side.resize(rows);
+  for (std::size_t i = 0; i < rows; ++i) problem.side[i] = static_cast<Side>(side.data()[i]);
+
+  auto fetch = [&column, rows](std::size_t row, double* out) {
+    nb::gil_scoped_acquire lock;
+    nb::object answer = column(row);
+    Vector values = nb::cast<Vector>(answer);
+    if (values.shape(0) != rows) throw std::invalid_argument("kernel column too short");
+    std::memcpy(out, values.data(), rows * sizeof(double));
+  };
+  auto poll = []() {
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+
+  Path path(std::move(problem), fetch, poll, max_steps, seed);
+  PathReport report;
+  {
+    nb::gil_scoped_release unlock;
+    report = path.run();
+  }
+  nb::dict account;
+  account["status"] = name_of(report.status);
+  account["steps"] = report.steps;
+  account["exchanges"] = report.exchanges;
+  account["shifts"] = report.shifts;
+  account["perturbations"] = report.perturbations;
+  account["refactorisations"] = report.refactorisations;
+  account["margin"] = report.largest_margin;
+  std::vector<std::int8_t> sides(rows);
+  std::transform(path.side().begin(), path.side().end(), sides.begin(),
+                 [](Side value) { return static_cast<std::int8_t>(value); });
+  return nb::make_tuple(handed_over(path.beta()), handed_over(path.gradient()),
+                        handed_over(std::move(sides)), account);
+}
+
+}  // namespace
+
+void bind_path(nb::module_& module) {
+  using nb::arg;
+  module.def("follow_path", &follow_path, arg("beta").noconvert(), arg("gradient").noconvert(),
+             arg("diagonal").noconvert(), arg("lower").noconvert(), arg("upper").noconvert(),
+             arg("lower_to").noconvert(), arg("upper_to").noconvert(),
+             arg("linear_rate").noconvert(), arg("drive").noconvert(), arg("side").noconvert(),
+             arg("has_equality"), arg("total_rate"), arg("linear_scale"), arg("column"),
+             arg("max_steps"), arg("seed"));
+}
+
+}  // namespace widemargin
