@@ -1,0 +1,1 @@
+"""Robust chance-constrained SVM: samples with error bars."""

@@ -1,0 +1,238 @@
+"""The smoothed problem: value, gradient and curvature at one width of the corner.
+
+The hinge becomes quadratic on ``|z| <= width`` and the norm becomes
+``sqrt(w'Sigma w + delta^2)`` with ``delta = width / (2 (kappa + 1))``, so both errors
+shrink together (mathematics.md 2.4). Images ``Sigma_k w`` and margins ``X w`` are linear
+in w: a line search touches the samples once, whatever the number of trial steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.rows import (
+    blocks,
+    dense_rows,
+    times,
+    transpose_times,
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A primal point with all that is linear in it.
+
+    ``margins`` are ``X w`` and ``images`` the ``Sigma_k w``.
+    """
+
+    w: Floats
+    b: float
+    margins: Floats
+    images: Floats
+
+    def moved(self, step: float, direction: Point) -> Point:
+        """Return ``self + step * direction``; no product with the samples."""
+        return Point(
+            self.w + step * direction.w,
+            self.b + step * direction.b,
+            self.margins + step * direction.margins,
+            self.images + step * direction.images,
+        )
+
+
+def point_at(problem: ChanceProblem, w: Floats, b: float) -> Point:
+    """Evaluate the linear parts at (w, b)."""
+    return Point(w, b, times(problem.X, w), problem.uncertainty.table.images(w))
+
+
+def corner_of_norm(problem: ChanceProblem, width: float) -> float:
+    """Return delta, the rounding of the norm that goes with ``width``."""
+    return width / (2.0 * (problem.kappa + 1.0))
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """First-order information of the smoothed problem at a point.
+
+    ``alpha`` are the multipliers ``c_i clip((z_i + width) / (2 width), 0, 1)``;
+    ``directions`` the ``v_k = Sigma_k w / s_k``, which always have ``||u_k|| < 1``.
+    """
+
+    value: float
+    gradient: Floats
+    gradient_b: float
+    alpha: Floats
+    band: NDArray[np.bool_]
+    spread: Floats
+    directions: Floats
+    masses: Floats
+
+
+def loss_and_multipliers(
+    shortfall: Floats, costs: Floats, width: float
+) -> tuple[float, Floats, Floats]:
+    """Return the smoothed loss, the shares alpha_i / c_i and the multipliers.
+
+    With share ``h = clip((z + width) / (2 width), 0, 1)`` the smoothed hinge is
+    ``width h^2`` up to the end of the band and ``z`` beyond it.
+    """
+    share = np.clip((shortfall + width) / (2.0 * width), 0.0, 1.0)
+    alpha = costs * share
+    # with z = width (2h - 1) on the band this is c width h^2; above it, h = 1, c z
+    value = float(alpha @ (shortfall + width * (1.0 - share)))
+    return value, share, alpha
+
+
+def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
+    """Evaluate value, gradient and multipliers at ``point``."""
+    uncertainty = problem.uncertainty
+    delta = corner_of_norm(problem, width)
+    squared = np.maximum(point.images @ point.w, 0.0)
+    spread = np.sqrt(squared + delta * delta)
+    shortfall = 1.0 - problem.signs * (point.margins + point.b)
+    shortfall += problem.kappa * uncertainty.expand(spread)
+    loss, share, alpha = loss_and_multipliers(shortfall, problem.costs, width)
+    directions = point.images / spread[:, None]
+    masses = uncertainty.collect(alpha)
+    signed = alpha * problem.signs
+    gradient = point.w - transpose_times(problem.X, signed)
+    gradient += problem.kappa * (masses @ directions)
+    return Smoothed(
+        value=float(0.5 * (point.w @ point.w) + loss),
+        gradient=gradient,
+        gradient_b=-float(signed.sum()) if problem.fit_intercept else 0.0,
+        alpha=alpha,
+        band=(share > 0.0) & (share < 1.0),
+        spread=spread,
+        directions=directions,
+        masses=masses,
+    )
+
+
+def margin_rows(
+    problem: ChanceProblem, directions: Floats, rows: NDArray[np.intp]
+) -> Floats:
+    """Return ``J_i = -y_i mu_i + kappa v_i`` for the chosen samples, dense."""
+    groups = problem.uncertainty.groups
+    chosen = rows if groups is None else groups[rows]
+    jacobian = dense_rows(problem.X, rows) * -problem.signs[rows, None]
+    jacobian += problem.kappa * directions[chosen]
+    return jacobian
+
+
+def norm_curvature(
+    problem: ChanceProblem, masses: Floats, spread: Floats, directions: Floats
+) -> Floats:
+    """Return ``kappa sum_k A_k (Sigma_k - v_k v_k') / s_k``, A_k the masses."""
+    active = np.flatnonzero(masses > 0.0)
+    weights = problem.kappa * masses[active] / spread[active]
+    chosen = directions[active]
+    table = problem.uncertainty.table
+    if len(active) < len(masses):
+        table = table.take(active)
+    curvature = table.weighted_sum(weights)
+    curvature -= (chosen * weights[:, None]).T @ chosen
+    return curvature
+
+
+def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
+    """Return the (d+1, d+1) Hessian; its last row and column belong to b."""
+    d = problem.shape[1]
+    out = np.zeros((d + 1, d + 1))
+    members = np.flatnonzero(state.band)
+    weights = problem.costs[members] / (2.0 * width)
+    for part in blocks(len(members)):
+        rows, chosen = members[part], weights[part]
+        jacobian = margin_rows(problem, state.directions, rows)
+        out[:d, :d] += (jacobian * chosen[:, None]).T @ jacobian
+        out[:d, d] -= (chosen * problem.signs[rows]) @ jacobian
+    out[d, :d] = out[:d, d]
+    out[d, d] = weights.sum()
+    out[:d, :d] += norm_curvature(problem, state.masses, state.spread, state.directions)
+    out[np.arange(d), np.arange(d)] += 1.0
+    return out
+
+
+def hessian_product(
+    problem: ChanceProblem, state: Smoothed, width: float, w: Floats, b: float
+) -> tuple[Floats, float]:
+    """Return the Hessian times (w, b) without forming it, for large d."""
+    uncertainty = problem.uncertainty
+    along = state.directions @ w
+    change = problem.kappa * uncertainty.expand(along)
+    change -= problem.signs * (times(problem.X, w) + b)
+    weighted = np.where(state.band, problem.costs / (2.0 * width) * change, 0.0)
+    signed = problem.signs * weighted
+    weights = problem.kappa * state.masses / state.spread
+    product = w - transpose_times(problem.X, signed)
+    product += (
+        problem.kappa * uncertainty.collect(weighted) - weights * along
+    ) @ state.directions
+    product += uncertainty.table.weighted_product(weights, w)
+    return product, -float(signed.sum())
+
+
+def line_search(
+    problem: ChanceProblem, point: Point, direction: Point, width: float, slope: float
+) -> float:
+    """Return a step with sufficient decrease along a descent direction.
+
+    The value along the line is convex; trial steps cost O(n) since margins and
+    squared spreads are a line and a parabola in the step.
+    """
+    uncertainty = problem.uncertainty
+    delta = corner_of_norm(problem, width)
+    constant = np.maximum(point.images @ point.w, 0.0) + delta * delta
+    linear = 2.0 * (direction.images @ point.w)
+    quadratic = np.maximum(direction.images @ direction.w, 0.0)
+    offset = 1.0 - problem.signs * (point.margins + point.b)
+    rate = -problem.signs * (direction.margins + direction.b)
+    norms = (
+        0.5 * float(point.w @ point.w),
+        float(point.w @ direction.w),
+        0.5 * float(direction.w @ direction.w),
+    )
+
+    def value_and_slope(step: float) -> tuple[float, float]:
+        squared = np.maximum(
+            constant + step * (linear + step * quadratic), delta * delta
+        )
+        spread = np.sqrt(squared)
+        growth = (0.5 * linear + step * quadratic) / spread
+        shortfall = offset + step * rate + problem.kappa * uncertainty.expand(spread)
+        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, width)
+        value = norms[0] + step * (norms[1] + step * norms[2]) + loss
+        derivative = norms[1] + 2.0 * step * norms[2] + float(alpha @ rate)
+        derivative += problem.kappa * float(uncertainty.collect(alpha) @ growth)
+        return value, derivative
+
+    start, _ = value_and_slope(0.0)
+    low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
+    step = 1.0
+    for _ in range(30):
+        value, derivative = value_and_slope(step)
+        enough = value <= start + 1e-4 * step * slope
+        if enough and abs(derivative) <= 0.5 * abs(slope):
+            return step
+        if derivative < 0.0 and enough:
+            low, low_slope = step, derivative
+            if not np.isfinite(high):
+                step = 4.0 * step
+                continue
+        else:
+            high, high_slope = step, max(derivative, 0.0)
+        width_left = high - low
+        if width_left <= 1e-12 * max(high, 1e-300):
+            break
+        if high_slope > 0.0:
+            trial = low - low_slope * width_left / (high_slope - low_slope)
+        else:
+            trial = low + 0.5 * width_left
+        step = float(np.clip(trial, low + 0.1 * width_left, high - 0.1 * width_left))
+    return low if low > 0.0 else step

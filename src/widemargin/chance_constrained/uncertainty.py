@@ -1,0 +1,254 @@
+"""Moment models: what is known of each sample besides its mean.
+
+A sample is a distribution with mean ``mu_i`` and covariance ``Sigma_i``. Everything
+the solvers need of the covariances is linear in ``w``: the images ``Sigma_k w`` of the
+``k`` distinct covariances. Three tables hold them (full matrices, variances, low-rank
+factors); an :class:`Uncertainty` says which entry of the table each sample has, so one
+covariance per class (two entries) and one per sample (n entries) are the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+MOMENTS = "moments"
+GAUSSIAN = "gaussian"
+
+
+def safety_factor(risk: float, bound: str) -> float:
+    """Return kappa, the number of standard deviations that ``risk`` asks for.
+
+    ``P{w'x <= w'mu - kappa ||L'w||} <= risk`` for every distribution with that mean
+    and covariance (``"moments"``, one-sided Chebyshev or Cantelli), or for the normal
+    one only (``"gaussian"``).
+    """
+    if not 0.0 < risk < 1.0:
+        raise ValueError(
+            f"risk must lie strictly between 0 and 1, got {risk!r}: it is the largest "
+            "probability with which a margin may be violated."
+        )
+    if bound == MOMENTS:
+        return sqrt((1.0 - risk) / risk)
+    if risk > 0.5:
+        raise ValueError(
+            f"bound='gaussian' needs risk <= 0.5, got {risk!r}: above one half the "
+            "normal quantile is negative and the problem is no longer convex. Lower "
+            "risk or use bound='moments'."
+        )
+    return max(float(ndtri(1.0 - risk)), 0.0)
+
+
+def violation_probability(margin: Floats, spread: Floats, bound: str) -> Floats:
+    """Bound ``P{margin + spread * noise <= 0}`` for noise of mean 0 and variance 1.
+
+    ``spread^2 / (spread^2 + margin^2)`` for a positive margin, else 1 (Cantelli, tight
+    over all distributions), or the normal tail ``Phi(-margin / spread)``. Without
+    spread the sample is certain: 0 for a positive margin, 1 otherwise.
+    """
+    certain = np.where(margin > 0.0, 0.0, 1.0)
+    uncertain = spread > 0.0
+    ratio = np.divide(margin, spread, out=np.zeros_like(margin), where=uncertain)
+    if bound == GAUSSIAN:
+        return np.where(uncertain, ndtr(-ratio), certain)
+    tail = 1.0 / (1.0 + np.square(np.maximum(ratio, 0.0)))
+    return np.where(uncertain & (margin > 0.0), tail, certain)
+
+
+class CovarianceTable(Protocol):
+    """What a solver may ask of the ``k`` distinct covariances."""
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``, shape (k, d)."""
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
+
+    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k direction``, shape (d,)."""
+
+    def rescaled(self, scale: Floats) -> CovarianceTable:
+        """Return the covariances of ``x / scale``."""
+
+    def take(self, indices: Integers | slice) -> CovarianceTable:
+        """Return the table of the chosen entries."""
+
+    def factor(self, index: int) -> Floats:
+        """Return ``L`` of shape (d, r) with ``L L' = Sigma_index``."""
+
+
+@dataclass(frozen=True)
+class FullTable:
+    """Covariance matrices, shape (k, d, d)."""
+
+    matrices: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.matrices)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``."""
+        product: Floats = self.matrices @ direction
+        return product
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        return np.asarray(np.tensordot(weights, self.matrices, axes=1))
+
+    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k direction``."""
+        product: Floats = weights @ self.images(direction)
+        return product
+
+    def rescaled(self, scale: Floats) -> FullTable:
+        """Return the covariances of ``x / scale``."""
+        return FullTable(self.matrices / np.outer(scale, scale))
+
+    def take(self, indices: Integers | slice) -> FullTable:
+        """Return the table of the chosen entries."""
+        return FullTable(self.matrices[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the symmetric square root without its null directions."""
+        values, vectors = np.linalg.eigh(self.matrices[index])
+        kept = values > 1e-14 * max(float(values[-1]), 0.0)
+        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+@dataclass(frozen=True)
+class DiagonalTable:
+    """Variances of independent features, shape (k, d)."""
+
+    variances: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.variances)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``."""
+        return np.asarray(self.variances * direction)
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        return np.diag(weights @ self.variances)
+
+    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k direction``."""
+        return np.asarray((weights @ self.variances) * direction)
+
+    def rescaled(self, scale: Floats) -> DiagonalTable:
+        """Return the covariances of ``x / scale``."""
+        return DiagonalTable(self.variances / np.square(scale))
+
+    def take(self, indices: Integers | slice) -> DiagonalTable:
+        """Return the table of the chosen entries."""
+        return DiagonalTable(self.variances[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the standard deviations as columns, zero ones left out."""
+        columns = np.diag(np.sqrt(self.variances[index]))
+        return np.asarray(columns[:, self.variances[index] > 0.0])
+
+
+@dataclass(frozen=True)
+class FactorTable:
+    """Factors ``L_k`` of ``Sigma_k = L_k L_k'``, shape (k, d, r)."""
+
+    factors: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.factors)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction`` in O(d r) each."""
+        inner = direction @ self.factors
+        return np.asarray(np.matmul(self.factors, inner[:, :, None])[:, :, 0])
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        total = np.zeros((self.factors.shape[1],) * 2)
+        for start in range(0, len(self), 4096):
+            block = self.factors[start : start + 4096]
+            scaled = block * np.sqrt(weights[start : start + 4096])[:, None, None]
+            flat = np.moveaxis(scaled, 0, 1).reshape(len(total), -1)
+            total += flat @ flat.T
+        return total
+
+    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k direction``."""
+        product: Floats = weights @ self.images(direction)
+        return product
+
+    def rescaled(self, scale: Floats) -> FactorTable:
+        """Return the covariances of ``x / scale``."""
+        return FactorTable(self.factors / scale[:, None])
+
+    def take(self, indices: Integers | slice) -> FactorTable:
+        """Return the table of the chosen entries."""
+        return FactorTable(self.factors[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the factor as it was given."""
+        return np.asarray(self.factors[index])
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The covariance of every sample: a table and the entry each sample has.
+
+    Parameters
+    ----------
+    table : CovarianceTable
+        The distinct covariances.
+    groups : ndarray of shape (n,) or None
+        Entry of each sample; None when sample i has entry i.
+    """
+
+    table: CovarianceTable
+    groups: Integers | None = None
+
+    def expand(self, values: Floats) -> Floats:
+        """Give every sample the value of its covariance."""
+        return values if self.groups is None else values[self.groups]
+
+    def collect(self, values: Floats) -> Floats:
+        """Add up the samples' values covariance by covariance."""
+        if self.groups is None:
+            return values
+        return np.bincount(self.groups, values, minlength=len(self.table))
+
+    def spread(self, direction: Floats) -> Floats:
+        """Return ``||L_i' w||``, the standard deviation of ``w'x_i``, per sample."""
+        squared = self.table.images(direction) @ direction
+        return self.expand(np.sqrt(np.maximum(squared, 0.0)))
+
+    def take(self, rows: Integers | slice) -> Uncertainty:
+        """Return the uncertainty of a subset of the samples."""
+        if self.groups is None:
+            return Uncertainty(self.table.take(rows))
+        return Uncertainty(self.table, self.groups[rows])
+
+    def rescaled(self, scale: Floats) -> Uncertainty:
+        """Return the uncertainty of ``x / scale``."""
+        return Uncertainty(self.table.rescaled(scale), self.groups)
+
+
+def certain(n_samples: int, n_features: int) -> Uncertainty:
+    """Return samples that are known exactly: zero covariance for all."""
+    return Uncertainty(
+        DiagonalTable(np.zeros((1, n_features))), np.zeros(n_samples, dtype=np.intp)
+    )
