@@ -1,0 +1,125 @@
+"""Threads, processes and Ctrl-C: no global state, no difference, a clean stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification, make_moons
+from sklearn.model_selection import cross_val_score
+
+from widemargin import SVC
+
+HARD = """
+import sys, time
+import numpy as np
+from widemargin import SVC
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30_000, 40))
+y = rng.integers(0, 2, 30_000)
+print("fitting", flush=True)
+try:
+    SVC(C=1e3, gamma=0.05, tol=1e-6, n_jobs=2).fit(X, y)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic(), flush=True)
+    sys.exit(7)
+print("finished", flush=True)
+"""
+
+
+def fitted(n_jobs):
+    X, y = make_moons(4000, noise=0.3, random_state=0)
+    return SVC(C=10.0, n_jobs=n_jobs, random_state=0).fit(X, y)
+
+
+def test_thread_counts_are_bitwise_equal():
+    one, two = fitted(1), fitted(2)
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+    assert_array_equal(one.support_, two.support_)
+    assert_array_equal(one.intercept_, two.intercept_)
+    assert one.certificate_.threads == 1 and two.certificate_.threads == 2
+
+
+def test_twenty_threads_fitting_at_once():
+    problems = [make_classification(300, 6, random_state=seed) for seed in range(20)]
+    alone = [SVC().fit(X, y).decision_function(X) for X, y in problems]
+    barrier = threading.Barrier(20)
+
+    def fit(problem):
+        X, y = problem
+        barrier.wait()
+        return SVC().fit(X, y).decision_function(X)
+
+    with ThreadPoolExecutor(20) as pool:
+        together = list(pool.map(fit, problems))
+    for one, other in zip(alone, together, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_many_threads_predicting_with_one_model():
+    X, y = make_moons(500, noise=0.3, random_state=0)
+    model = SVC().fit(X, y)
+    expected = model.decision_function(X)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: model.decision_function(X), range(32)))
+    for answer in answers:
+        assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_under_joblib(backend):
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    expected = SVC().fit(X, y).decision_function(X)
+    answers = Parallel(n_jobs=2, backend=backend)(
+        delayed(lambda: SVC().fit(X, y).decision_function(X))() for _ in range(4)
+    )
+    for answer in answers:
+        assert_array_equal(answer, expected)
+    assert cross_val_score(SVC(), X, y, n_jobs=2).mean() > 0.8
+
+
+def test_the_gil_is_released():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8000, 20))
+    y = rng.integers(0, 2, 8000)
+    worker = threading.Thread(
+        target=lambda: SVC(C=10.0, gamma=0.05, n_jobs=1).fit(X, y)
+    )
+    worker.start()
+    ticks, longest = 0, 0.0
+    while worker.is_alive():
+        before = time.perf_counter()
+        time.sleep(0.001)
+        longest = max(longest, time.perf_counter() - before)
+        ticks += 1
+    worker.join()
+    assert ticks > 20
+    assert longest < 0.5
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@pytest.mark.parametrize("delay", [0.3, 1.5])
+def test_ctrl_c_stops_a_fit(delay):
+    child = subprocess.Popen(
+        [sys.executable, "-c", HARD], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == "fitting"
+    time.sleep(delay)
+    sent = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    output, _ = child.communicate(timeout=30)
+    assert child.returncode == 7, output
+    word, stopped = output.split()
+    assert word == "stopped"
+    # 0.2 s is promised on a free machine; the test machine runs other tests beside it.
+    assert float(stopped) - sent < 1.0

@@ -1,0 +1,168 @@
+"""The shape of the code: layers, file length, documentation, honest assertions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import widemargin
+
+ROOT = Path(__file__).resolve().parent.parent
+BUDGET = 400
+# File to reason: a file may be longer only for a stated reason.
+LONGER: dict[str, str] = {}
+SOURCES = sorted(
+    path
+    for folder in ("src", "core", "tests", "benchmarks", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".cpp", ".hpp", ".h", ".inl")
+)
+PYTHON = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_import_layers_are_kept():
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    if not Path(command[0]).exists():
+        pytest.skip("import-linter is not installed (make check installs it)")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_file_is_within_the_budget(path):
+    length = len(path.read_text(encoding="utf-8").splitlines())
+    if relative(path) in LONGER:
+        assert length > BUDGET, "within the budget again: strike it off the list"
+    else:
+        assert length <= BUDGET, f"{length} lines: split it by idea"
+
+
+def public_objects():
+    """Yield every public name of every public module with its object."""
+    for module in pkgutil.walk_packages(widemargin.__path__, "widemargin."):
+        if any(part.startswith("_") for part in module.name.split(".")[1:]):
+            continue
+        loaded = __import__(module.name, fromlist=["_"])
+        yield module.name, loaded
+        for name, thing in vars(loaded).items():
+            own = getattr(thing, "__module__", None) == module.name
+            if name.startswith("_") or not own:
+                continue
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                yield f"{module.name}.{name}", thing
+
+
+def test_every_public_name_is_documented():
+    bare = []
+    for name, thing in public_objects():
+        text = inspect.getdoc(thing) or ""
+        if len(text.split()) < 3 or text.startswith(f"{name.split('.')[-1]}("):
+            bare.append(name)
+    assert bare == []
+
+
+def test_every_estimator_documents_its_parameters():
+    missing = []
+    for name in widemargin.__all__:
+        thing = getattr(widemargin, name)
+        if not inspect.isclass(thing) or not hasattr(thing, "fit"):
+            continue
+        text = inspect.getdoc(thing) or ""
+        for parameter in inspect.signature(thing.__init__).parameters:
+            if parameter not in ("self", "args", "kwargs") and not re.search(
+                rf"^\s*(\w+, )*{parameter}(, \w+)* ?:", text, re.MULTILINE
+            ):
+                missing.append(f"{name}.{parameter}")
+    assert missing == []
+
+
+COMPARISONS = {"allclose", "isclose", "array_equal"}
+
+
+@pytest.mark.parametrize("path", TESTS, ids=relative)
+def test_no_comparison_is_dropped_or_bare(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "allclose":
+            pytest.fail(f"line {node.lineno}: use numpy.testing.assert_allclose")
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            function = node.value.func
+            dropped = isinstance(function, ast.Attribute) and (
+                function.attr in COMPARISONS
+            )
+            assert not dropped, f"line {node.lineno}: the result is dropped"
+
+
+@pytest.mark.parametrize("path", TESTS, ids=relative)
+def test_every_test_asserts_something(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    empty = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+            continue
+        text = ast.unparse(node)
+        if not re.search(r"\bassert|raises|warns|fail\(|check_|check\(", text):
+            empty.append(node.name)
+    assert empty == []
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=relative)
+def test_only_the_shim_imports_private_scikit_learn(path):
+    if path.name == "_sklearn.py":
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            private = name.startswith("sklearn.") and "._" in name
+            assert not private, f"line {node.lineno}: {name} is not public"
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=relative)
+def test_only_few_modules_call_the_compiled_core(path):
+    allowed = {"gram.py", "solve.py", "homotopy.py", "_core.pyi", "stochastic.py"}
+    inside = relative(path).removeprefix("src/widemargin/")
+    if path.name in allowed or inside.startswith("cli/"):
+        return
+    assert not re.search(
+        r"^from .*import _core|^import .*_core|\._core import",
+        path.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+
+
+def test_the_core_includes_no_python_outside_its_bindings():
+    for path in (ROOT / "core").rglob("*.?pp"):
+        if "bindings" in path.parts or path.stem == "bindings":
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert "nanobind" not in text and "Python.h" not in text, relative(path)
+
+
+def test_nothing_is_left_for_later_and_no_machine_is_named():
+    word = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|NotImplemented" r"Error)\b")
+    place = re.compile(r"(?<![\w.])/(work|farm|root)/")
+    found = [
+        f"{relative(path)}:{number}: {line.strip()[:60]}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if word.search(line)
+        or (place.search(line) and path.name != Path(__file__).name)
+    ]
+    assert found == []

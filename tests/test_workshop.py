@@ -1,0 +1,113 @@
+"""The workshop: what is missing is named together with the command that installs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "tools" / "prerequisites.sh"
+
+
+def run_script(folder: Path, *arguments: str, **environment: str):
+    """Run the script with nothing on PATH but what lies in ``folder``."""
+    shell = shutil.which("sh")
+    assert shell is not None
+    return subprocess.run(
+        [shell, str(SCRIPT), *arguments],
+        env={"PATH": str(folder), **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def place(folder: Path, name: str, body: str) -> None:
+    """Put a small shell script called ``name`` into the folder."""
+    path = folder / name
+    path.write_text(f"#!{shutil.which('sh')}\n{body}\n")
+    path.chmod(0o755)
+
+
+def fake_python(folder: Path, version: str, *, venv: bool = True) -> None:
+    """Put a python3 of the given version there, which knows what the script asks."""
+    major, minor = (int(part) for part in version.split("."))
+    old = (major, minor) < (3, 11)
+    place(
+        folder,
+        "python3",
+        f"""case "$2" in
+*"sys.exit(sys.version_info"*) exit {int(old)} ;;
+*"print("*) echo {version}.0 ;;
+*"import ensurepip"*) exit {int(not venv)} ;;
+*) exit 0 ;;
+esac""",
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place(tmp_path, "apt-get", "exit 0")
+    return tmp_path
+
+
+def test_all_there_is_silent(folder):
+    fake_python(folder, "3.12")
+    place(folder, "g++", "exit 0")
+    done = run_script(folder)
+    assert done.returncode == 0 and done.stderr == "" and done.stdout == ""
+
+
+def test_missing_compiler_is_named_with_its_command(folder):
+    fake_python(folder, "3.12")
+    done = run_script(folder)
+    assert done.returncode == 1
+    assert "no C++ compiler" in done.stderr
+    assert "sudo apt-get install g++" in done.stderr
+
+
+def test_compiler_named_by_CXX_must_exist(folder):
+    fake_python(folder, "3.12")
+    place(folder, "g++", "exit 0")
+    done = run_script(folder, CXX="clang++-99")
+    assert done.returncode == 1 and "'clang++-99', is not there" in done.stderr
+
+
+def test_old_python_is_named_with_its_version(folder):
+    fake_python(folder, "3.9")
+    place(folder, "g++", "exit 0")
+    done = run_script(folder)
+    assert done.returncode == 1
+    assert "Python 3.11 or newer is needed, 'python3' is 3.9.0" in done.stderr
+    assert "sudo apt-get install python3" in done.stderr
+
+
+def test_missing_python_is_named(folder):
+    place(folder, "g++", "exit 0")
+    done = run_script(folder)
+    assert done.returncode == 1 and "no Python found" in done.stderr
+
+
+def test_missing_venv_module_is_named(folder):
+    fake_python(folder, "3.11", venv=False)
+    place(folder, "g++", "exit 0")
+    done = run_script(folder)
+    assert done.returncode == 1
+    assert "no venv module" in done.stderr
+    assert "sudo apt-get install python3-venv" in done.stderr
+
+
+def test_without_a_known_package_manager_the_remedy_is_still_named(tmp_path):
+    fake_python(tmp_path, "3.11")
+    done = run_script(tmp_path)
+    assert done.returncode == 1 and "Debian: sudo apt-get install g++" in done.stderr
+
+
+def test_ci_script_and_make_targets_are_there():
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    text = (ROOT / "Makefile").read_text()
+    for target in "demo test check build bench sanitize campaign docs".split():
+        assert f"\n{target}:" in text
