@@ -12,8 +12,8 @@ Each paper has a module (see `PAPERS`) with
     a dictionary of file name (without suffix) to matplotlib Figure, drawn with our
     Display classes from the cells of all tasks done so far.
 
-A task names the data files it needs (as on LIBSVM's data page); one whose file is missing
-is reported as unavailable, with where the file is published, and the rest goes on.
+A task names the data files it needs (as on LIBSVM's data page); one whose file is
+missing is reported as unavailable, with where it is published, and the rest goes on.
 Finished tasks are stored at once and not run again by the same commit.
 """
 
@@ -31,6 +31,7 @@ from typing import Any
 
 from widemargin.reproduction.datasets import MissingDataError, find
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.tables import layout
 from widemargin.storage import replacing
 
 #: name on the command line -> module
@@ -134,7 +135,6 @@ def reproduce(
     name: str,
     folder: Path,
     *,
-    data_directory: Path | None = None,
     quick: bool = False,
     say: Callable[[str], None] = print,
 ) -> Outcome:
@@ -146,8 +146,6 @@ def reproduce(
         A key of `PAPERS`.
     folder : Path
         Where results, tables and pictures go; what is there is not run again.
-    data_directory : Path, optional
-        Where the data files are; ``WIDEMARGIN_DATA`` by default.
     quick : bool, default=False
         The short version, about two minutes.
     say : callable
@@ -159,7 +157,7 @@ def reproduce(
     unavailable = []
     started, ran = time.monotonic(), 0
     for number, task in enumerate(tasks):
-        missing = _missing(task, data_directory)
+        missing = _missing(task)
         if missing:
             unavailable.append((task, missing))
             say(f"[{number + 1}/{len(tasks)}] {task.name}: not available: {missing}")
@@ -186,10 +184,35 @@ def reproduce(
     return outcome
 
 
-def _missing(task: Task, directory: Path | None) -> str:
+def as_text(outcome: Outcome) -> str:
+    """Return the tables as text, ours beside the paper's."""
+    parts = [f"{outcome.title}\n"]
+    for table, rows in by_table(outcome.cells).items():
+        parts.append(f"\n{table}\n{layout(HEADER, rows)}\n")
+    return "".join(parts)
+
+
+HEADER = ["row", "column", "ours", "paper", "agrees", "note"]
+
+
+def by_table(cells: Iterable[Cell]) -> dict[str, list[list[str]]]:
+    """Return the rows of text of each table, under `HEADER`."""
+    tables: dict[str, list[list[str]]] = {}
+    words = {True: "yes", False: "no", None: ""}
+    for cell in cells:
+        ours, paper = (
+            "" if figure is None else f"{figure:.6g}"
+            for figure in (cell.ours, cell.paper)
+        )
+        row = [cell.row, cell.column, ours, paper, words[cell.reproduced], cell.note]
+        tables.setdefault(cell.table, []).append(row)
+    return tables
+
+
+def _missing(task: Task) -> str:
     for name in task.needs:
         try:
-            find(name, directory)
+            find(name)
         except MissingDataError as error:
             return str(error)
     return ""

@@ -1,0 +1,177 @@
+"""``widemargin predict`` and ``widemargin evaluate``: a model meets other data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import (
+    confusion_matrix,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
+from sklearn.pipeline import Pipeline
+
+from widemargin.cli.demo.stage import plain_table
+from widemargin.cli.files import Data
+from widemargin.cli.speaking import InputError, hearing, load_model, read_data, remark
+from widemargin.storage import replacing
+
+
+@click.command()
+@click.argument("data", metavar="DATA", type=click.Path())
+@click.argument("model", metavar="MODEL", type=click.Path())
+@click.argument("out", metavar="OUT", type=click.Path())
+@click.option("--label", metavar="COLUMN", help="CSV: the label, if the file has it.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
+    """Predict DATA by MODEL and write one label a line to OUT."""
+    estimator = load_model(model)
+    content = _matching(data, estimator, label, quiet, label_required=False)
+    with hearing(quiet):
+        predicted = estimator.predict(content.X)
+    try:
+        with replacing(out) as file:
+            file.write("".join(f"{value}\n" for value in predicted).encode())
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror}") from error
+    if content.y is not None and not quiet:
+        right = int(np.sum(_comparable(predicted, content.y)))
+        share = 100 * right / len(predicted)
+        click.echo(
+            f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)"
+        )
+
+
+@click.command()
+@click.argument("data", metavar="DATA", type=click.Path())
+@click.argument("model", metavar="MODEL", type=click.Path())
+@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def evaluate(data: str, model: str, label: str | None, as_json: bool) -> None:
+    """Say how well MODEL predicts the labels of DATA."""
+    estimator = load_model(model)
+    content = _matching(data, estimator, label, as_json, label_required=True)
+    with hearing(as_json):
+        scores = evaluation(estimator, content)
+    if as_json:
+        click.echo(json.dumps(scores))
+        return
+    click.echo(f"rows               {scores['rows']}")
+    click.echo(f"accuracy           {scores['accuracy']:.4f}")
+    click.echo(f"balanced accuracy  {scores['balanced_accuracy']:.4f}")
+    if scores["auc"] is not None:
+        click.echo(f"area under ROC     {scores['auc']:.4f}")
+    header = ["class", "precision", "recall", "F1", "rows"]
+    rows = [
+        [
+            str(one["label"]),
+            *(f"{one[key]:.4f}" for key in ("precision", "recall", "f1")),
+            str(one["rows"]),
+        ]
+        for one in scores["classes"]
+    ]
+    click.echo(plain_table(header, rows), nl=False)
+
+
+def evaluation(estimator: Any, content: Data) -> dict[str, Any]:
+    """Return the scores of a model on labelled data as plain values."""
+    predicted = estimator.predict(content.X)
+    truth = content.y
+    if truth is None:
+        raise InputError("the labels are missing")
+    if (truth.dtype.kind in "iuf") != (predicted.dtype.kind in "iuf"):
+        truth, predicted = truth.astype(str), predicted.astype(str)
+    labels = np.unique(np.concatenate([np.unique(truth), np.unique(predicted)]))
+    precision, recall, f1, count = precision_recall_fscore_support(
+        truth, predicted, labels=labels, zero_division=0
+    )
+    classes = [
+        {
+            "label": labels[i].item(),
+            "precision": float(precision[i]),
+            "recall": float(recall[i]),
+            "f1": float(f1[i]),
+            "rows": int(count[i]),
+        }
+        for i in range(len(labels))
+    ]
+    return {
+        "rows": len(predicted),
+        "accuracy": float(np.mean(predicted == truth)),
+        "balanced_accuracy": float(np.mean(recall[count > 0])),
+        "auc": _area(estimator, content, truth),
+        "classes": classes,
+        "confusion": confusion_matrix(truth, predicted, labels=labels).tolist(),
+    }
+
+
+def _area(estimator: Any, content: Data, truth: NDArray[Any]) -> float | None:
+    if len(estimator.classes_) != 2 or len(np.unique(truth)) != 2:
+        return None
+    if not hasattr(estimator, "decision_function"):
+        return None
+    positive = truth == np.asarray(estimator.classes_).astype(truth.dtype)[1]
+    if not 0 < positive.sum() < len(positive):
+        return None
+    return float(roc_auc_score(positive, estimator.decision_function(content.X)))
+
+
+def _matching(
+    path: str, estimator: Any, label: str | None, quiet: bool, label_required: bool
+) -> Data:
+    """Read a file and give it the columns that the model expects."""
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    precomputed = getattr(final, "kernel", None) == "precomputed"
+    content = read_data(
+        path, label=label, label_required=label_required, serial_numbers=precomputed
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    if content.names is not None and names is not None:
+        return Data(_named_columns(path, content, list(names)), content.y)
+    expected = estimator.n_features_in_
+    found = content.X.shape[1]
+    if found == expected:
+        return content
+    if content.names is not None:
+        raise InputError(
+            f"{path}: {found} columns of features, and the model has {expected}"
+        )
+    if found > expected:
+        remark(
+            f"warning: {path}: features above {expected} are unknown to the model and "
+            "ignored",
+            quiet,
+        )
+    return Data(_resized(content.X, expected), content.y)
+
+
+def _named_columns(path: str, content: Data, names: list[str]) -> NDArray[Any]:
+    known = content.names or []
+    for name in names:
+        if name not in known:
+            raise InputError(f"{path}:1:1: no column {name!r}, which the model needs")
+    selected: NDArray[Any] = content.X[:, [known.index(name) for name in names]]
+    return selected
+
+
+def _resized(X: Any, features: int) -> Any:
+    """As LIBSVM reads it: absent features are zero; those never seen are left out."""
+    kept = min(X.shape[1], features)
+    if sparse.issparse(X):
+        trimmed = sparse.csr_matrix(X[:, :kept])
+        trimmed.resize((X.shape[0], features))
+        return trimmed
+    padded = np.zeros((X.shape[0], features))
+    padded[:, :kept] = X[:, :kept]
+    return padded
+
+
+def _comparable(predicted: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
+    if predicted.dtype.kind in "iuf" and truth.dtype.kind in "iuf":
+        return np.asarray(predicted == truth)
+    return np.asarray(predicted.astype(str) == truth.astype(str))

@@ -1,0 +1,295 @@
+"""Data files: LIBSVM's format and CSV, compressed or not, within bounded memory.
+
+A file is read in pieces of a few megabytes, each parsed by compiled code into arrays
+that grow in place, so that the peak stays well below twice the parsed size. The first
+offence is reported with file, line and column.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from widemargin import _core
+
+_OPENERS: dict[str, Callable[..., Any]] = {
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".gz": gzip.open,
+}
+_PIECE = 1 << 22
+_MAX_LINE = 1 << 28
+_MAX_FEATURES = 50_000_000  # an index beyond is a typing error, not a feature
+_DENSE_SHARE = 0.4  # above this share of non-zeros dense rows are smaller and faster
+
+
+class DataError(ValueError):
+    """A data file cannot be read; the message has its name, line and column."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples, their labels if the file has them, and the names of the features."""
+
+    X: Any
+    y: NDArray[Any] | None
+    names: list[str] | None = None
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    label_required: bool = True,
+    serial_numbers: bool = False,
+) -> Data:
+    """Read a data file.
+
+    Parameters
+    ----------
+    path : path-like
+        LIBSVM's format, or CSV if ``label`` is given or the name ends in ``.csv`` or
+        ``.tsv``; either may be compressed with xz, bz2 or gzip.
+    label : str, optional
+        CSV: name or number (counted from 1) of the column that holds the label.
+    label_required : bool, default=True
+        Whether a CSV file without that column is refused. Otherwise all of its columns
+        are features.
+    serial_numbers : bool, default=False
+        LIBSVM's precomputed kernels: each row starts with ``0:serial``, dropped here.
+    """
+    name = Path(path)
+    inner = name.with_suffix("") if name.suffix in _OPENERS else name
+    try:
+        with _OPENERS.get(name.suffix, open)(name, "rb") as file:
+            pieces = _pieces(file, os.fspath(path))
+            if label is not None or inner.suffix.lower() in (".csv", ".tsv"):
+                return _read_csv(pieces, os.fspath(path), label, label_required)
+            return _read_svmlight(pieces, os.fspath(path), serial_numbers)
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{os.fspath(path)}: damaged archive: {error}") from error
+    except OSError as error:
+        if error.errno is None:  # bz2 reports damage as an OSError of its own
+            raise DataError(f"{os.fspath(path)}: damaged archive: {error}") from error
+        raise DataError(f"{os.fspath(path)}: {error.strerror}") from error
+
+
+class _Growing:
+    """A one-dimensional array that grows in place (the system moves no pages)."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._array: NDArray[Any] = np.empty(1024, dtype)
+        self._size = 0
+
+    def extend(self, values: NDArray[Any]) -> None:
+        needed = self._size + len(values)
+        if needed > len(self._array):
+            room = max(needed, len(self._array) + len(self._array) // 4)
+            self._array.resize(room, refcheck=False)
+        self._array[self._size : needed] = values
+        self._size = needed
+
+    def finish(self) -> NDArray[Any]:
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
+def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
+    """Whole lines, a few megabytes at a time."""
+    rest = b""
+    while block := file.read(_PIECE):
+        end = block.rfind(b"\n") + 1
+        if not end:
+            rest += block
+            if len(rest) > _MAX_LINE:
+                raise DataError(f"{path}: a line longer than {_MAX_LINE} bytes")
+            continue
+        yield rest + block[:end]
+        rest = block[end:]
+    if rest:
+        yield rest
+
+
+def _check(path: str, offence: tuple[int, int, str] | None) -> None:
+    if offence is not None:
+        line, column, what = offence
+        raise DataError(f"{path}:{line}:{column}: {what}")
+
+
+def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> Data:
+    labels, counts = _Growing(np.float64), _Growing(np.int64)
+    indices, values = _Growing(np.int32), _Growing(np.float64)
+    line = 1
+    for piece in pieces:
+        parsed = _core.parse_svmlight(piece, line, serial_numbers)
+        _check(path, parsed[5])
+        for growing, part in zip(
+            (labels, counts, indices, values), parsed, strict=False
+        ):
+            growing.extend(part)
+        line += parsed[4]
+    y = labels.finish()
+    if len(y) == 0:
+        raise DataError(f"{path}: no samples in the file")
+    X = _csr(counts.finish(), indices.finish(), values.finish(), serial_numbers, path)
+    return Data(X, _as_integers(y))
+
+
+def _csr(
+    counts: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    serial_numbers: bool,
+    path: str,
+) -> Any:
+    if not serial_numbers:
+        indices -= 1
+    features = int(indices.max(initial=-1)) + 1
+    if features > _MAX_FEATURES:
+        raise DataError(
+            f"{path}: feature number {features} is beyond the {_MAX_FEATURES} supported"
+        )
+    starts = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    if starts[-1] < 2**31:  # scipy wants both index arrays alike
+        starts = starts.astype(np.int32)
+    X = sparse.csr_matrix((values, indices, starts), shape=(len(counts), features))
+    if serial_numbers:
+        X = X[:, 1:]
+    if X.nnz > _DENSE_SHARE * X.shape[0] * X.shape[1]:
+        return X.toarray()
+    return X
+
+
+def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels such as +1 and -1 are integers to the eye, so they are here."""
+    if np.all(labels == np.trunc(labels)) and np.all(np.abs(labels) < 2**53):
+        return labels.astype(np.int64)
+    return labels
+
+
+def _read_csv(
+    pieces: Iterator[bytes], path: str, label: str | None, label_required: bool
+) -> Data:
+    first = next(pieces, b"")
+    if not first.strip():
+        raise DataError(f"{path}: no samples in the file")
+    if first.startswith(b"\xef\xbb\xbf"):  # spreadsheets put a byte-order mark there
+        first = first[3:]
+    head = first.split(b"\n", 1)[0].rstrip(b"\r")
+    separator = max(b",;\t", key=lambda code: head.count(code))
+    fields = _fields(head, chr(separator), path)
+    if len(fields) > _MAX_FEATURES:
+        raise DataError(f"{path}:1:1: {len(fields)} columns are too many")
+    named, column = _header(fields, label, path)
+    if column is None and label_required:
+        raise DataError(_no_label(path, label, fields if named else None))
+    line = 1
+    if named:
+        first, line = first[len(first.split(b"\n", 1)[0]) + 1 :], 2
+    X, y = _table(first, pieces, path, line, chr(separator), len(fields), column)
+    names = [f for i, f in enumerate(fields) if i != column] if named else None
+    return Data(X, y, names)
+
+
+def _table(
+    first: bytes,
+    pieces: Iterator[bytes],
+    path: str,
+    line: int,
+    separator: str,
+    columns: int,
+    label: int | None,
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    values, codes = _Growing(np.float64), _Growing(np.int32)
+    distinct: dict[bytes, int] = {}
+    rows = 0
+    while first or rows == 0:
+        parsed = _core.parse_csv(
+            first, line, separator, columns, -1 if label is None else label
+        )
+        _check(path, parsed[5])
+        values.extend(parsed[0])
+        known = [distinct.setdefault(text, len(distinct)) for text in parsed[2]]
+        codes.extend(np.asarray(known, dtype=np.int32)[parsed[1]])
+        rows, line = rows + parsed[3], line + parsed[4]
+        first = next(pieces, b"")
+        if not first:
+            break
+    if rows == 0:
+        raise DataError(f"{path}: no samples in the file")
+    X = values.finish().reshape(rows, -1)
+    if X.shape[1] == 0:
+        raise DataError(f"{path}: no column is left for a feature")
+    if label is None:
+        return X, None
+    return X, _labels(list(distinct), path)[codes.finish()]
+
+
+def _labels(distinct: list[bytes], path: str) -> NDArray[Any]:
+    """Distinct labels as integers or floats if all are numbers, else as text."""
+    try:
+        texts = [text.decode("utf-8") for text in distinct]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: a label is not UTF-8 text") from error
+    if all(_is_number(text) for text in texts):
+        return _as_integers(np.array([float(text) for text in texts]))
+    return np.array(texts)
+
+
+def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int | None]:
+    """Whether the first line has names, and which column is the label if one is."""
+    if label in fields and not _is_number(label):
+        if fields.count(label) > 1:
+            raise DataError(f"{path}:1:1: two columns are called {label!r}")
+        return True, fields.index(label)
+    column = _numbered_column(label, len(fields))
+    features = [field for i, field in enumerate(fields) if i != column]
+    return not any(_is_number(field) for field in features), column
+
+
+def _numbered_column(label: str | None, columns: int) -> int | None:
+    try:
+        number = int(label or "")
+    except ValueError:
+        return None
+    if number < 0:  # -1 is the last, as in Python
+        number += columns + 1
+    return number - 1 if 1 <= number <= columns else None
+
+
+def _no_label(path: str, label: str | None, names: list[str] | None) -> str:
+    if label is None:
+        return f"{path}: say which column is the label: --label NAME or --label NUMBER"
+    known = f"; the columns are {', '.join(names[:12])}" if names else ""
+    return f"{path}:1:1: no column {label!r}{known}"
+
+
+def _fields(head: bytes, separator: str, path: str) -> list[str]:
+    import csv
+
+    try:
+        return [
+            f.strip() for f in next(csv.reader([head.decode()], delimiter=separator))
+        ]
+    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
+        raise DataError(f"{path}:1:1: the first line is not CSV text") from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    return bool(np.isfinite(value)) and "_" not in text

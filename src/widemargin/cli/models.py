@@ -1,0 +1,140 @@
+"""``widemargin info`` and ``widemargin forget``: look into a model, take rows out."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from widemargin.cli.speaking import InputError, hearing, load_model, remark
+from widemargin.cli.training import describe
+from widemargin.persistence import save, training_rows
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def info(model: str, as_json: bool) -> None:
+    """Say what MODEL is, and whether it contains training rows."""
+    estimator = load_model(model)
+    facts = model_facts(estimator, model)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        if name == "parameters":
+            changed = ", ".join(f"{k}={v}" for k, v in value.items())
+            click.echo(f"{name:<15}{changed or 'all default'}")
+        elif name != "training_rows":
+            click.echo(f"{name:<15}{value}")
+    rows = facts["training_rows"]
+    if rows:
+        click.echo(
+            f"CONTAINS {rows} TRAINING ROWS: whoever gets this file can read them. "
+            "Do not publish it if they are confidential (see PrivateSVC)."
+        )
+    else:
+        click.echo("contains no training rows")
+
+
+def model_facts(estimator: Any, path: str) -> dict[str, Any]:
+    """Return what there is to know about a model as plain values."""
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    default = type(final)().get_params(deep=False)
+    parameters = {
+        name: value if isinstance(value, (int, float, str, type(None))) else str(value)
+        for name, value in final.get_params(deep=False).items()
+        if repr(value) != repr(default[name]) and name != "verbose"
+    }
+    facts: dict[str, Any] = {"file": f"{path} ({os.path.getsize(path)} bytes)"}
+    facts["estimator"] = type(final).__name__
+    if isinstance(estimator, Pipeline):
+        before = [type(step).__name__ for _, step in estimator.steps[:-1]]
+        facts["scaling"] = ", ".join(before)
+    facts["parameters"] = parameters
+    facts["features"] = int(estimator.n_features_in_)
+    classes = [str(label) for label in final.classes_]
+    facts["classes"] = f"{len(classes)}: {', '.join(classes[:20])}"
+    facts["fit"] = describe(final)
+    if hasattr(final, "ids_"):
+        facts["live rows"] = len(final.ids_)
+    facts["training_rows"] = training_rows(estimator)
+    return facts
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=click.Path())
+@click.argument("ids", metavar="IDS...", nargs=-1, required=True)
+@click.option(
+    "--output", type=click.Path(), help="Write here instead of replacing MODEL."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.pass_context
+def forget(
+    ctx: click.Context,
+    /,
+    model: str,
+    ids: tuple[str, ...],
+    output: str | None,
+    quiet: bool,
+) -> None:
+    """Remove the rows IDS from MODEL, exactly as if they had never been there.
+
+    IDS are the rows' identifiers: numbers counted from 0 in the order of the training
+    file, ranges such as 10-19, or @FILE with one a line. MODEL is replaced whole or not
+    at all.
+    """
+    estimator = load_model(model)
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not hasattr(final, "forget") or not hasattr(final, "ids_"):
+        raise InputError(
+            f"{model}: a {type(final).__name__} cannot forget rows: train with "
+            "--method svc or --method cost"
+        )
+    chosen = expand(ids, final.ids_)
+    if isinstance(estimator, Pipeline):
+        remark("warning: the scaling still reflects the forgotten rows", quiet)
+    with hearing(quiet) as heard:
+        try:
+            final.forget(chosen)
+        except KeyError as error:
+            raise InputError(f"{model}: {error.args[0]}") from error
+        save(estimator, output or model)
+    remark(
+        f"{len(chosen)} rows forgotten, {len(final.ids_)} live; written to "
+        f"{output or model}",
+        quiet,
+    )
+    ctx.exit(0 if heard.converged else 1)
+
+
+def expand(texts: tuple[str, ...], live: Any) -> list[Any]:
+    """Turn numbers, ranges and files of identifiers into identifiers."""
+    numbered = np.asarray(live).dtype.kind in "iu"
+    words: list[str] = []
+    for text in texts:
+        if text.startswith("@"):
+            try:
+                words += Path(text[1:]).read_text().split()
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(f"{text[1:]}: {error}") from error
+        else:
+            words += text.split(",")
+    if not numbered:
+        return [word for word in words if word]
+    chosen: list[Any] = []
+    for word in filter(None, words):
+        first, dash, last = word.partition("-")
+        try:
+            low, high = int(first), int(last if dash else first)
+        except ValueError as error:
+            raise InputError(f"{word!r} is no row number nor a range") from error
+        if high - low > 100_000_000:
+            raise InputError(f"{word!r} is a range of more rows than there can be")
+        chosen.extend(range(low, high + 1))
+    return chosen

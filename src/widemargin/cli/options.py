@@ -1,0 +1,181 @@
+"""Options made from the estimators: every parameter has one, none is written by hand.
+
+The estimators' own signatures say which parameters there are and their defaults,
+``_parameter_constraints`` what they may be. LIBSVM's short flags are further names of
+the same options; what is not a parameter of the chosen method is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from widemargin.cli.methods import available_methods
+
+#: LIBSVM's flags that are parameters here
+SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}
+SHORT |= {"cache_size": "-m", "tol": "-e", "shrinking": "-h"}
+_KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid", "4": "precomputed"}
+#: LIBSVM's flags that are something else than C-SVC
+_FOREIGN = {
+    "-n": "nu belongs to nu-SVC and one-class SVM, which widemargin does not have",
+    "-p": "epsilon belongs to regression, which widemargin does not have",
+    "-b": "for probabilities, put the model into sklearn.calibration."
+    "CalibratedClassifierCV",
+}
+# set by the command itself
+_HIDDEN = {"verbose"}
+
+
+class MethodCommand(click.Command):
+    """A command with an option for every parameter of every estimator."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the written options and the generated ones."""
+        written = super().get_params(ctx)
+        return written[:-1] + generated_options() + written[-1:]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, with ``-wi`` turned into ``--class-weight`` and ``-s`` checked."""
+        return super().parse_args(ctx, translate(args))
+
+
+def generated_options() -> list[click.Parameter]:
+    """Return one option per parameter name, whichever methods have it."""
+    methods_of: dict[str, list[str]] = {}
+    described: dict[str, str] = {}
+    for method, cls in available_methods().items():
+        for name, default in cls().get_params(deep=False).items():
+            if name not in _HIDDEN:
+                methods_of.setdefault(name, []).append(method)
+                described.setdefault(
+                    name, f"{_choices(cls, name)} [default: {default}]"
+                )
+    count = len(available_methods())
+    options: list[click.Parameter] = []
+    for name, methods in methods_of.items():
+        whose = "" if len(methods) == count else f" ({', '.join(methods)})"
+        flags = [f"--{name.replace('_', '-')}", f"param_{name}"]
+        if name in SHORT:
+            flags.insert(0, SHORT[name])
+        options.append(
+            click.Option(flags, metavar="VALUE", help=f"{described[name]}{whose}")
+        )
+    return options
+
+
+def _choices(cls: Any, name: str) -> str:
+    """What the parameter may be, in a few words, from its constraints."""
+    constraints = getattr(cls, "_parameter_constraints", {}).get(name, [])
+    if not isinstance(constraints, list):
+        return ""
+    words = []
+    for constraint in constraints:
+        if constraint is None:
+            words.append("none")
+        elif constraint == "boolean":
+            words.append("true|false")
+        elif hasattr(constraint, "options"):
+            words.append("|".join(sorted(map(str, constraint.options))))
+        elif hasattr(constraint, "left"):
+            words.append(str(constraint).split(" in the range ")[-1].rstrip("."))
+    return ", ".join(words)
+
+
+def translate(args: Sequence[str]) -> list[str]:
+    """Rewrite LIBSVM's flags that have no counterpart in the option parser."""
+    result: list[str] = []
+    remaining = list(args)
+    while remaining:
+        arg = remaining.pop(0)
+        weight = re.fullmatch(r"-w(-?[0-9.]+)", arg)
+        if weight:
+            if not remaining:
+                raise click.UsageError(f"{arg} needs a weight")
+            result += ["--class-weight", f"{weight[1]}={remaining.pop(0)}"]
+        elif arg == "-s":
+            kind = remaining.pop(0) if remaining else ""
+            if kind != "0":
+                raise click.UsageError(
+                    f"-s {kind}: only -s 0 (C-SVC) is available; nu-SVC, one-class SVM "
+                    "and regression are not part of widemargin"
+                )
+        elif arg in _FOREIGN:
+            raise click.UsageError(f"{arg}: {_FOREIGN[arg]}")
+        else:
+            result.append(arg)
+    return _merge_weights(result)
+
+
+def _merge_weights(args: list[str]) -> list[str]:
+    """Several ``-wi`` make one ``--class-weight``."""
+    weights: list[str] = []
+    rest: list[str] = []
+    remaining = list(args)
+    while remaining:
+        arg = remaining.pop(0)
+        if arg == "--class-weight" and remaining:
+            weights.append(remaining.pop(0))
+        else:
+            rest.append(arg)
+    return ["--class-weight", ",".join(weights), *rest] if weights else rest
+
+
+def estimator_parameters(
+    cls: Any, method: str, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Turn the texts of the command line into parameters of the estimator."""
+    names = cls().get_params(deep=False)
+    parameters = {}
+    for option, text in given.items():
+        if text is None or not option.startswith("param_"):
+            continue
+        name = option.removeprefix("param_")
+        if name not in names:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is no parameter of --method {method}; it "
+                f"has {', '.join(n for n in names if n not in _HIDDEN)}"
+            )
+        parameters[name] = convert(name, text)
+    return parameters
+
+
+def convert(name: str, text: str) -> Any:
+    """Turn the text of one option into a number, word, truth, list or weights."""
+    if name == "kernel":
+        return _KERNELS.get(text, text)
+    if name == "shrinking" and text in ("0", "1"):
+        return text == "1"
+    if name == "class_weight" and "=" in text:
+        return _weights(text)
+    if text[:1] in "[{":
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise click.UsageError(f"--{name}: {error}") from error
+    words = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _weights(text: str) -> dict[Any, float]:
+    weights: dict[Any, float] = {}
+    for part in text.split(","):
+        label, _, weight = part.rpartition("=")
+        try:
+            weights[convert("", label)] = float(weight)
+        except ValueError as error:
+            raise click.UsageError(
+                f"--class-weight: {part!r} is not LABEL=WEIGHT"
+            ) from error
+    return weights

@@ -1,0 +1,85 @@
+"""What the commands say, and to whom: results to stdout, the rest to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.cli.files import Data, DataError, read
+from widemargin.persistence import StorageError, load
+
+
+class InputError(click.ClickException):
+    """Bad input: exit code 2."""
+
+    exit_code = 2
+
+    def format_message(self) -> str:
+        """Return the message, as it is."""
+        return self.message
+
+
+def remark(text: str, quiet: bool = False) -> None:
+    """Say something beside the result, unless told to be quiet."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def show_progress(quiet: bool) -> bool:
+    """Whether progress is wanted: on a terminal, not in a pipe."""
+    return not quiet and sys.stderr.isatty()
+
+
+def read_data(path: str, **settings: Any) -> Data:
+    """Read a data file; whatever is wrong with it ends the command with code 2."""
+    try:
+        return read(path, **settings)
+    except DataError as error:
+        raise InputError(str(error)) from error
+
+
+def load_model(path: str) -> Any:
+    """Read a model file; whatever is wrong with it ends the command with code 2."""
+    try:
+        return load(path)
+    except StorageError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+
+
+class Heard:
+    """The warnings a piece of work gave, and whether it converged."""
+
+    def __init__(self) -> None:
+        self.converged = True
+
+
+@contextlib.contextmanager
+def hearing(quiet: bool) -> Iterator[Heard]:
+    """Turn warnings into remarks; what did not converge is remembered."""
+    heard = Heard()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield heard
+        except (ValueError, TypeError, ImportError, MemoryError) as error:
+            raise InputError(str(error)) from error
+        finally:
+            said = set()
+            for warning in caught:
+                if issubclass(warning.category, ConvergenceWarning):
+                    heard.converged = False
+                elif issubclass(warning.category, DeprecationWarning):
+                    continue
+                elif "valid feature names" in str(warning.message):
+                    continue  # columns were matched by name when the file was read
+                if str(warning.message) not in said:
+                    said.add(str(warning.message))
+                    remark(f"warning: {warning.message}", quiet)

@@ -1,0 +1,159 @@
+"""``widemargin train``: a data file in, a model file out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from widemargin.cli.files import Data
+from widemargin.cli.hints import hints
+from widemargin.cli.methods import METHODS, estimator_class
+from widemargin.cli.options import MethodCommand, estimator_parameters
+from widemargin.cli.speaking import (
+    InputError,
+    hearing,
+    read_data,
+    remark,
+    show_progress,
+)
+from widemargin.persistence import save
+
+
+@click.command(cls=MethodCommand)
+@click.argument("data", metavar="DATA", type=click.Path())
+@click.argument("model", metavar="[MODEL]", type=click.Path(), required=False)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="svc",
+    show_default=True,
+    help="What to train.",
+)
+@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
+@click.option(
+    "--scale",
+    type=click.Choice(["minmax", "standard"]),
+    help="Scale the features; the scaling is stored in the model.",
+)
+@click.option(
+    "-v",
+    "--folds",
+    type=click.IntRange(min=2),
+    help="Cross-validate in so many folds; no model is written.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.pass_context
+def train(
+    ctx: click.Context,
+    /,
+    data: str,
+    model: str | None,
+    method: str,
+    label: str | None,
+    scale: str | None,
+    folds: int | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Train on DATA and write MODEL (by default DATA's name with .model).
+
+    DATA is in LIBSVM's format or, with --label, CSV; either may be compressed (.xz
+    .bz2 .gz). LIBSVM's flags mean what they mean there. Exit codes: 0 done, 1 not
+    converged, 2 bad usage or input.
+    """
+    cls = estimator_class(method)
+    parameters = estimator_parameters(cls, method, given)
+    if "verbose" in cls().get_params() and show_progress(quiet):
+        parameters["verbose"] = True
+    precomputed = parameters.get("kernel") == "precomputed"
+    content = read_data(data, label=label, serial_numbers=precomputed)
+    for hint in hints(content, method, scale, parameters):
+        remark(f"hint: {hint}", quiet)
+    estimator = assemble(cls(**parameters), method, scale, content)
+    if folds is not None:
+        ctx.exit(_cross_validate(estimator, content, folds, quiet))
+    target = model or f"{Path(data).name}.model"
+    with hearing(quiet) as heard:
+        started = time.perf_counter()
+        _fit(estimator, content)
+        seconds = time.perf_counter() - started
+        _write(estimator, target)
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    ctx.exit(0 if heard.converged else 1)
+
+
+def assemble(
+    estimator: BaseEstimator, method: str, scale: str | None, content: Data
+) -> BaseEstimator:
+    """Put the scaling in front of the estimator, where it is wanted and allowed."""
+    if scale is None:
+        return estimator
+    if method == "private":
+        raise InputError(
+            "--scale with --method private: scaling learnt from the data voids the "
+            "guarantee; scale by bounds known beforehand"
+        )
+    if scale == "standard":
+        scaler = StandardScaler(copy=False, with_mean=not sparse.issparse(content.X))
+    elif sparse.issparse(content.X):
+        raise InputError(
+            "--scale minmax would fill the zeros of sparse data: use --scale standard"
+        )
+    else:
+        scaler = MinMaxScaler(copy=False)
+    return Pipeline([("scale", scaler), ("model", estimator)])
+
+
+def _fit(estimator: Any, content: Data) -> None:
+    estimator.fit(content.X, content.y)
+    if content.names is not None and len(set(content.names)) == len(content.names):
+        # the names travel with the model, as if a data frame had brought them
+        first = estimator[0] if isinstance(estimator, Pipeline) else estimator
+        first.feature_names_in_ = np.array(content.names, dtype=object)
+
+
+def _write(estimator: BaseEstimator, target: str) -> None:
+    try:
+        save(estimator, target)
+    except OSError as error:
+        raise InputError(f"{target}: {error.strerror}") from error
+
+
+def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
+    """As svm-train -v: every row predicted by a model that has not seen it."""
+    with hearing(quiet) as heard:
+        splits = StratifiedKFold(folds, shuffle=True, random_state=0)
+        predicted = cross_val_predict(estimator, content.X, content.y, cv=splits)
+    accuracy = float(np.mean(predicted == content.y))
+    click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
+    return 0 if heard.converged else 1
+
+
+def describe(estimator: Any) -> str:
+    """One line on a fitted estimator: what it is, and its certificate."""
+    words = [type(estimator).__name__]
+    if hasattr(estimator, "n_support_"):
+        words.append(f"{int(np.sum(estimator.n_support_))} support vectors")
+    certificate: Any = getattr(estimator, "certificate_", None) or []
+    records = certificate if isinstance(certificate, list) else [certificate]
+    if records:
+        words.append(f"objective {sum(record.objective for record in records):.8g}")
+        gaps = [record.gap for record in records if record.gap is not None]
+        if gaps:
+            words.append(f"gap {max(gaps):.2g}")
+        violations = [record.kkt_violation for record in records]
+        if all(violation is not None for violation in violations):
+            words.append(f"KKT violation {max(violations):.2g}")
+        states = sorted({str(record.status) for record in records})
+        words.append(f"status {', '.join(states)}")
+    return "; ".join(words)

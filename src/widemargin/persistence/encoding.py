@@ -1,0 +1,260 @@
+"""Objects as a JSON tree plus arrays, and back.
+
+Plain values stand for themselves; everything else is a dictionary whose ``"$"`` says
+what it is: ``tuple``, ``dict`` (keys of any kind), ``array``, ``scalar`` (a NumPy one),
+``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``record`` (one of
+our dataclasses) or ``object`` (an estimator). Only classes in
+`widemargin.persistence.known` are built; the file chooses among names, it brings none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.persistence.known import known_class, name_of
+from widemargin.storage import StorageError
+
+_MAX_DEPTH = 40
+_REMEDY = "use skops or pickle for it"
+
+
+class Encoder:
+    """Turn objects into a tree, collecting their arrays on the way."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def encode(self, value: Any, where: str) -> Any:
+        """Return the tree of ``value``; ``where`` names it in a refusal."""
+        if isinstance(value, np.generic):
+            return {"$": "scalar", "array": self._keep(np.asarray(value))}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if sparse.issparse(value):
+            return self._csr(value)
+        if isinstance(value, list):
+            return [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
+        if isinstance(value, tuple):
+            items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
+            return {"$": "tuple", "items": items}
+        if isinstance(value, Mapping):
+            pairs = [
+                [self.encode(k, where), self.encode(v, f"{where}[{k!r}]")]
+                for k, v in value.items()
+            ]
+            return {"$": "dict", "items": pairs}
+        if isinstance(value, np.dtype) or _is_scalar_type(value):
+            return {"$": "dtype", "dtype": np.dtype(value).str}
+        return self._object(value, where)
+
+    def _object(self, value: Any, where: str) -> Any:
+        name = name_of(type(value))
+        if name is None:
+            kind = "a function" if callable(value) else f"a {type(value).__qualname__}"
+            raise TypeError(
+                f"{where} is {kind}, which a model file cannot hold: {_REMEDY}"
+            )
+        if dataclasses.is_dataclass(value):
+            fields = {
+                f.name: self.encode(getattr(value, f.name), f"{where}.{f.name}")
+                for f in dataclasses.fields(value)
+                if f.init
+            }
+            return {"$": "record", "class": name, "fields": fields}
+        state = {
+            key: self.encode(entry, f"{name}.{key}")
+            for key, entry in value.__getstate__().items()
+        }
+        return {"$": "object", "class": name, "state": state}
+
+    def _keep(self, array: NDArray[Any]) -> str:
+        name = f"a{len(self.arrays)}"
+        self.arrays[name] = array
+        return name
+
+    def _array(self, array: NDArray[Any], where: str) -> Any:
+        if array.dtype != object:
+            return {"$": "array", "array": self._keep(array)}
+        items = [self.encode(v, where) for v in array.ravel()]
+        return {"$": "objects", "shape": list(array.shape), "items": items}
+
+    def _csr(self, matrix: Any) -> Any:
+        rows = sparse.csr_matrix(matrix)
+        parts = {k: self._keep(getattr(rows, k)) for k in ("data", "indices", "indptr")}
+        return {"$": "csr", **parts, "shape": list(rows.shape)}
+
+
+class Decoder:
+    """Build objects from a tree and its arrays; refuse whatever does not fit."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = arrays
+
+    def decode(self, tree: Any, depth: int = 0) -> Any:
+        """Return the object that ``tree`` describes."""
+        if depth > _MAX_DEPTH:
+            raise StorageError("nested too deeply")
+        if isinstance(tree, list):
+            return [self.decode(entry, depth + 1) for entry in tree]
+        if not isinstance(tree, dict):
+            return tree
+        build = _BUILDERS.get(_text(tree, "$"))
+        if build is None:
+            raise StorageError(f"unknown kind {tree.get('$')!r:.40}")
+        return build(self, tree, depth + 1)
+
+    def _items(self, tree: dict[str, Any], depth: int) -> list[Any]:
+        return [self.decode(entry, depth) for entry in _list(tree, "items")]
+
+    def _tuple(self, tree: dict[str, Any], depth: int) -> tuple[Any, ...]:
+        return tuple(self._items(tree, depth))
+
+    def _dict(self, tree: dict[str, Any], depth: int) -> dict[Any, Any]:
+        result = {}
+        for pair in self._items(tree, depth):
+            if not (isinstance(pair, list) and len(pair) == 2):
+                raise StorageError("malformed dictionary")
+            try:
+                result[pair[0]] = pair[1]
+            except TypeError:
+                raise StorageError("malformed dictionary key") from None
+        return result
+
+    def _array(self, tree: dict[str, Any], depth: int) -> NDArray[Any]:
+        return self._stored(tree, "array")
+
+    def _scalar(self, tree: dict[str, Any], depth: int) -> Any:
+        array = self._stored(tree, "array")
+        if array.shape != ():
+            raise StorageError("a scalar that is an array")
+        return array[()]
+
+    def _objects(self, tree: dict[str, Any], depth: int) -> NDArray[Any]:
+        items, shape = self._items(tree, depth), _shape(tree)
+        if int(np.prod(shape, dtype=object)) != len(items):
+            raise StorageError("an array whose shape does not fit its items")
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
+
+    def _csr(self, tree: dict[str, Any], depth: int) -> Any:
+        data, indices, indptr = (
+            self._stored(tree, part) for part in ("data", "indices", "indptr")
+        )
+        shape = _shape(tree)
+        if len(shape) != 2 or data.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1:
+            raise StorageError("malformed sparse matrix")
+        if data.dtype.kind != "f" or {indices.dtype.kind, indptr.dtype.kind} != {"i"}:
+            raise StorageError("malformed sparse matrix")
+        check_csr(data, indices, indptr, shape[0], shape[1])
+        return sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
+
+    def _dtype(self, tree: dict[str, Any], depth: int) -> type:
+        names = {"<f8": np.float64, "<f4": np.float32, "<i8": np.int64, "<i4": np.int32}
+        text = _text(tree, "dtype")
+        if text not in names:
+            raise StorageError(f"dtype {text!r:.40} is not allowed")
+        return names[text]
+
+    def _record(self, tree: dict[str, Any], depth: int) -> Any:
+        cls = known_class(_text(tree, "class"), record=True)
+        fields = self._named(tree, "fields", depth)
+        if set(fields) != {f.name for f in dataclasses.fields(cls) if f.init}:
+            raise StorageError(f"a {cls.__name__} with other fields than it has")
+        try:
+            return cls(**fields)
+        except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise StorageError(f"a {cls.__name__} that is none: {error}") from error
+
+    def _object(self, tree: dict[str, Any], depth: int) -> Any:
+        cls = known_class(_text(tree, "class"), record=False)
+        state = self._named(tree, "state", depth)
+        for name in state:
+            # a class attribute is a method or a property: no file replaces those
+            if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+                raise StorageError(
+                    f"{cls.__name__} has no attribute {name!r:.60} to set"
+                )
+        instance = cls.__new__(cls)
+        missing = set(cls._get_param_names()) - set(state)
+        if missing:
+            raise StorageError(f"{cls.__name__} without {', '.join(sorted(missing))}")
+        try:
+            instance.__setstate__(state)
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+            raise StorageError(f"a {cls.__name__} that is none: {error}") from error
+        return instance
+
+    def _named(self, tree: dict[str, Any], key: str, depth: int) -> dict[str, Any]:
+        fields = tree.get(key)
+        if not isinstance(fields, dict):
+            raise StorageError(f"malformed {key}")
+        return {name: self.decode(entry, depth) for name, entry in fields.items()}
+
+    def _stored(self, tree: dict[str, Any], key: str) -> NDArray[Any]:
+        name = tree.get(key)
+        if not isinstance(name, str) or name not in self._arrays:
+            raise StorageError(f"array {name!r:.40} is not in the file")
+        return self._arrays[name]
+
+
+_BUILDERS = {
+    "tuple": Decoder._tuple,
+    "dict": Decoder._dict,
+    "array": Decoder._array,
+    "scalar": Decoder._scalar,
+    "objects": Decoder._objects,
+    "csr": Decoder._csr,
+    "dtype": Decoder._dtype,
+    "record": Decoder._record,
+    "object": Decoder._object,
+}
+
+
+def check_csr(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    rows: int,
+    columns: int,
+) -> None:
+    """Refuse a sparse matrix whose indices point anywhere but into itself."""
+    if len(indptr) != rows + 1 or len(indices) != len(data):
+        raise StorageError("malformed sparse matrix: lengths differ")
+    if indptr[0] != 0 or indptr[-1] != len(data) or np.any(np.diff(indptr) < 0):
+        raise StorageError("malformed sparse matrix: row starts")
+    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
+        raise StorageError("malformed sparse matrix: column out of range")
+
+
+def _is_scalar_type(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, np.generic)
+
+
+def _text(tree: dict[str, Any], key: str) -> str:
+    text = tree.get(key)
+    if not isinstance(text, str):
+        raise StorageError(f"malformed {key}")
+    return text
+
+
+def _list(tree: dict[str, Any], key: str) -> list[Any]:
+    items = tree.get(key)
+    if not isinstance(items, list):
+        raise StorageError(f"malformed {key}")
+    return items
+
+
+def _shape(tree: dict[str, Any]) -> list[int]:
+    shape = _list(tree, "shape")
+    if len(shape) > 8 or not all(type(n) is int and 0 <= n < 1 << 31 for n in shape):
+        raise StorageError("malformed shape")
+    return shape
