@@ -1,0 +1,307 @@
+"""One level: every problem solved inside every cluster.
+
+Forget the kernel between clusters and a problem falls into independent parts whose
+solutions, put side by side, solve the whole with the block kernel (Lemma 1 of Hsieh, Si
+and Dhillon 2014). With an equality constraint the sums over the clusters must be given:
+they are those of a feasible start, all zero for a classifier (mathematics.md 4.5).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from .gram import Gram
+from .kernels import Kernel, Precomputed
+from .partition import Partition
+from .problem import DualProblem
+from .routing import Samples
+from .solve import solve
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Division:
+    """Problems that are divided together: class pairs over one set of samples.
+
+    Parameters
+    ----------
+    samples, kernel : Samples, Kernel
+        What the clusters divide.
+    problems : sequence of DualProblem
+        The problems.
+    rows : sequence of index arrays
+        Samples of each problem, ascending.
+    """
+
+    samples: Samples
+    kernel: Kernel
+    problems: Sequence[DualProblem]
+    rows: Sequence[Indices]
+
+    @classmethod
+    def of(cls, problem: DualProblem) -> Division:
+        """One problem over all its samples."""
+        gram = problem.gram
+        return cls(gram.samples, gram.kernel, [problem], [np.arange(problem.n)])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a level may use.
+
+    Parameters
+    ----------
+    cache_mb : float
+        Row cache of each cluster that is being solved.
+    deadline : float or None
+        Reading of ``time.perf_counter`` at which solves must end.
+    n_jobs : int or None
+        Clusters solved at a time, through joblib (threads unless configured).
+    """
+
+    cache_mb: float = 200.0
+    deadline: float | None = None
+    n_jobs: int | None = None
+
+    def timed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of a solve that starts now and must end by the deadline."""
+        if self.deadline is None:
+            return options
+        return {**options, "max_time": max(0.0, self.deadline - time.perf_counter())}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One problem restricted to one cluster.
+
+    Parameters
+    ----------
+    rows : array of indices or None
+        Which samples of the cluster take part (those of a class pair); None for all.
+    linear, lower, upper : arrays
+        The problem's vectors at those samples.
+    total : float or None
+        Required sum.
+    start : array or None
+        Where to start from.
+    """
+
+    rows: Indices | None
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+    start: Vector | None = None
+
+    @property
+    def decided(self) -> Vector | None:
+        """The only feasible point, where there is just one.
+
+        A cluster of one class with an intercept is the usual case: all zero.
+        """
+        if self.total is not None:
+            slack = 1e-12 * max(1.0, float((self.upper - self.lower).sum()))
+            if self.lower.sum() >= self.total - slack:
+                return self.lower
+            if self.upper.sum() <= self.total + slack:
+                return self.upper
+        return None
+
+
+@dataclass(frozen=True)
+class PartSolution:
+    """Solution of a part, with its share of the level's certificate."""
+
+    beta: Vector
+    intercept: float
+    objective: float
+    gap: float
+    kkt_violation: float
+    n_iter: int
+    status: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """A solved level: for each problem the concatenated solution, as a model.
+
+    Attributes
+    ----------
+    number : int
+        Level; it has up to ``n_branches**number`` clusters.
+    partition : Partition
+        Its clusters, shared by all problems.
+    betas : list of arrays
+        Solution of each problem for the block kernel.
+    intercepts : array of shape (n_clusters, n_problems)
+        Intercept of each local model; NaN where a cluster has no sample of a problem.
+    parts : list of PartSolution
+        The local certificates.
+    """
+
+    number: int
+    partition: Partition
+    betas: list[Vector]
+    intercepts: Vector
+    parts: list[PartSolution] = field(repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every part was solved to its tolerance."""
+        return all(part.status in ("converged", "polished") for part in self.parts)
+
+
+def solve_cluster(
+    samples: Samples,
+    kernel: Kernel,
+    parts: Sequence[Part],
+    options: dict[str, Any],
+    cache_mb: float = 200.0,
+) -> list[PartSolution]:
+    """Solve every problem that has samples in one cluster; one Gram serves them all.
+
+    Takes and returns plain data, so that it can run in a thread, a process or on
+    another machine.
+    """
+    gram: Gram | None = None
+    solved = []
+    for part in parts:
+        decided = part.decided
+        if decided is not None and not decided.any():
+            solved.append(_constant(part))
+            continue
+        if gram is None:
+            gram = Gram(samples, kernel, cache_mb=cache_mb)
+        own = gram if part.rows is None else gram.subset(part.rows)
+        problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
+        solution = solve(problem, start=part.start, **options)
+        certificate = solution.certificate
+        solved.append(
+            PartSolution(
+                solution.beta,
+                solution.intercept,
+                certificate.objective,
+                float(certificate.gap or 0.0),
+                float(certificate.kkt_violation or 0.0),
+                solution.n_iter,
+                solution.status,
+            )
+        )
+    return solved
+
+
+def _constant(part: Part) -> PartSolution:
+    """The part whose only feasible point is 0: a constant, with no loss (0.2)."""
+    beta = np.zeros(len(part.linear))
+    at_lower = part.lower.sum() >= -1e-12
+    intercept = float(part.linear.max() if at_lower else part.linear.min())
+    residual = part.linear - intercept
+    loss = np.maximum(part.lower * residual, part.upper * residual).sum()
+    return PartSolution(beta, intercept, float(loss), float(loss), 0.0, 0, "converged")
+
+
+def solve_level(
+    number: int,
+    partition: Partition,
+    division: Division,
+    starts: Sequence[Vector],
+    options: dict[str, Any],
+    limits: Limits,
+    progress: Progress | None = None,
+) -> Level:
+    """Solve each problem with the kernel cut to the clusters of a partition.
+
+    Parameters
+    ----------
+    number : int
+        Level, for the record.
+    partition : Partition
+        Clusters of all samples.
+    division : Division
+        The problems.
+    starts : sequence of arrays
+        Feasible point of each problem; its sums over the clusters are kept.
+    options : dict
+        Arguments of :func:`widemargin.solve.solve`.
+    limits : Limits
+        Memory, time, and clusters at a time.
+    progress : callable, optional
+        Called with (what, done, of) after each cluster.
+    """
+    problems, rows = division.problems, division.rows
+    members = [_by_cluster(partition, chosen) for chosen in rows]
+    betas = [np.zeros(problem.n) for problem in problems]
+    intercepts = np.full((partition.n_clusters, len(problems)), np.nan)
+    # large clusters first, so that none is left to a single worker at the end
+    order = np.argsort(-partition.sizes, kind="stable")
+
+    def jobs() -> Iterator[Any]:
+        for cluster in order:
+            inside = partition.members(cluster)
+            parts = [
+                _part(problem, start, own[cluster], chosen, inside)
+                for problem, start, own, chosen in zip(
+                    problems, starts, members, rows, strict=True
+                )
+                if len(own[cluster])
+            ]
+            yield delayed(solve_cluster)(
+                _rows_of(division, inside),
+                division.kernel,
+                parts,
+                limits.timed(options),
+                limits.cache_mb,
+            )
+
+    parallel = Parallel(limits.n_jobs, prefer="threads", return_as="generator")
+    done: list[PartSolution] = []
+    for count, (cluster, solved) in enumerate(
+        zip(order, parallel(jobs()), strict=True)
+    ):
+        present = [p for p in range(len(problems)) if len(members[p][cluster])]
+        for p, part in zip(present, solved, strict=True):
+            betas[p][members[p][cluster]] = part.beta
+            intercepts[cluster, p] = part.intercept
+        done.extend(solved)
+        if progress is not None:
+            progress(f"level {number}", count + 1, partition.n_clusters)
+    return Level(number, partition, betas, intercepts, done)
+
+
+def _rows_of(division: Division, inside: Indices) -> Samples:
+    """Samples of a cluster; of a kernel matrix its diagonal block."""
+    square = isinstance(division.kernel, Precomputed)
+    return division.samples[np.ix_(inside, inside) if square else inside]
+
+
+def _by_cluster(partition: Partition, rows: Indices) -> list[Indices]:
+    """For each cluster the positions within `rows` of its samples."""
+    labels = partition.labels[rows]
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=partition.n_clusters))
+    return np.split(order, ends[:-1])
+
+
+def _part(
+    problem: DualProblem, start: Vector, own: Indices, rows: Indices, inside: Indices
+) -> Part:
+    """Restriction of a problem to the cluster with samples `inside`."""
+    everyone = len(own) == len(inside)
+    return Part(
+        None if everyone else np.searchsorted(inside, rows[own]),
+        problem.linear[own],
+        problem.lower[own],
+        problem.upper[own],
+        None if problem.total is None else float(start[own].sum()),
+        start[own] if start[own].any() else None,
+    )

@@ -1,0 +1,258 @@
+"""Divide and conquer on any dual problem.
+
+The problem, ``min 1/2 beta'K beta - linear'beta`` over a box, with or without
+``sum(beta) = total``, costs more than n^2 to solve. Cut the samples into k clusters,
+forget the kernel between clusters, and it falls into k independent problems of n / k
+samples whose solutions, put side by side, solve the whole with the block kernel
+(Lemma 1 of Hsieh, Si and Dhillon 2014). That point is a model of its own (early
+prediction) and a warm start for the level above, which has fewer and larger clusters,
+up to the whole problem.
+
+With an equality constraint the cluster sums must be chosen: they are those of a
+feasible start (all zero for a classifier), and the clusters of one level are unions of
+those of the level below, so that every concatenation stays feasible (mathematics.md
+4.5). Without one, each level clusters anew on the support vectors of the level below,
+as in the paper.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .clusters import Division, Level, Limits, Progress, solve_level
+from .partition import Partition, coarsen, divide
+from .problem import DualProblem
+from .solution import Solution
+from .solve import project, solve
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Record = Callable[[dict[str, Any]], None]
+
+SMALLEST_CLUSTER = 700  # average size below which a level would be too fine (4.3)
+DEEPEST = 5  # levels beyond this are not chosen by "auto"; they may be asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to divide: everything about the levels that is not the problem itself.
+
+    Parameters
+    ----------
+    n_levels : int
+        Finest level; level l has up to ``n_branches**l`` clusters. 0 solves directly.
+    n_branches : int
+        Factor between the numbers of clusters of two levels.
+    clustering : {"auto", "input", "kernel", "random"}
+        See :func:`widemargin.partition.divide`.
+    sample_size : int or None
+        Points that are clustered; None takes the default of the clustering.
+    refine : bool
+        Solve on the support vectors of level 1 before the whole problem.
+    seed : int
+        Seed of the clustering.
+    """
+
+    n_levels: int
+    n_branches: int = 4
+    clustering: str = "auto"
+    sample_size: int | None = None
+    refine: bool = True
+    seed: int = 0
+
+
+def automatic_levels(n: int, n_branches: int) -> int:
+    """Finest level with at least ``SMALLEST_CLUSTER`` samples a cluster on average."""
+    level = 0
+    while level < DEEPEST and n >= SMALLEST_CLUSTER * n_branches ** (level + 1):
+        level += 1
+    return level
+
+
+def level_record(
+    level: Level, clustering_seconds: float, training_seconds: float
+) -> dict[str, Any]:
+    """Stage record of a level; objective and gap are those of the block kernel."""
+    sizes = level.partition.sizes
+    return {
+        "stage": f"level {level.number}",
+        "size": int(sizes.sum()),
+        "seconds": clustering_seconds + training_seconds,
+        "objective": float(sum(part.objective for part in level.parts)),
+        "gap": float(sum(part.gap for part in level.parts)),
+        "clusters": level.partition.n_clusters,
+        "smallest_cluster": int(sizes.min()),
+        "largest_cluster": int(sizes.max()),
+        "clustering_seconds": clustering_seconds,
+        "training_seconds": training_seconds,
+        "n_support": sum(int(np.count_nonzero(beta)) for beta in level.betas),
+    }
+
+
+def run_levels(
+    division: Division,
+    plan: Plan,
+    options: dict[str, Any],
+    limits: Limits,
+    *,
+    stop_at: int = 1,
+    starts: Sequence[Vector] | None = None,
+    resume: Level | None = None,
+    record: Record,
+    progress: Progress | None = None,
+    completed: Callable[[Level], None] | None = None,
+) -> Level | None:
+    """Solve the levels from the finest up to `stop_at`; return the last complete one.
+
+    Parameters
+    ----------
+    division, plan : Division, Plan
+        What to divide, and how.
+    options, limits : dict, Limits
+        Arguments of every solve; memory, time and clusters at a time.
+    stop_at : int
+        Coarsest level to solve.
+    starts : sequence of arrays, optional
+        Feasible points to start from; by default the projections of 0.
+    resume : Level, optional
+        A level solved before; the loop goes on above it.
+    record, progress, completed : callables
+        Told of every stage, of every cluster, and of every complete level
+        (checkpoints, early models). A level cut short by the deadline is not told.
+    """
+    nested = any(problem.total is not None for problem in division.problems)
+    current = _feasible(division.problems) if starts is None else list(starts)
+    if resume is not None:
+        current = resume.betas
+    level = resume
+    finest = plan.n_levels if resume is None else resume.number - 1
+    for number in range(finest, stop_at - 1, -1):
+        clock = time.perf_counter()
+        partition = _partition_of(number, level, division, plan, nested)
+        clustered = time.perf_counter()
+        solved = solve_level(
+            number, partition, division, current, options, limits, progress
+        )
+        if limits.deadline is not None and time.perf_counter() > limits.deadline:
+            break
+        level, current = solved, solved.betas
+        trained = time.perf_counter()
+        record(level_record(level, clustered - clock, trained - clustered))
+        if completed is not None:
+            completed(level)
+    return level
+
+
+def _feasible(problems: Sequence[DualProblem]) -> list[Vector]:
+    return [project(np.zeros(p.n), p.lower, p.upper, p.total) for p in problems]
+
+
+def _partition_of(
+    number: int, below: Level | None, division: Division, plan: Plan, nested: bool
+) -> Partition:
+    """Clusters of a level: unions of those below, or made anew on its support."""
+    n_clusters = plan.n_branches**number
+    if below is not None and nested:
+        return coarsen(below.partition, n_clusters, seed=plan.seed)
+    candidates = None
+    if below is not None:
+        pairs = zip(division.rows, below.betas, strict=True)
+        candidates = np.unique(np.concatenate([own[beta != 0] for own, beta in pairs]))
+        if len(candidates) < n_clusters:  # too few to cluster: the whole data (4.3)
+            candidates = None
+    return divide(
+        division.samples,
+        division.kernel,
+        n_clusters,
+        clustering=plan.clustering,
+        sample_size=plan.sample_size,
+        candidates=candidates,
+        seed=plan.seed,
+    )
+
+
+def conquer(
+    problem: DualProblem,
+    beta: Vector | None,
+    options: dict[str, Any],
+    limits: Limits,
+    *,
+    refine: bool,
+    record: Record,
+) -> Solution:
+    """Solve the whole problem from a level's point, to the tolerance of a direct solve.
+
+    With `refine`, first on the support vectors of the point alone, the others fixed.
+    """
+    if refine and beta is not None and beta.any():
+        active = np.flatnonzero(beta)
+        reduced = problem.reduced(active, beta)
+        solution = solve(reduced, start=beta[active], **limits.timed(options))
+        beta = beta.copy()
+        beta[active] = solution.beta
+        record(stage_record("refine", solution))
+    solution = solve(problem, start=beta, **limits.timed(options))
+    record(stage_record("finish", solution))
+    return solution
+
+
+def solve_divided(
+    problem: DualProblem,
+    plan: Plan,
+    options: dict[str, Any],
+    limits: Limits | None = None,
+    *,
+    start: Vector | None = None,
+    record: Record,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve a problem through its levels, exactly: same tolerance as a direct solve."""
+    limits = limits or Limits(problem.gram.cache_mb)
+    stages: list[dict[str, Any]] = []
+    supports: list[Indices] = []
+    level = run_levels(
+        Division.of(problem),
+        plan,
+        options,
+        limits,
+        starts=None if start is None else [start],
+        record=stages.append,
+        progress=progress,
+        completed=lambda done: supports.append(np.flatnonzero(done.betas[0])),
+    )
+    beta = start if level is None else level.betas[0]
+    solution = conquer(
+        problem, beta, options, limits, refine=plan.refine, record=stages.append
+    )
+    for stage, support in zip(stages, supports, strict=False):
+        stage.update(precision_recall(support, solution.support))
+    for stage in stages:
+        record(stage)
+    return solution
+
+
+def stage_record(stage: str, solution: Solution) -> dict[str, Any]:
+    """Stage record of a solve that is not a level."""
+    return {
+        "stage": stage,
+        "size": solution.problem.n,
+        "seconds": solution.seconds,
+        "objective": solution.certificate.objective,
+        "gap": solution.certificate.gap,
+        "n_support": len(solution.support),
+    }
+
+
+def precision_recall(support: Indices, final: Indices) -> dict[str, float]:
+    """How well a level's support vectors foretold the final ones (Figure 2)."""
+    common = len(np.intersect1d(support, final, assume_unique=True))
+    return {
+        "precision": common / max(1, len(support)),
+        "recall": common / max(1, len(final)),
+    }
