@@ -1,0 +1,212 @@
+#include "../gram.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "arrays.hpp"
+
+namespace widemargin {
+
+namespace {
+
+KernelSpec make_kernel(const std::string& kind, double gamma, double coef0, int degree) {
+  KernelSpec kernel{KernelKind::linear, gamma, coef0, degree};
+  if (kind == "polynomial") kernel.kind = KernelKind::polynomial;
+  else if (kind == "gaussian") kernel.kind = KernelKind::gaussian;
+  else if (kind == "sigmoid") kernel.kind = KernelKind::sigmoid;
+  else if (kind != "linear") throw std::invalid_argument("unknown kernel " + kind);
+  return kernel;
+}
+
+using GramPtr = std::shared_ptr<Gram>;
+
+GramPtr from_samples(std::unique_ptr<Samples> samples, const KernelSpec& kernel, Size bytes,
+                     int threads) {
+  return std::make_shared<Gram>(std::make_shared<SampleSource>(std::move(samples), kernel), bytes,
+                                threads);
+}
+
+template <class T>
+GramPtr dense(In2<T> X, const std::string& kind, double gamma, double coef0, int degree, Size bytes,
+              int threads) {
+  nb::gil_scoped_release release;
+  return from_samples(std::make_unique<Samples>(X.data(), X.shape(0), X.shape(1)),
+                      make_kernel(kind, gamma, coef0, degree), bytes, threads);
+}
+
+// The CSR structure is checked by the caller (gram.py): indices within the features, offsets rising.
+template <class T>
+std::unique_ptr<Samples> csr_samples(const In<T>& data, const In<Index>& indices,
+                                     const In<std::int64_t>& offsets, Size features) {
+  return std::make_unique<Samples>(data.data(), indices.data(), offsets.data(),
+                                   offsets.shape(0) - 1, features);
+}
+
+template <class T>
+GramPtr sparse(In<T> data, In<Index> indices, In<std::int64_t> offsets, Size features,
+               const std::string& kind, double gamma, double coef0, int degree, Size bytes,
+               int threads) {
+  nb::gil_scoped_release release;
+  return from_samples(csr_samples(data, indices, offsets, features),
+                      make_kernel(kind, gamma, coef0, degree), bytes, threads);
+}
+
+template <class T>
+GramPtr matrix(In2<T> K, Size bytes, int threads) {
+  return std::make_shared<Gram>(std::make_shared<MatrixSource<T>>(K.data(), K.shape(0)), bytes,
+                                threads);
+}
+
+GramPtr callback(nb::callable function, Size n, Size bytes) {
+  // The function is released with the GIL held, whichever thread drops the last reference.
+  std::shared_ptr<nb::callable> held(new nb::callable(std::move(function)), [](nb::callable* f) {
+    nb::gil_scoped_acquire acquire;
+    delete f;
+  });
+  FillFunction fill = [held](const Index* rows, Size n_rows, const Index* columns, Size n_columns,
+                             double* out) {
+    nb::gil_scoped_acquire acquire;
+    (*held)(In<Index>(rows, {n_rows}), In<Index>(columns, {n_columns}),
+            InOut2<double>(out, {n_rows, n_columns}));
+  };
+  return std::make_shared<Gram>(std::make_shared<CallbackSource>(std::move(fill), n), bytes, 1);
+}
+
+void check_indices(const In<Index>& indices, Size n, const char* name) {
+  for (Size k = 0; k < indices.shape(0); ++k)
+    if (indices.data()[k] < 0 || Size(indices.data()[k]) >= n)
+      throw std::out_of_range(std::string(name) + " refers to a sample that is not there");
+}
+
+template <class Real>
+void rows(Gram& gram, In<Index> indices, In<Index> columns, InOut2<Real> out) {
+  check_indices(indices, gram.size(), "indices");
+  check_indices(columns, gram.size(), "columns");
+  nb::gil_scoped_release release;
+  gram.rows(indices.data(), indices.shape(0), columns.data(), columns.shape(0), out.data());
+}
+
+void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns, InOut<double> out) {
+  check_indices(indices, gram.size(), "indices");
+  check_indices(columns, gram.size(), "columns");
+  nb::gil_scoped_release release;
+  gram.times(indices.data(), weights.data(), indices.shape(0), columns.data(), columns.shape(0),
+             out.data());
+}
+
+// sum_j weights[j] K(z, x_j) for other samples z, or all the entries K(x_j, z).
+template <class Real>
+void cross_samples(Gram& gram, Samples& others, const double* weights, double* sums, Real* entries) {
+  const auto* source = dynamic_cast<const SampleSource*>(&gram.source());
+  if (source == nullptr) throw std::invalid_argument("cross needs a Gram made of samples");
+  others.transform(source->samples().shift(), source->samples().scale());
+  Team team(gram.threads());
+  std::vector<Index> all(gram.size()), columns(others.size());
+  for (Size k = 0; k < all.size(); ++k) all[k] = Index(k);
+  for (Size k = 0; k < columns.size(); ++k) columns[k] = Index(k);
+  std::vector<Real*> store(entries ? all.size() : 0);
+  for (Size k = 0; k < store.size(); ++k) store[k] = entries + k * columns.size();
+  sweep_samples(source->kernel(), source->samples(), others,
+                Sweep<Real>{all.data(), all.size(), columns.data(), columns.size(),
+                            entries ? store.data() : nullptr, weights, sums},
+                team);
+  gram.count(all.size() * columns.size());
+}
+
+template <class T, class Real>
+void cross_dense(Gram& gram, In2<T> Z, In<double> weights, InOut<double> out) {
+  nb::gil_scoped_release release;
+  Samples others(Z.data(), Z.shape(0), Z.shape(1));
+  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr);
+}
+
+template <class T, class Real>
+void cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets, Size features,
+                  In<double> weights, InOut<double> out) {
+  nb::gil_scoped_release release;
+  Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
+  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr);
+}
+
+template <class T, class Real>
+void cross_rows_dense(Gram& gram, In2<T> Z, InOut2<Real> out) {
+  nb::gil_scoped_release release;
+  Samples others(Z.data(), Z.shape(0), Z.shape(1));
+  cross_samples<Real>(gram, others, nullptr, nullptr, out.data());
+}
+
+template <class T, class Real>
+void cross_rows_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets,
+                       Size features, InOut2<Real> out) {
+  nb::gil_scoped_release release;
+  Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
+  cross_samples<Real>(gram, others, nullptr, nullptr, out.data());
+}
+
+template <class T>
+void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
+  module.def("dense_gram", &dense<T>, nb::arg("X").noconvert(), nb::arg("kind"), nb::arg("gamma"),
+             nb::arg("coef0"), nb::arg("degree"), nb::arg("cache_bytes"), nb::arg("threads"));
+  module.def("sparse_gram", &sparse<T>, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
+             nb::arg("offsets").noconvert(), nb::arg("features"), nb::arg("kind"), nb::arg("gamma"),
+             nb::arg("coef0"), nb::arg("degree"), nb::arg("cache_bytes"), nb::arg("threads"));
+  module.def("matrix_gram", &matrix<T>, nb::arg("K").noconvert(), nb::arg("cache_bytes"),
+             nb::arg("threads"));
+  gram.def("rows", &rows<T>, nb::arg("indices").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert());
+  gram.def("cross32", &cross_dense<T, float>, nb::arg("Z").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert());
+  gram.def("cross64", &cross_dense<T, double>, nb::arg("Z").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert());
+  gram.def("cross32", &cross_sparse<T, float>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert());
+  gram.def("cross64", &cross_sparse<T, double>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert());
+  gram.def("cross_rows", &cross_rows_dense<T, float>, nb::arg("Z").noconvert(),
+           nb::arg("out").noconvert());
+  gram.def("cross_rows", &cross_rows_dense<T, double>, nb::arg("Z").noconvert(),
+           nb::arg("out").noconvert());
+  gram.def("cross_rows", &cross_rows_sparse<T, float>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("out").noconvert());
+  gram.def("cross_rows", &cross_rows_sparse<T, double>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("out").noconvert());
+}
+
+}  // namespace
+
+void bind_gram(nb::module_& module) {
+  nb::class_<Gram> gram(module, "Gram");
+  gram.def_prop_ro("size", &Gram::size)
+      .def_prop_ro("threads", &Gram::threads)
+      .def_prop_ro("evaluated", &Gram::evaluated)
+      .def_prop_ro("single_precision_suffices",
+                   [](const Gram& self) { return self.source().single_precision_suffices(); })
+      .def("diagonal",
+           [](Gram& self, In<Index> indices, InOut<double> out) {
+             check_indices(indices, self.size(), "indices");
+             nb::gil_scoped_release release;
+             self.source().diagonal(indices.data(), indices.shape(0), out.data());
+           },
+           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
+      .def("times", &times, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("columns").noconvert(), nb::arg("out").noconvert())
+      .def("subset",
+           [](const Gram& self, In<Index> indices, Size bytes, int threads) {
+             check_indices(indices, self.size(), "indices");
+             return self.subset(std::vector<Index>(indices.data(), indices.data() + indices.shape(0)),
+                                bytes, threads);
+           },
+           nb::arg("indices").noconvert(), nb::arg("cache_bytes"), nb::arg("threads"));
+  bind_value<float>(module, gram);
+  bind_value<double>(module, gram);
+  module.def("callback_gram", &callback, nb::arg("function"), nb::arg("n"), nb::arg("cache_bytes"));
+}
+
+}  // namespace widemargin

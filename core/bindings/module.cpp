@@ -1,0 +1,19 @@
+// The compiled module. Only this folder includes Python.
+#include <nanobind/nanobind.h>
+
+#include "../dispatch.hpp"
+
+namespace nb = nanobind;
+
+namespace widemargin {
+void bind_gram(nb::module_& module);
+void bind_path(nb::module_& module);
+void bind_solvers(nb::module_& module);
+}  // namespace widemargin
+
+NB_MODULE(_core, module) {
+  widemargin::bind_gram(module);
+  widemargin::bind_path(module);
+  widemargin::bind_solvers(module);
+  module.def("target", &widemargin::target_name);
+}

@@ -1,0 +1,112 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+#include "../block_solver.hpp"
+#include "../pair_solver.hpp"
+#include "arrays.hpp"
+
+namespace widemargin {
+
+namespace {
+
+const char* name_of(Status status) {
+  switch (status) {
+    case Status::converged: return "converged";
+    case Status::max_steps: return "max_iter";
+    case Status::max_seconds: return "max_time";
+    case Status::interrupted: return "interrupted";
+    case Status::stalled: return "stalled";
+    case Status::exhausted: return "exhausted";
+  }
+  return "";
+}
+
+using Result = std::tuple<const char*, long, double>;
+using Monitor = std::optional<nb::callable>;
+
+// Runs a solve without the GIL; between blocks signals are checked and the monitor is asked.
+template <class Solve>
+Result guarded(Options options, const Monitor& monitor, Solve&& solve) {
+  std::exception_ptr failure;
+  options.go_on = [&](const Progress& progress) {
+    nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return !monitor || nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
+    } catch (...) {
+      failure = std::current_exception();
+      return false;
+    }
+  };
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = solve(options);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return {name_of(outcome.status), outcome.steps, outcome.violation};
+}
+
+Problem make_problem(const Gram& gram, const In<double>& linear, const In<double>& lower,
+                     const In<double>& upper, bool equality, const InOut<double>& beta,
+                     const InOut<double>& gradient) {
+  for (Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0), gradient.shape(0)})
+    if (size != gram.size()) throw std::invalid_argument("arrays must have one entry per sample");
+  return {gram.size(), linear.data(), lower.data(), upper.data(), equality};
+}
+
+Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
+              bool equality, InOut<double> beta, InOut<double> gradient, double tolerance,
+              long max_steps, double max_seconds, bool shrinking, std::uint64_t seed,
+              bool single_precision, Monitor monitor) {
+  const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
+  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
+                 [&](const Options& options) {
+                   return single_precision
+                              ? solve_blocks<float>(problem, *gram, options, beta.data(), gradient.data())
+                              : solve_blocks<double>(problem, *gram, options, beta.data(), gradient.data());
+                 });
+}
+
+Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
+             InOut<double> beta, InOut<double> gradient, const std::string& rule, double tolerance,
+             long max_steps, double max_seconds, Monitor monitor) {
+  const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
+  return guarded({tolerance, max_steps, max_seconds, false, 0, {}}, monitor,
+                 [&](const Options& options) {
+                   const bool compatible = rule.rfind("libsvm_", 0) == 0;
+                   const Ties ties = compatible ? Ties::last : Ties::lowest;
+                   if (rule == "first_order" || rule == "libsvm_first_order") {
+                     FirstOrder choose{ties};
+                     return solve_pairs(problem, *gram, options, choose, compatible, beta.data(),
+                                        gradient.data());
+                   }
+                   if (rule != "second_order" && rule != "libsvm_second_order")
+                     throw std::invalid_argument("unknown selection rule " + rule);
+                   SecondOrder choose{ties};
+                   return solve_pairs(problem, *gram, options, choose, compatible, beta.data(),
+                                      gradient.data());
+                 });
+}
+
+}  // namespace
+
+void bind_solvers(nb::module_& module) {
+  module.def("solve_blocks", &blocks, nb::arg("gram"), nb::arg("linear").noconvert(),
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
+             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("tolerance"),
+             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
+             nb::arg("single_precision"), nb::arg("monitor").none());
+  module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
+             nb::arg("gradient").noconvert(), nb::arg("rule"), nb::arg("tolerance"),
+             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("monitor").none());
+}
+
+}  // namespace widemargin

@@ -1,0 +1,44 @@
+// When to stop: step limit, time limit, and the caller's wish.
+#pragma once
+
+#include <chrono>
+
+#include "problem.hpp"
+
+namespace widemargin {
+
+class Control {
+ public:
+  explicit Control(const Options& options) : options_(options) {}
+
+  long steps_left(long steps) const {
+    return options_.max_steps < 0 ? (1L << 60) : options_.max_steps - steps;
+  }
+
+  // True when the solve has to stop; `status` says why.
+  bool stop(const Progress& progress, Status& status) {
+    if (steps_left(progress.steps) <= 0) {
+      status = Status::max_steps;
+      return true;
+    }
+    const auto now = Clock::now();
+    if (options_.max_seconds >= 0 &&
+        std::chrono::duration<double>(now - start_).count() >= options_.max_seconds) {
+      status = Status::max_seconds;
+      return true;
+    }
+    if (!options_.go_on || now - asked_ < std::chrono::milliseconds(20)) return false;
+    asked_ = now;
+    if (options_.go_on(progress)) return false;
+    status = Status::interrupted;
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Options& options_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point asked_ = start_;
+};
+
+}  // namespace widemargin

@@ -1,0 +1,98 @@
+// The hot loops, compiled once per instruction set and chosen at run time.
+//
+// Everything here works on packed buffers. A panel holds `Width` samples feature by feature
+// ([feature][Width]), so that one broadcast of a row's feature meets a full vector of columns.
+#pragma once
+
+#include "common.hpp"
+
+namespace widemargin {
+
+template <class Real>
+constexpr Size panel_width() {
+  return 64 / sizeof(Real);  // two 32-byte vectors: 16 floats or 8 doubles
+}
+
+constexpr Size kStripRows = 4;
+
+// Kernel entries between one strip of up to four rows and consecutive panels of columns.
+template <class Real>
+struct StripCall {
+  KernelSpec kernel;
+  Size features;
+  const Real* strip;         // [features][kStripRows]
+  const Real* strip_norms;   // kStripRows half squared norms (Gaussian only)
+  const Real* panels;        // [n_panels][features][Width]
+  const Real* panel_norms;   // n_panels * Width half squared norms (Gaussian only)
+  Size n_panels;
+  Real* store[kStripRows];   // where to keep the entries of each row, or nullptr
+  Real weights[kStripRows];  // accumulate[c] += sum_r weights[r] K[r, c]
+  double* accumulate;        // n_panels * Width sums, or nullptr
+};
+
+// Kernel entries between Width scattered working rows and a list of CSR columns.
+template <class Real>
+struct SparseCall {
+  KernelSpec kernel;
+  const Real* panel;        // [slots][Width], the working rows; slot 0 is all zero when mapped
+  const Index* slots;       // feature -> slot, or nullptr for the identity
+  const Real* row_norms;    // Width half squared norms
+  const std::int64_t* offsets;
+  const Index* indices;
+  const Real* data;
+  const Real* norms;        // half squared norm of every CSR row
+  const Index* columns;     // which CSR rows
+  Size n_columns;
+  Size n_rows;              // of the Width, how many count
+  Real* const* store;       // n_rows destinations, each possibly nullptr; or nullptr
+  const Real* weights;      // Width
+  double* accumulate;       // n_columns sums, or nullptr
+};
+
+// The pair solver's inner loop on a working set whose kernel block is in cache.
+template <class Real>
+struct PairCall {
+  Size size;            // padded to a multiple of panel_width<Real>()
+  const Real* block;    // [size][size] kernel entries
+  const Real* diagonal;
+  Real* gradient;       // moved by the solver, relative to the intercept
+  Real* growth;         // 0 where the member can grow, +inf where it cannot
+  Real* fall;           // 0 where the member can shrink, -inf where it cannot
+  double* beta;
+  const double* lower;
+  const double* upper;
+  double tolerance;
+  long max_steps;
+};
+
+template <class Real>
+struct Routines {
+  void (*strip)(const StripCall<Real>&);
+  void (*sparse)(const SparseCall<Real>&);
+  // half squared norms of one panel, by the same operations in the same order as the dot tile, so
+  // that a sample's distance to itself is exactly zero
+  void (*panel_norms)(const Real* panel, Size features, Real* norms);
+  Real (*sparse_norm)(const Real* data, Size count);
+  long (*pairs)(const PairCall<Real>&);
+  // target[c] += sum_r weights[r] rows[r][c]
+  void (*combine)(const Real* const* rows, const double* weights, Size n_rows, Size n_columns,
+                  double* target);
+};
+
+// Best set for this processor; the environment variable WIDEMARGIN_TARGET=baseline, read once,
+// turns the dispatch off for testing.
+template <class Real>
+const Routines<Real>& routines();
+
+const char* target_name();
+
+namespace baseline {
+template <class Real>
+const Routines<Real>& table();
+}
+namespace avx2 {
+template <class Real>
+const Routines<Real>& table();
+}
+
+}  // namespace widemargin

@@ -1,0 +1,39 @@
+#include "gram.hpp"
+
+#include <algorithm>
+
+namespace widemargin {
+
+template <>
+RowCache<float>& Gram::cache<float>() {
+  if (!cache32_) cache32_ = std::make_unique<RowCache<float>>(*source_, budget_, evaluated_);
+  return *cache32_;
+}
+
+template <>
+RowCache<double>& Gram::cache<double>() {
+  if (!cache64_) cache64_ = std::make_unique<RowCache<double>>(*source_, budget_, evaluated_);
+  return *cache64_;
+}
+
+template <class Real>
+void Gram::rows(const Index* rows, Size n_rows, const Index* columns, Size n_columns, Real* out) {
+  Team team(threads_);
+  std::vector<Real*> store(n_rows);
+  for (Size r = 0; r < n_rows; ++r) store[r] = out + r * n_columns;
+  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, store.data()}, team);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+template void Gram::rows<float>(const Index*, Size, const Index*, Size, float*);
+template void Gram::rows<double>(const Index*, Size, const Index*, Size, double*);
+
+void Gram::times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
+                 Size n_columns, double* out) {
+  Team team(threads_);
+  std::fill_n(out, n_columns, 0.0);
+  source_->sweep(Sweep<double>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+}  // namespace widemargin

@@ -1,0 +1,155 @@
+// The plain pair solver: two variables at a time, chosen by a rule that is a parameter.
+//
+// The rule sees the state and names the pair; the step is the same for all of them. Rows come from
+// the Gram handle's cache. See block_solver.hpp for the engine's fast path.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "control.hpp"
+#include "gram.hpp"
+#include "problem.hpp"
+
+namespace widemargin {
+
+struct PairState {
+  const Problem& problem;
+  const double* beta;
+  const double* gradient;
+  const double* diagonal;
+  // Row of a sample; the pointer stays valid until the second next call.
+  std::function<const double*(Index)> row;
+
+  bool can_grow(Index k) const { return beta[k] < problem.upper[k]; }
+  bool can_fall(Index k) const { return beta[k] > problem.lower[k]; }
+  double curvature(Index i, Index j, const double* row_i) const {
+    const double value = diagonal[i] + diagonal[j] - 2.0 * row_i[j];
+    return value > 0.0 ? value : 1e-12;
+  }
+};
+
+// What a rule answers: a pair (i grows, j falls) or the reason why there is none.
+struct Choice {
+  Index i = -1, j = -1;
+  Status reason = Status::converged;
+  double violation = 0.0;
+};
+
+enum class Ties { lowest, last };  // LIBSVM takes the last index among equals
+
+inline bool beats(double value, double best, Ties ties) {
+  return ties == Ties::last ? value >= best : value > best;
+}
+
+// i = argmax over growing of -gradient; also the violation it makes with the worst falling one.
+inline Choice steepest(const PairState& state, Ties ties) {
+  Choice choice;
+  double best = -std::numeric_limits<double>::infinity(), worst = best;
+  for (Index k = 0; Size(k) < state.problem.n; ++k) {
+    if (state.can_grow(k) && beats(-state.gradient[k], best, ties)) {
+      best = -state.gradient[k];
+      choice.i = k;
+    }
+    if (state.can_fall(k)) worst = std::max(worst, state.gradient[k]);
+  }
+  choice.violation = best + worst;
+  return choice;
+}
+
+// Maximal violating pair (WSS1, Keerthi et al. 2001).
+struct FirstOrder {
+  Ties ties = Ties::lowest;
+  Choice operator()(const PairState& state, double tolerance) const {
+    Choice choice = steepest(state, ties);
+    if (!(choice.violation > tolerance)) return choice;
+    double worst = -std::numeric_limits<double>::infinity();
+    for (Index k = 0; Size(k) < state.problem.n; ++k)
+      if (state.can_fall(k) && beats(state.gradient[k], worst, ties)) {
+        worst = state.gradient[k];
+        choice.j = k;
+      }
+    return choice;
+  }
+};
+
+// Second-order selection (WSS2, Fan, Chen and Lin 2005).
+struct SecondOrder {
+  Ties ties = Ties::lowest;
+  Choice operator()(const PairState& state, double tolerance) const {
+    Choice choice = steepest(state, ties);
+    if (!(choice.violation > tolerance)) return choice;
+    const double* row_i = state.row(choice.i);
+    double best = -std::numeric_limits<double>::infinity();
+    for (Index k = 0; Size(k) < state.problem.n; ++k) {
+      const double descent = state.gradient[k] - state.gradient[choice.i];
+      if (!state.can_fall(k) || !(descent > 0.0)) continue;
+      const double gain = descent * descent / state.curvature(choice.i, k, row_i);
+      if (beats(gain, best, ties)) {
+        best = gain;
+        choice.j = k;
+      }
+    }
+    return choice;
+  }
+};
+
+// `round_rows`: kernel rows rounded to float, as LIBSVM stores them.
+template <class Rule>
+Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, Rule& rule,
+                    bool round_rows, double* beta, double* gradient) {
+  std::lock_guard<std::mutex> lock(gram.busy());
+  RowCache<double>& cache = gram.cache<double>();
+  Team team(gram.threads());
+  std::vector<Index> everyone(problem.n);
+  for (Size k = 0; k < problem.n; ++k) everyone[k] = Index(k);
+  const std::vector<Index>& columns = cache.arrange(everyone);
+  std::vector<double> diagonal(problem.n);
+  gram.source().diagonal(everyone.data(), problem.n, diagonal.data());
+
+  // Two row buffers in sample order, rounded if asked for: i and j are needed at the same time.
+  std::vector<double> buffers[2];
+  Index held[2] = {-1, -1};
+  int next = 0;
+  const auto row = [&](Index sample) -> const double* {
+    for (int k = 0; k < 2; ++k)
+      if (held[k] == sample) {
+        next = 1 - k;
+        return buffers[k].data();
+      }
+    const double* entries = cache.row(sample, team);
+    std::vector<double>& buffer = buffers[next];
+    buffer.resize(problem.n);
+    for (Size p = 0; p < problem.n; ++p)
+      buffer[Size(columns[p])] = round_rows ? double(float(entries[p])) : entries[p];
+    held[next] = sample;
+    next = 1 - next;
+    return buffer.data();
+  };
+
+  Control control(options);
+  Outcome outcome;
+  const PairState state{problem, beta, gradient, diagonal.data(), row};
+  for (;;) {
+    const Choice choice = rule(state, options.tolerance);
+    outcome.violation = std::max(0.0, choice.violation);
+    if (choice.i < 0 || choice.j < 0) {
+      outcome.status = choice.reason;
+      return outcome;
+    }
+    if (control.stop({outcome.steps, outcome.violation, problem.n}, outcome.status)) return outcome;
+    const Index i = choice.i, j = choice.j;
+    const double* row_i = row(i);
+    const double* row_j = row(j);
+    const double room_i = problem.upper[i] - beta[i], room_j = beta[j] - problem.lower[j];
+    const double wish = (gradient[j] - gradient[i]) / state.curvature(i, j, row_i);
+    const double step = std::min({wish, room_i, room_j});
+    beta[i] = step == room_i ? problem.upper[i] : beta[i] + step;
+    beta[j] = step == room_j ? problem.lower[j] : beta[j] - step;
+    for (Size k = 0; k < problem.n; ++k) gradient[k] += step * (row_i[k] - row_j[k]);
+    ++outcome.steps;
+  }
+}
+
+}  // namespace widemargin

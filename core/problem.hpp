@@ -1,0 +1,44 @@
+// The quadratic problem as a view, and what a solve is told and reports.
+#pragma once
+
+#include <functional>
+
+#include "common.hpp"
+
+namespace widemargin {
+
+// minimise 1/2 beta' K beta - linear' beta  s.t.  lower <= beta <= upper  [and a fixed sum]
+// A solver starts at a feasible beta and keeps its sum when `equality` holds.
+struct Problem {
+  Size n;
+  const double* linear;
+  const double* lower;
+  const double* upper;
+  bool equality;
+};
+
+struct Progress {
+  long steps;
+  double violation;
+  Size active;
+};
+
+struct Options {
+  double tolerance = 1e-3;
+  long max_steps = -1;       // pair steps; negative: no limit
+  double max_seconds = -1;   // negative: no limit
+  bool shrinking = true;
+  std::uint64_t seed = 0;
+  // Called between blocks, at most every few milliseconds; false stops the solve.
+  std::function<bool(const Progress&)> go_on;
+};
+
+enum class Status { converged, max_steps, max_seconds, interrupted, stalled, exhausted };
+
+struct Outcome {
+  Status status = Status::converged;
+  long steps = 0;
+  double violation = 0.0;
+};
+
+}  // namespace widemargin

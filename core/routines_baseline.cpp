@@ -1,0 +1,2 @@
+#define WIDEMARGIN_TARGET_NAMESPACE baseline
+#include "routines.inl"

@@ -1,0 +1,79 @@
+// The samples: where dense and CSR meet, below the kernels.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common.hpp"
+
+namespace widemargin {
+
+// Views the caller's arrays (which must outlive it) and hands out packed pieces of them. A shift
+// and a scale are applied while packing: for the Gaussian kernel the samples are centred (the
+// norm trick loses digits otherwise) and multiplied by sqrt(2 gamma log2 e).
+class Samples {
+ public:
+  Samples(const float* dense, Size n, Size features);
+  Samples(const double* dense, Size n, Size features);
+  Samples(const float* data, const Index* indices, const std::int64_t* offsets, Size n,
+          Size features);
+  Samples(const double* data, const Index* indices, const std::int64_t* offsets, Size n,
+          Size features);
+
+  Size size() const { return n_; }
+  Size features() const { return features_; }
+  bool sparse() const { return offsets_ != nullptr; }
+
+  std::vector<double> mean() const;  // dense only
+  double largest_square() const;     // of the shifted and scaled samples, squared norm
+  void transform(std::vector<double> shift, double scale);
+  double scale() const { return scale_; }
+  const std::vector<double>& shift() const { return shift_; }
+
+  // out[k * width + c] = feature k of sample ids[c], c < count; zero for count <= c < width
+  template <class Real>
+  void pack(const Index* ids, Size count, Size width, Real* out) const;
+
+  // half squared norms of all transformed samples, computed as the tiles compute dot products
+  template <class Real>
+  const Real* half_norms() const;
+
+  template <class Real>
+  struct Rows {
+    const std::int64_t* offsets;
+    const Index* indices;
+    const Real* data;
+  };
+  template <class Real>
+  Rows<Real> rows() const;  // sparse only; values are scaled
+
+  // scatters sparse rows; returns the slots used. With `slots` (size features, all zero) features
+  // are renumbered from 1 in order of appearance; slot 0 stays zero.
+  template <class Real>
+  Size scatter(const Index* ids, Size count, Size width, Index* slots, std::vector<Real>& out) const;
+  void clear_slots(const Index* ids, Size count, Index* slots) const;
+
+ private:
+  template <class Real>
+  struct Lazy {
+    std::once_flag norms_once, data_once;
+    std::vector<Real> norms, data;
+  };
+  template <class Real>
+  Lazy<Real>& lazy() const;
+
+  Size n_, features_;
+  const float* dense32_ = nullptr;
+  const double* dense64_ = nullptr;
+  const float* data32_ = nullptr;
+  const double* data64_ = nullptr;
+  const Index* indices_ = nullptr;
+  const std::int64_t* offsets_ = nullptr;
+  std::vector<double> shift_;
+  double scale_ = 1.0;
+  std::unique_ptr<Lazy<float>> lazy32_ = std::make_unique<Lazy<float>>();
+  std::unique_ptr<Lazy<double>> lazy64_ = std::make_unique<Lazy<double>>();
+};
+
+}  // namespace widemargin

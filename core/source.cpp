@@ -1,0 +1,320 @@
+#include "source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kPanelBytes = 192 * 1024;  // packed columns per pass: stays in the second-level cache
+
+// Four rows at a time, packed [feature][kStripRows], with their norms.
+template <class Real>
+struct Strips {
+  std::vector<Real> packed;
+  std::vector<Real> norms;
+};
+
+template <class Real>
+Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel, const Sweep<Real>& work) {
+  const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
+  Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
+                   std::vector<Real>(strips * kStripRows)};
+  for (Size s = 0; s < strips; ++s) {
+    const Index* ids = work.rows + s * kStripRows;
+    const Size count = std::min(kStripRows, work.n_rows - s * kStripRows);
+    samples.pack(ids, count, kStripRows, out.packed.data() + s * samples.features() * kStripRows);
+    if (kernel.kind == KernelKind::gaussian)
+      for (Size r = 0; r < count; ++r)
+        out.norms[s * kStripRows + r] = samples.half_norms<Real>()[ids[r]];
+  }
+  return out;
+}
+
+// Columns [begin, end) of a dense sweep, chunk by chunk.
+template <class Real>
+void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const Samples& columns,
+                   const Sweep<Real>& work, Size begin, Size end) {
+  constexpr Size width = panel_width<Real>();
+  const Size features = columns.features();
+  const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
+  const Size chunk = std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
+  std::vector<Real> panels(chunk * features * width), norms(chunk * width);
+  std::vector<Real> tail(kStripRows * width);
+  for (Size first = begin; first < end; first += chunk * width) {
+    const Size count = std::min(chunk * width, end - first);
+    const Size n_panels = (count + width - 1) / width;
+    for (Size p = 0; p < n_panels; ++p) {
+      const Index* ids = work.columns + first + p * width;
+      const Size present = std::min(width, count - p * width);
+      columns.pack(ids, present, width, panels.data() + p * features * width);
+      if (kernel.kind == KernelKind::gaussian)
+        for (Size c = 0; c < width; ++c)
+          norms[p * width + c] = c < present ? columns.half_norms<Real>()[ids[c]] : Real(0);
+    }
+    const Size full = count / width;
+    StripCall<Real> call;
+    call.kernel = kernel;
+    call.features = features;
+    for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
+      const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
+      call.strip = strips.packed.data() + s * features * kStripRows;
+      call.strip_norms = strips.norms.data() + s * kStripRows;
+      for (Size r = 0; r < kStripRows; ++r) {
+        const bool real = r < present;
+        const Size row = s * kStripRows + r;
+        call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
+        call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
+      }
+      call.panels = panels.data();
+      call.panel_norms = norms.data();
+      call.n_panels = full;
+      call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
+      routines<Real>().strip(call);
+      if (full == n_panels) continue;
+      // The last, partly filled panel goes through a buffer: nothing is written past the end.
+      const Size rest = count - full * width;
+      double sums[64 / sizeof(Real)] = {};
+      Real* destination[kStripRows];
+      for (Size r = 0; r < kStripRows; ++r) {
+        destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
+        call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
+      }
+      call.panels = panels.data() + full * features * width;
+      call.panel_norms = norms.data() + full * width;
+      call.n_panels = 1;
+      call.accumulate = work.accumulate ? sums : nullptr;
+      routines<Real>().strip(call);
+      for (Size r = 0; r < kStripRows; ++r)
+        if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
+      if (work.accumulate)
+        for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
+    }
+  }
+}
+
+constexpr Size kDirectFeatures = 4096;      // wider sparse data is renumbered per group of rows
+constexpr Size kScatterBytes = 4 << 20;     // scattered rows per pass
+constexpr Size kSparseColumns = 512;        // CSR rows that stay in cache while the groups pass
+
+template <class Real>
+struct Group {
+  std::vector<Real> panel;
+  std::vector<Index> slots;
+  std::vector<Real> norms, weights;
+  std::vector<Real*> store;
+  Size first = 0, count = 0;
+};
+
+template <class Real>
+Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, const Sweep<Real>& work,
+                          Size first) {
+  constexpr Size width = panel_width<Real>();
+  Group<Real> group;
+  group.first = first;
+  group.count = std::min(width, work.n_rows - first);
+  group.norms.assign(width, Real(0));
+  group.weights.assign(width, Real(0));
+  if (samples.features() > kDirectFeatures) group.slots.assign(samples.features(), 0);
+  samples.scatter(work.rows + first, group.count, width,
+                  group.slots.empty() ? nullptr : group.slots.data(), group.panel);
+  for (Size r = 0; r < group.count; ++r) {
+    if (kernel.kind == KernelKind::gaussian)
+      group.norms[r] = samples.half_norms<Real>()[work.rows[first + r]];
+    if (work.weights) group.weights[r] = Real(work.weights[first + r]);
+  }
+  return group;
+}
+
+template <class Real>
+void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
+                  const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  constexpr Size width = panel_width<Real>();
+  const auto csr = column_samples.rows<Real>();
+  const Real* norms =
+      kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
+  const double density = double(csr.offsets[column_samples.size()]) /
+                         double(std::max<Size>(column_samples.size(), 1));
+  for (Size next = 0; next < work.n_rows;) {
+    std::vector<Group<Real>> groups;
+    for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
+      groups.push_back(scatter_group(kernel, row_samples, work, next));
+      bytes += groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
+    }
+    const double cost = double(groups.size() * width) * double(work.n_columns) * (1.0 + density / 32.0);
+    team.run(work.n_columns, width, cost, [&](Size begin, Size end) {
+      std::vector<Real*> store(width);
+      for (Size first = begin; first < end; first += kSparseColumns) {
+        const Size count = std::min(kSparseColumns, end - first);
+        for (const Group<Real>& group : groups) {
+          for (Size r = 0; r < group.count; ++r) {
+            Real* to = work.store ? work.store[group.first + r] : nullptr;
+            store[r] = to ? to + first : nullptr;
+          }
+          SparseCall<Real> call{kernel,
+                                group.panel.data(),
+                                group.slots.empty() ? nullptr : group.slots.data(),
+                                group.norms.data(),
+                                csr.offsets,
+                                csr.indices,
+                                csr.data,
+                                norms,
+                                work.columns + first,
+                                count,
+                                group.count,
+                                work.store ? store.data() : nullptr,
+                                group.weights.data(),
+                                work.accumulate ? work.accumulate + first : nullptr};
+          routines<Real>().sparse(call);
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  if (work.n_rows == 0 || work.n_columns == 0) return;
+  if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
+  const Strips<Real> strips = pack_strips(row_samples, kernel, work);
+  const double cost = double(work.n_rows) * double(work.n_columns) *
+                      (1.0 + double(row_samples.features()) / 32.0);
+  if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
+  team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
+    dense_columns(kernel, strips, column_samples, work, begin, end);
+  });
+}
+
+template void sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,
+                                   const Sweep<float>&, Team&);
+template void sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
+                                    const Sweep<double>&, Team&);
+
+SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel)
+    : samples_(std::move(samples)), kernel_(kernel) {
+  if (kernel.kind != KernelKind::gaussian) return;
+  const double log2_e = 1.4426950408889634;
+  const double scale = std::sqrt(2.0 * kernel.gamma * log2_e);
+  samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->mean(), scale);
+}
+
+void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
+  if (kernel_.kind == KernelKind::gaussian) {
+    std::fill_n(out, count, 1.0);
+    return;
+  }
+  const double* norms = samples_->half_norms<double>();
+  for (Size k = 0; k < count; ++k) {
+    const double square = 2.0 * norms[ids[k]];
+    const double inner = kernel_.gamma * square + kernel_.coef0;
+    if (kernel_.kind == KernelKind::linear) out[k] = square;
+    if (kernel_.kind == KernelKind::polynomial) out[k] = std::pow(inner, kernel_.degree);
+    if (kernel_.kind == KernelKind::sigmoid) out[k] = std::tanh(inner);
+  }
+}
+
+void SampleSource::sweep(const Sweep<float>& work, Team& team) const {
+  sweep_samples(kernel_, *samples_, *samples_, work, team);
+}
+
+void SampleSource::sweep(const Sweep<double>& work, Team& team) const {
+  sweep_samples(kernel_, *samples_, *samples_, work, team);
+}
+
+bool SampleSource::single_precision_suffices() const {
+  // The exponent is a difference of numbers as large as the squared norms, each rounded to 6e-8.
+  return kernel_.kind != KernelKind::gaussian || samples_->largest_square() < 2e3;
+}
+
+namespace {
+
+// Hands one evaluated row block to the caller: keep it, add it up, or both.
+template <class Real>
+void deliver(const Sweep<Real>& work, Size row, const double* entries) {
+  if (work.store && work.store[row])
+    for (Size c = 0; c < work.n_columns; ++c) work.store[row][c] = Real(entries[c]);
+  if (work.accumulate)
+    for (Size c = 0; c < work.n_columns; ++c) work.accumulate[c] += work.weights[row] * entries[c];
+}
+
+template <class Real, class Value>
+void sweep_matrix(const Value* matrix, Size n, const Sweep<Real>& work) {
+  std::vector<double> entries(work.n_columns);
+  for (Size r = 0; r < work.n_rows; ++r) {
+    const Value* row = matrix + Size(work.rows[r]) * n;
+    for (Size c = 0; c < work.n_columns; ++c) entries[c] = double(row[work.columns[c]]);
+    deliver(work, r, entries.data());
+  }
+}
+
+template <class Real>
+void sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
+  if (work.n_columns == 0) return;
+  const Size block = std::max<Size>(1, (Size(1) << 22) / work.n_columns);
+  std::vector<double> entries(std::min(block, work.n_rows) * work.n_columns);
+  for (Size first = 0; first < work.n_rows; first += block) {
+    const Size count = std::min(block, work.n_rows - first);
+    fill(work.rows + first, count, work.columns, work.n_columns, entries.data());
+    for (Size r = 0; r < count; ++r)
+      deliver(work, first + r, entries.data() + r * work.n_columns);
+  }
+}
+
+}  // namespace
+
+template <class Value>
+void MatrixSource<Value>::diagonal(const Index* ids, Size count, double* out) const {
+  for (Size k = 0; k < count; ++k) out[k] = double(matrix_[Size(ids[k]) * n_ + Size(ids[k])]);
+}
+template <class Value>
+void MatrixSource<Value>::sweep(const Sweep<float>& work, Team&) const {
+  sweep_matrix(matrix_, n_, work);
+}
+template <class Value>
+void MatrixSource<Value>::sweep(const Sweep<double>& work, Team&) const {
+  sweep_matrix(matrix_, n_, work);
+}
+template class MatrixSource<float>;
+template class MatrixSource<double>;
+
+std::vector<Index> SubsetSource::map(const Index* ids, Size count) const {
+  std::vector<Index> out(count);
+  for (Size k = 0; k < count; ++k) out[k] = ids_[Size(ids[k])];
+  return out;
+}
+template <class Real>
+void SubsetSource::forward(const Sweep<Real>& work, Team& team) const {
+  const std::vector<Index> rows = map(work.rows, work.n_rows);
+  const std::vector<Index> columns = map(work.columns, work.n_columns);
+  Sweep<Real> inner = work;
+  inner.rows = rows.data();
+  inner.columns = columns.data();
+  base_->sweep(inner, team);
+}
+void SubsetSource::diagonal(const Index* ids, Size count, double* out) const {
+  base_->diagonal(map(ids, count).data(), count, out);
+}
+void SubsetSource::sweep(const Sweep<float>& work, Team& team) const { forward(work, team); }
+void SubsetSource::sweep(const Sweep<double>& work, Team& team) const { forward(work, team); }
+
+void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
+  std::vector<double> block;
+  constexpr Size step = 256;  // blocks on the diagonal: one call per block, not per sample
+  for (Size first = 0; first < count; first += step) {
+    const Size present = std::min(step, count - first);
+    block.resize(present * present);
+    fill_(ids + first, present, ids + first, present, block.data());
+    for (Size k = 0; k < present; ++k) out[first + k] = block[k * present + k];
+  }
+}
+void CallbackSource::sweep(const Sweep<float>& work, Team&) const { sweep_callback(fill_, work); }
+void CallbackSource::sweep(const Sweep<double>& work, Team&) const { sweep_callback(fill_, work); }
+
+}  // namespace widemargin

@@ -1,0 +1,110 @@
+// Where kernel entries come from: samples and a formula, a matrix, or a function of the user's.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common.hpp"
+#include "parallel.hpp"
+#include "samples.hpp"
+
+namespace widemargin {
+
+// Evaluate K[rows, columns]; keep the entries, or add weighted rows up, or both, in one pass.
+template <class Real>
+struct Sweep {
+  const Index* rows;
+  Size n_rows;
+  const Index* columns;
+  Size n_columns;
+  Real* const* store = nullptr;     // n_rows destinations of n_columns entries; each may be nullptr
+  const double* weights = nullptr;  // n_rows; needed with accumulate
+  double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual Size size() const = 0;
+  virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
+  virtual void sweep(const Sweep<float>& work, Team& team) const = 0;
+  virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
+  // Whether float entries are good to about 1e-6: false where the norm trick would lose digits.
+  virtual bool single_precision_suffices() const { return true; }
+};
+
+// Kernel between two sets of samples (the same one, or the training and the test samples), both
+// already transformed for the kernel.
+template <class Real>
+void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+                   const Samples& column_samples, const Sweep<Real>& work, Team& team);
+
+class SampleSource final : public Source {
+ public:
+  SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel);
+  Size size() const override { return samples_->size(); }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  bool single_precision_suffices() const override;
+
+  const Samples& samples() const { return *samples_; }
+  const KernelSpec& kernel() const { return kernel_; }
+
+ private:
+  std::unique_ptr<Samples> samples_;
+  KernelSpec kernel_;
+};
+
+// A given matrix, row-major; possibly memory-mapped, so only asked-for entries are touched.
+template <class Value>
+class MatrixSource final : public Source {
+ public:
+  MatrixSource(const Value* matrix, Size n) : matrix_(matrix), n_(n) {}
+  Size size() const override { return n_; }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+
+ private:
+  const Value* matrix_;
+  Size n_;
+};
+
+// Some of the samples of another source, renumbered 0, 1, ...: a view, nothing is copied.
+class SubsetSource final : public Source {
+ public:
+  SubsetSource(std::shared_ptr<const Source> base, std::vector<Index> ids)
+      : base_(std::move(base)), ids_(std::move(ids)) {}
+  Size size() const override { return ids_.size(); }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
+
+ private:
+  template <class Real>
+  void forward(const Sweep<Real>& work, Team& team) const;
+  std::vector<Index> map(const Index* ids, Size count) const;
+
+  std::shared_ptr<const Source> base_;
+  std::vector<Index> ids_;
+};
+
+// fill(rows, n_rows, columns, n_columns, out): out is row-major n_rows x n_columns
+using FillFunction = std::function<void(const Index*, Size, const Index*, Size, double*)>;
+
+class CallbackSource final : public Source {
+ public:
+  CallbackSource(FillFunction fill, Size n) : fill_(std::move(fill)), n_(n) {}
+  Size size() const override { return n_; }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+
+ private:
+  FillFunction fill_;
+  Size n_;
+};
+
+}  // namespace widemargin

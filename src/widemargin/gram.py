@@ -1,0 +1,282 @@
+"""The kernel matrix as a handle: samples, kernel, row cache, memory and threads.
+
+A :class:`Gram` carries no labels. Class pairs, refits, warm starts, concave-convex rounds,
+screening and levels all pass the same one on, and it remembers the rows it evaluated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+from . import _core
+from .kernels import (
+    CallableKernel,
+    Gaussian,
+    Kernel,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+
+DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
+DENSE_FEATURES = 64  # and narrow ones always are
+PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
+
+
+class Gram:
+    """Kernel values between samples, evaluated when asked for.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, d)
+        float32 or float64, C order; kept by reference. With a :class:`Precomputed`
+        kernel the (n, n) matrix itself, which may be memory-mapped.
+    kernel : Kernel
+        What to evaluate.
+    cache_mb : float
+        Budget of the row cache in megabytes, shared by all solves on this handle.
+    threads : int
+        Threads a solve or product may use. Results do not depend on it.
+    """
+
+    def __init__(
+        self, X: Any, kernel: Kernel, *, cache_mb: float = 200.0, threads: int = 1
+    ) -> None:
+        self.kernel = kernel
+        self.cache_mb = cache_mb
+        self.threads = threads
+        self._X = _samples(X, kernel)
+        self._rows: NDArray[np.int32] | None = None  # of X, for a view
+        self._core = _make(self._X, kernel, _bytes(cache_mb), threads)
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return int(self._core.size)
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return self.n
+
+    @property
+    def samples(self) -> Any:
+        """The samples of this handle (of a view: a copy of its rows)."""
+        if self._rows is None:
+            return self._X
+        square = isinstance(self.kernel, Precomputed)
+        return self._X[np.ix_(self._rows, self._rows) if square else self._rows]
+
+    @property
+    def evaluated(self) -> int:
+        """Kernel entries computed so far through this handle."""
+        return int(self._core.evaluated)
+
+    @property
+    def single_precision_suffices(self) -> bool:
+        """Whether float32 entries are good to about 1e-6 for these samples."""
+        return bool(self._core.single_precision_suffices)
+
+    def rows(
+        self,
+        indices: ArrayLike,
+        columns: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> NDArray[Any]:
+        """Return K[indices, columns]; all columns by default."""
+        chosen, others = self._indices(indices), self._indices(columns)
+        out = np.empty((chosen.size, others.size), dtype=dtype)
+        self._core.rows(chosen, others, out)
+        return out
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return K(x_i, x_i) for all samples."""
+        out = np.empty(self.n)
+        self._core.diagonal(self._indices(None), out)
+        return out
+
+    def times(
+        self, changes: ArrayLike, indices: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return K @ changes in float64, or its entries at ``indices``.
+
+        Only samples with a non-zero change are evaluated.
+        """
+        weights = np.asarray(changes, dtype=np.float64)
+        support = np.flatnonzero(weights).astype(np.int32)
+        columns = self._indices(indices)
+        out = np.empty(columns.size)
+        self._core.times(support, weights[support], columns, out)
+        return out
+
+    def subset(
+        self,
+        indices: ArrayLike,
+        *,
+        cache_mb: float | None = None,
+        threads: int | None = None,
+    ) -> Gram:
+        """Return a view of some samples: nothing is copied, the cache is its own."""
+        view = object.__new__(Gram)
+        view.kernel = self.kernel
+        view.cache_mb = self.cache_mb if cache_mb is None else cache_mb
+        view.threads = self.threads if threads is None else threads
+        view._X = self._X  # keeps the arrays alive
+        chosen = self._indices(indices)
+        view._rows = chosen if self._rows is None else self._rows[chosen]
+        view._core = self._core.subset(chosen, _bytes(view.cache_mb), view.threads)
+        return view
+
+    def cross(
+        self, Z: Any, coefficients: ArrayLike, dtype: DTypeLike = np.float64
+    ) -> NDArray[np.float64]:
+        """Return sum_j coefficients_j K(z, x_j) for other samples: the prediction.
+
+        Parameters
+        ----------
+        Z : array of shape (m, d)
+            Other samples; with a precomputed kernel the (m, n) matrix K(z, x_j).
+        coefficients : array of shape (n,) or (n, k)
+            One or several sets of coefficients.
+        dtype : float32 or float64
+            Precision of the kernel entries; sums are always float64.
+        """
+        weights = np.asarray(coefficients, dtype=np.float64)
+        if isinstance(self.kernel, Precomputed):
+            product = Z @ weights
+            return np.asarray(product, dtype=np.float64)
+        if isinstance(self.kernel, CallableKernel):
+            return self._cross_blocks(Z, weights, self._call_function)
+        others = _match(Z, self._X)
+        if weights.ndim == 1:
+            out = np.zeros(others.shape[0])
+            single = np.dtype(dtype) == np.float32
+            method = self._core.cross32 if single else self._core.cross64
+            method(*_parts(others), weights, out)
+            return out
+
+        def entries(block: Any) -> NDArray[Any]:
+            kernel_block = np.empty((self.n, block.shape[0]), dtype=dtype)
+            self._core.cross_rows(*_parts(block), kernel_block)
+            return kernel_block.T
+
+        return self._cross_blocks(others, weights, entries)
+
+    def _call_function(self, block: Any) -> NDArray[Any]:
+        assert isinstance(self.kernel, CallableKernel)
+        return _called(self.kernel, block, self._X)
+
+    def _cross_blocks(self, Z: Any, weights: Any, entries: Any) -> NDArray[np.float64]:
+        step = max(1, PREDICTION_ENTRIES // max(self.n, 1))
+        sparse_weights = sparse.csr_array(weights) if weights.ndim == 2 else weights
+        parts = [
+            entries(Z[start : start + step]) @ sparse_weights
+            for start in range(0, Z.shape[0], step)
+        ]
+        shape = (0, *weights.shape[1:])
+        return np.concatenate(parts) if parts else np.empty(shape)
+
+    def _indices(self, indices: ArrayLike | None) -> NDArray[np.int32]:
+        if indices is None:
+            return np.arange(self.n, dtype=np.int32)
+        return np.ascontiguousarray(indices, dtype=np.int32)
+
+
+def _bytes(megabytes: float) -> int:
+    return int(megabytes * 1e6)
+
+
+def _samples(X: Any, kernel: Kernel) -> Any:
+    """Bring samples into the form the core reads, copying only where it must."""
+    if isinstance(kernel, CallableKernel):
+        return X
+    if sparse.issparse(X):
+        if isinstance(kernel, Precomputed):
+            return np.ascontiguousarray(X.toarray())
+        return _csr(X) if _stays_sparse(X) else _contiguous(X.toarray())
+    return _contiguous(X)
+
+
+def _contiguous(X: Any) -> Any:
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    return np.ascontiguousarray(X, dtype=dtype)
+
+
+def _stays_sparse(X: Any) -> bool:
+    n, d = X.shape
+    return bool(d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d)
+
+
+def _csr(X: Any) -> Any:
+    out = sparse.csr_array(X)
+    if not out.has_canonical_format:
+        out = out.copy()
+        out.sum_duplicates()
+    dtype = np.float32 if out.dtype == np.float32 else np.float64
+    if out.shape[1] >= 2**31:
+        raise ValueError(
+            f"X has {out.shape[1]} features; at most 2^31 - 1 are supported. "
+            "Hash or renumber the features."
+        )
+    out = out.astype(dtype, copy=False)
+    out.indices = np.ascontiguousarray(out.indices, dtype=np.int32)
+    out.indptr = np.ascontiguousarray(out.indptr, dtype=np.int64)
+    return out
+
+
+def _match(Z: Any, X: Any) -> Any:
+    """Give other samples the layout of the training samples."""
+    if sparse.issparse(X):
+        return _csr(Z if sparse.issparse(Z) else sparse.csr_array(Z))
+    return _contiguous(Z.toarray() if sparse.issparse(Z) else Z)
+
+
+def _parts(X: Any) -> tuple[Any, ...]:
+    if sparse.issparse(X):
+        return X.data, X.indices, X.indptr, X.shape[1]
+    return (X,)
+
+
+def _called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
+    out = np.asarray(kernel.function(A, B), dtype=np.float64)
+    if out.shape != (A.shape[0], B.shape[0]):
+        raise ValueError(
+            f"kernel returned an array of shape {out.shape}; a callable kernel must "
+            f"return ({A.shape[0]}, {B.shape[0]}), one row per first sample."
+        )
+    if not np.isfinite(out).all():
+        raise ValueError("kernel returned NaN or infinity.")
+    return out
+
+
+def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> Any:
+    if isinstance(kernel, Precomputed):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. Input is a "
+                f"{X.shape[0]}x{X.shape[1]} matrix."
+            )
+        return _core.matrix_gram(X, cache_bytes, threads)
+    if isinstance(kernel, CallableKernel):
+
+        def fill(
+            rows: NDArray[np.int32], columns: NDArray[np.int32], out: Any
+        ) -> None:
+            np.asarray(out)[:] = _called(kernel, X[rows], X[columns])
+
+        return _core.callback_gram(fill, X.shape[0], cache_bytes)
+    match kernel:
+        case Linear():
+            values: tuple[str, float, float, int] = ("linear", 1.0, 0.0, 1)
+        case Polynomial(degree, gamma, coef0):
+            values = ("polynomial", gamma, coef0, degree)
+        case Gaussian(gamma):
+            values = ("gaussian", gamma, 0.0, 1)
+        case Sigmoid(gamma, coef0):
+            values = ("sigmoid", gamma, coef0, 1)
+    maker = _core.sparse_gram if sparse.issparse(X) else _core.dense_gram
+    return maker(*_parts(X), *values, cache_bytes, threads)

@@ -1,0 +1,102 @@
+"""A solved problem that certifies itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .certificate import (
+    Certificate,
+    duality_gap,
+    kkt_violation,
+    optimal_intercept,
+    primal_objective,
+)
+from .problem import DualProblem
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A feasible point of a :class:`DualProblem`, and how good it is.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        What was solved.
+    beta : ndarray of shape (n,)
+        Signed dual variables: the coefficients of the model.
+    values : ndarray of shape (n,)
+        ``K @ beta``, the decision values without the intercept.
+    status : str
+        How the solve ended.
+    n_iter : int
+        Pair steps taken.
+    seconds : float
+        Wall time.
+    """
+
+    problem: DualProblem
+    beta: Vector
+    values: Vector
+    status: str
+    n_iter: int = 0
+    seconds: float = 0.0
+    extras: dict[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def intercept(self) -> float:
+        """Midpoint of the optimal intercepts; 0 when the problem has none."""
+        p = self.problem
+        return optimal_intercept(self.values, p.linear, p.lower, p.upper, p.total)
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Indices of the samples with a non-zero coefficient."""
+        return np.flatnonzero(self.beta)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the requested tolerance was reached."""
+        return self.status in ("converged", "polished")
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """Objective, bound, gap and violation, from ``beta`` and ``values`` alone."""
+        p = self.problem
+        residual = p.linear - self.values - self.intercept
+        objective = primal_objective(
+            self.beta, self.values, self.intercept, p.linear, p.lower, p.upper, p.total
+        )
+        gap = duality_gap(self.beta, residual, p.lower, p.upper)
+        violation = kkt_violation(
+            self.beta, self.values - p.linear, p.lower, p.upper, p.total is not None
+        )
+        return Certificate(
+            status=self.status,
+            objective=objective,
+            bound=objective - gap,
+            gap=gap,
+            kkt_violation=violation,
+            n_iter=self.n_iter,
+            seconds=self.seconds,
+            threads=p.gram.threads,
+        )
+
+    def recomputed(self) -> Solution:
+        """Return the same point with ``K @ beta`` evaluated afresh in float64.
+
+        Nothing the solver computed is trusted: this is the independent check.
+        """
+        return Solution(
+            self.problem,
+            self.beta,
+            self.problem.gram.times(self.beta),
+            self.status,
+            self.n_iter,
+            self.seconds,
+        )

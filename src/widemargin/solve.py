@@ -1,0 +1,235 @@
+"""Solve any dual problem: the one place that chooses a solver and a precision.
+
+The solvers take float32 kernel rows with a float64 gradient, which is good to about
+1e-5. A tighter tolerance is reached by refinement: the gradient is recomputed in float64
+and the solve goes on from there, its steps now so small that float32 rows suffice again.
+``accuracy="exact"`` ends with the polish of :mod:`widemargin.polish`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from .certificate import kkt_violation
+from .polish import POLISH_LIMIT, polish
+from .problem import DualProblem
+from .solution import Solution
+
+Vector = NDArray[np.float64]
+Monitor = Callable[[int, float, int], bool]
+
+SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
+MAX_REFINEMENTS = 30
+
+
+@dataclass
+class _Budget:
+    """Steps and seconds a solve may still take."""
+
+    max_iter: int
+    max_time: float | None
+    steps: int = 0
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
+
+    def steps_left(self) -> int:
+        return -1 if self.max_iter < 0 else max(0, self.max_iter - self.steps)
+
+    def seconds_left(self) -> float:
+        return -1.0 if self.max_time is None else max(0.0, self.max_time - self.seconds)
+
+
+def project(
+    beta: ArrayLike, lower: Vector, upper: Vector, total: float | None
+) -> Vector:
+    """Return the nearest point of the box, and of the plane sum = total if given.
+
+    The projection is ``clip(beta - shift)``; the shift is found from the breakpoints,
+    exactly, and the rounding left in the sum goes to the member with most room
+    (mathematics 0.3).
+    """
+    point = np.asarray(beta, dtype=np.float64)
+    clipped = np.clip(point, lower, upper)
+    if total is None or point.size == 0:
+        return clipped
+    excess = float(clipped.sum()) - total
+    if excess != 0.0:
+        # sum(clip(beta - shift)) falls from sum(upper) to sum(lower); bisect on its kinks.
+        kinks = np.sort(np.concatenate([point - lower, point - upper]))
+        below, above = 0, kinks.size - 1
+        while above - below > 1:
+            middle = (below + above) // 2
+            if np.clip(point - kinks[middle], lower, upper).sum() >= total:
+                below = middle
+            else:
+                above = middle
+        high = np.clip(point - kinks[below], lower, upper)
+        low = np.clip(point - kinks[above], lower, upper)
+        fall = float(high.sum() - low.sum())
+        share = 0.0 if fall <= 0.0 else (float(high.sum()) - total) / fall
+        clipped = high + min(max(share, 0.0), 1.0) * (low - high)
+        clipped = np.clip(clipped, lower, upper)
+    for _ in range(3):  # push the rounding residue where there is most room
+        residue = total - float(clipped.sum())
+        if residue == 0.0:
+            break
+        room = upper - clipped if residue > 0 else clipped - lower
+        widest = int(np.argmax(room))
+        moved = clipped[widest] + residue
+        clipped[widest] = min(max(moved, lower[widest]), upper[widest])
+    return clipped
+
+
+def solve(
+    problem: DualProblem,
+    *,
+    tol: float = 1e-3,
+    accuracy: str = "tol",
+    start: ArrayLike | Solution | None = None,
+    max_iter: int = -1,
+    max_time: float | None = None,
+    shrinking: bool = True,
+    seed: int = 0,
+    selection: str = "blocks",
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Solve a dual problem and return a point that certifies itself.
+
+    Optimal when, with ``gradient = K beta - linear``, the largest gradient over members
+    that can shrink exceeds the smallest over members that can grow by at most ``tol``
+    (Keerthi et al. 2001); without an intercept, when no projected gradient exceeds it.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        What to solve.
+    tol : float
+        Largest KKT violation of a converged solution.
+    accuracy : {"tol", "exact"}
+        "exact" goes on to about 1e-10 when the margin set is small enough
+        (status "polished").
+    start : array or Solution, optional
+        Where to begin; an array is projected on the constraints. A Solution of a problem
+        on the same ``gram`` also brings its kernel products along.
+    max_iter : int
+        Limit of pair steps; -1 for none.
+    max_time : float, optional
+        Limit in seconds.
+    shrinking : bool
+        Whether samples far from the margin are set aside while the others settle.
+    seed : int
+        Seed of the order in which samples are first looked at.
+    selection : {"blocks", "second_order", "first_order", "libsvm_second_order", \
+"libsvm_first_order"}
+        "blocks" is the engine; the others are the plain pair solver with that rule
+        ("libsvm_": ties to the last index and float32 rows, as LIBSVM has them).
+    monitor : callable, optional
+        ``monitor(n_iter, violation, active)``, asked a few times a second; False stops.
+
+    Returns
+    -------
+    Solution
+        Also when the limits were reached first: the status says which.
+    """
+    budget = _Budget(max_iter, max_time)
+    beta, values = _starting_point(problem, start)
+    gradient = values - problem.linear
+    status = _run(
+        problem, beta, gradient, max(tol, SINGLE_PRECISION), budget,
+        shrinking, seed, selection, monitor,
+    )  # fmt: skip
+    violation = np.inf
+    for _ in range(MAX_REFINEMENTS):
+        if tol >= SINGLE_PRECISION and accuracy == "tol" and status != "stalled":
+            break
+        if status in ("max_iter", "max_time", "interrupted"):
+            break
+        gradient = problem.gram.times(beta) - problem.linear
+        previous, violation = violation, _violation(problem, beta, gradient)
+        if violation <= tol or not violation < 0.9 * previous:
+            status = "converged" if violation <= tol else "stalled"
+            break
+        target = max(tol, 0.02 * violation)
+        status = _run(
+            problem, beta, gradient, target, budget,
+            shrinking, seed, selection, monitor,
+        )  # fmt: skip
+    solution = Solution(
+        problem, beta, gradient + problem.linear, status, budget.steps, budget.seconds
+    )
+    if accuracy == "exact" and status in ("converged", "stalled"):
+        margin = (beta > problem.lower) & (beta < problem.upper)
+        if np.count_nonzero(margin) <= POLISH_LIMIT:
+            return polish(solution, tol=tol)
+    return solution
+
+
+def _starting_point(
+    problem: DualProblem, start: ArrayLike | Solution | None
+) -> tuple[Vector, Vector]:
+    """Return a feasible point and ``K`` times it."""
+    known = None
+    if isinstance(start, Solution):
+        known = (start.beta, start.values) if start.problem.n == problem.n else None
+        start = start.beta
+    wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
+    if wish.shape != (problem.n,):
+        raise ValueError(
+            f"start has shape {wish.shape}; the problem has {problem.n} variables."
+        )
+    beta = project(wish, problem.lower, problem.upper, problem.total)
+    if known is not None:
+        return beta, known[1] + problem.gram.times(beta - known[0])
+    return beta, problem.gram.times(beta)
+
+
+def _violation(problem: DualProblem, beta: Vector, gradient: Vector) -> float:
+    has_equality = problem.total is not None
+    return kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
+
+
+def _run(
+    problem: DualProblem,
+    beta: Vector,
+    gradient: Vector,
+    tol: float,
+    budget: _Budget,
+    shrinking: bool,
+    seed: int,
+    selection: str,
+    monitor: Monitor | None,
+) -> str:
+    """Run the compiled solver in place on ``beta`` and ``gradient``."""
+    core = problem.gram._core
+    arrays = (core, problem.linear, problem.lower, problem.upper)
+    limits = (budget.steps_left(), budget.seconds_left())
+    equality = problem.total is not None
+    if selection == "blocks":
+        single = problem.gram.single_precision_suffices
+        status, steps, _ = _core.solve_blocks(
+            *arrays, equality, beta, gradient, tol, *limits,
+            shrinking, seed, single, monitor,
+        )  # fmt: skip
+    elif equality:
+        status, steps, _ = _core.solve_pairs(
+            *arrays, beta, gradient, selection, tol, *limits, monitor
+        )
+    else:
+        raise ValueError(
+            f"selection={selection!r} needs an intercept (total); "
+            'use selection="blocks" without one.'
+        )
+    budget.steps += steps
+    return str(status)
