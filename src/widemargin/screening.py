@@ -18,21 +18,24 @@ The kernel must be positive semi-definite; with an indefinite one there is no ba
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from widemargin.certificate import intercept_interval
+from .certificate import intercept_interval
+from .solve import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from widemargin.gram import Gram
-    from widemargin.problem import DualProblem
+    from .gram import Gram
+    from .problem import DualProblem
 
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
+    Distances = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 RELATIVE_GUARD = 1e-10  # of max|targets|: on every comparison, against rounding
 RELATIVE_MASS_GUARD = 1e-9  # of the box widths: a quantile must not slip by rounding
@@ -145,6 +148,69 @@ def ball_rule(gradient: Vector, radii: Vector) -> tuple[Mask, Mask]:
     return gradient > radii, gradient < -radii
 
 
+def decide(
+    targets: Vector,
+    beta: Vector,
+    lower: Vector,
+    upper: Vector,
+    total: float | None,
+    diagonal: Vector,
+    *,
+    error: float = 0.0,
+    distances: Distances | None = None,
+) -> Screened:
+    """Decide samples of any problem from its arrays alone.
+
+    Parameters
+    ----------
+    targets : array of shape (n,)
+        ``linear - K beta``, off by at most `error` in any entry. In a reduced problem
+        the pull of the fixed samples is part of it.
+    beta : array of shape (n,)
+        A feasible point: box and sum exact up to rounding.
+    lower, upper, total
+        The box and the sum; ``total=None`` without an intercept.
+    diagonal : array of shape (n,)
+        ``K_ii``.
+    error : float
+        Bound of the rounding in `targets` beyond that of float64, which the guards
+        cover.
+    distances : callable, optional
+        Returns the feature-space distances of given samples to all; asks for the rank
+        rule after the interval rule.
+
+    Returns
+    -------
+    Screened
+    """
+    guard = RELATIVE_GUARD * float(np.max(np.abs(targets), initial=0.0)) + error
+    left = right = 0.0
+    if total is not None:
+        zero = np.zeros_like(targets)
+        left, right = intercept_interval(zero, targets, lower, upper, total)
+    intercept = 0.5 * (left + right)
+    gap = inflated_gap(beta, targets - intercept, lower, upper, error)
+    if total is not None:
+        # A sum off by rounding moves the dual value by the intercept times the error.
+        gap += abs(float(np.sum(beta)) - total) * abs(intercept)
+    radius = float(np.sqrt(gap))
+    radii = radius * np.sqrt(diagonal) + guard
+    if total is None:
+        at_lower, at_upper = ball_rule(-targets, radii)
+    else:
+        at_lower, at_upper = interval_rule(targets, radii, lower, upper, total)
+    if total is not None and distances is not None:
+        outside = (targets < left) | (targets > right)
+        unsure = np.flatnonzero(outside & ~at_lower & ~at_upper & (upper > lower))
+        reach = radius * distances(unsure) + 2.0 * guard
+        low, high = rank_rule(targets, unsure, reach, lower, upper, total)
+        at_lower[unsure[low]] = True
+        at_upper[unsure[high]] = True
+    at_lower |= upper <= lower  # a box without width is decided from the start
+    at_upper &= ~at_lower
+    return Screened(at_lower, at_upper, gap)
+
+
 def screen(
     problem: DualProblem,
     beta: Vector,
@@ -160,54 +226,70 @@ def screen(
     problem : DualProblem
         With a positive semi-definite kernel.
     beta : array of shape (n,)
-        Any feasible point: box and sum exact up to rounding.
+        Any feasible point.
     values : array of shape (n,)
         ``K beta``, off by at most `error` in any entry.
     rank : bool, optional
         Whether to follow the interval rule by the rank rule, which reads kernel rows.
         By default where ``n`` is at most 2000.
     error : float
-        Bound of the rounding in `values`, zero for float64 kernel rows: the guards
-        cover ordinary rounding.
-
-    Returns
-    -------
-    Screened
+        See :func:`decide`.
     """
-    lower, upper, total = problem.lower, problem.upper, problem.total
-    targets = problem.linear - values
-    guard = RELATIVE_GUARD * float(np.max(np.abs(targets), initial=0.0)) + error
-    intercept = 0.0
-    if total is not None:
-        ends = intercept_interval(values, problem.linear, lower, upper, total)
-        intercept = 0.5 * (ends[0] + ends[1])
-    gap = inflated_gap(beta, targets - intercept, lower, upper, error)
-    if total is not None:
-        # A sum off by rounding moves the dual value by the intercept times the error.
-        gap += abs(float(np.sum(beta)) - total) * abs(intercept)
-    radius = float(np.sqrt(gap))
-    diagonal = problem.gram.diagonal()
-    radii = radius * np.sqrt(diagonal) + guard
-    if total is None:
-        at_lower, at_upper = ball_rule(intercept - targets, radii)
-    else:
-        at_lower, at_upper = interval_rule(targets, radii, lower, upper, total)
-        if rank is None:
-            rank = len(targets) <= RANK_RULE_LIMIT
-        if rank:
-            outside = (targets < ends[0]) | (targets > ends[1])
-            open_ = np.flatnonzero(outside & ~at_lower & ~at_upper & (upper > lower))
-            reach = radius * distances(problem.gram, open_) + 2.0 * guard
-            low, high = rank_rule(targets, open_, reach, lower, upper, total)
-            at_lower[open_[low]] = True
-            at_upper[open_[high]] = True
-    at_lower |= upper <= lower  # a box without width is decided from the start
-    at_upper &= ~at_lower
-    return Screened(at_lower, at_upper, gap)
+    if rank is None:
+        rank = problem.n <= RANK_RULE_LIMIT
+    return decide(
+        problem.linear - values,
+        beta,
+        problem.lower,
+        problem.upper,
+        problem.total,
+        problem.gram.diagonal(),
+        error=error,
+        distances=distances_within(problem.gram) if rank else None,
+    )
 
 
-def distances(gram: Gram, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the feature-space distances of `indices` to every sample."""
-    diagonal = gram.diagonal()
-    squared = diagonal[indices, None] + diagonal[None, :] - 2.0 * gram.rows(indices)
-    return np.sqrt(np.maximum(squared, 0.0))
+def distances_within(gram: Gram, members: NDArray[np.intp] | None = None) -> Distances:
+    """Return a function from samples to their feature-space distances to all members.
+
+    Samples are named by their place among `members` (default: all of `gram`).
+    """
+    whole = np.arange(gram.n) if members is None else members
+    diagonal = gram.diagonal()[whole]
+
+    def distances(places: NDArray[np.intp]) -> NDArray[np.float64]:
+        products = gram.rows(whole[places], columns=members)
+        squared = diagonal[places, None] + diagonal[None, :] - 2.0 * products
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder:
+    """What is left of a problem when the decided samples are fixed.
+
+    ``problem`` is over the samples ``active`` (indices into the original); ``beta`` is
+    the original point with the decided samples at their bounds and the others projected
+    on the corrected sum: moving a sample to its bound takes the sum away from `total`.
+    """
+
+    problem: DualProblem
+    active: NDArray[np.intp]
+    beta: Vector
+
+    def embed(self, beta: Vector) -> Vector:
+        """Return a point of the original problem from one of the reduced problem."""
+        whole = self.beta.copy()
+        whole[self.active] = beta
+        return whole
+
+
+def reduce(problem: DualProblem, screened: Screened, beta: Vector) -> Remainder:
+    """Fix the decided samples at their bounds and keep the problem over the others."""
+    fixed = np.where(screened.at_lower, problem.lower, beta)
+    fixed = np.where(screened.at_upper, problem.upper, fixed)
+    active = np.flatnonzero(screened.active)
+    rest = problem.reduced(active, fixed)
+    fixed[active] = project(fixed[active], rest.lower, rest.upper, rest.total)
+    return Remainder(rest, active, fixed)

@@ -3,8 +3,8 @@
 Minimise ``J = 1/2 ||w||^2 + sum_i C_i min(1 - s, max(0, 1 - y_i F(x_i)))`` with
 ``s <= 0``. The ramp is a hinge minus a second hinge that starts at ``s``; replacing
 the second by its tangent gives a convex problem which is the plain SVM's dual with
-some boxes moved: a sample that is *clipped* (``y_i F < s`` at the last point) gets
-``[-C_i, 0]`` instead of ``[0, C_i]`` (times ``y_i``), so it can no longer pull.
+some boxes moved: a sample that is *clipped* (``y_i F(x_i) < s`` at the last point) gets
+``[-C_i, 0]`` instead of ``[0, C_i]`` (times ``y_i``), so that it no longer pulls.
 ``J`` never increases, there are finitely many clipped sets, and the procedure stops
 when one repeats: at a stationary point, which need not be the global minimum.
 Mathematics 5.1, 5.4 and 5.5.
@@ -12,29 +12,31 @@ Mathematics 5.1, 5.4 and 5.5.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widemargin.problem import DualProblem
+from ..problem import DualProblem
+from ..solution import Solution
+from ..solve import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from widemargin.gram import Gram
-    from widemargin.solution import Solution
+    from ..gram import Gram
 
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
+    Solver = Callable[[DualProblem, Solution | None], Solution]
+    Record = Callable[[dict[str, Any]], None]
 
-CONTINUATION = (1e-3, 1e-2, 1e-1, 1.0)  # shares of C, solved in turn (5.5)
-MONOTONE_SLACK = 1e-7  # J may rise by this much of max(1, J): the solves' tolerance
+STEP = 10.0  # factor between the costs of two stages of the continuation (5.5)
+CONTINUATION = (STEP**-3, STEP**-2, STEP**-1)  # shares of C solved before C itself
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RampProblem:
     """The data of one two-class ramp-loss problem.
 
@@ -42,7 +44,7 @@ class RampProblem:
     ----------
     gram : Gram
         Shared by every convex problem, so that no kernel row is computed twice.
-    y : array of +-1
+    y : array of +1 and -1
     costs : array
         ``C_i``, the price of one unit of loss of sample ``i``.
     s : float
@@ -56,9 +58,9 @@ class RampProblem:
     s: float
     fit_intercept: bool = True
 
-    def convex(self, clipped: Mask, share: float = 1.0) -> DualProblem:
-        """Return the convex problem in which the samples `clipped` cannot pull."""
-        pull = share * self.costs * self.y
+    def convex(self, clipped: Mask) -> DualProblem:
+        """Return the convex problem in which the samples `clipped` do not pull."""
+        pull = self.costs * self.y
         shift = np.where(clipped, pull, 0.0)
         return DualProblem(
             self.gram,
@@ -69,7 +71,7 @@ class RampProblem:
         )
 
     def clips(self, solution: Solution) -> Mask:
-        """Return the samples on the flat part of the loss (strictly below `s`)."""
+        """Return the samples on the flat part of the loss: strictly below `s`."""
         margins = self.y * (solution.values + solution.intercept)
         mask: Mask = margins < self.s
         return mask
@@ -79,3 +81,175 @@ class RampProblem:
         loss = np.maximum(0.0, 1.0 - self.y * (solution.values + solution.intercept))
         capped = np.minimum(1.0 - self.s, loss)
         return float(0.5 * solution.beta @ solution.values + self.costs @ capped)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where the procedure ended.
+
+    Attributes
+    ----------
+    solution : Solution
+        Of the last convex problem.
+    clipped : mask
+        The samples that did not pull in that problem.
+    objective : float
+        ``J`` there.
+    settled : bool
+        False when the rounds ran out before the clipped set repeated.
+    """
+
+    solution: Solution
+    clipped: Mask
+    objective: float
+    settled: bool
+
+
+def stationarity(ramp: RampProblem, solution: Solution) -> float:
+    """Return by how much margins must be misread for `solution` to be stationary.
+
+    With ``alpha = y beta``, a sample may have ``alpha < C_i`` only at or above margin 1
+    or at or below ``s``, and ``alpha > 0`` only between ``s`` and 1 (at a kink of the
+    ramp any value in ``[0, C_i]`` is a subgradient). Zero at a stationary point of
+    ``J``; the unit is that of ``tol``.
+    """
+    margins = ramp.y * (solution.values + solution.intercept)
+    alpha = ramp.y * solution.beta
+    too_small = np.minimum(
+        np.maximum(1.0 - margins, 0.0), np.maximum(margins - ramp.s, 0.0)
+    )
+    too_large = np.maximum(np.maximum(margins - 1.0, ramp.s - margins), 0.0)
+    wrong = np.where(alpha < ramp.costs, too_small, 0.0)
+    wrong = np.maximum(wrong, np.where(alpha > 0.0, too_large, 0.0))
+    return float(wrong.max(initial=0.0))
+
+
+def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
+    """Return a feasible point of the next convex problem near `solution` (5.4).
+
+    The multiplier of the hinge stays, so a sample that becomes clipped moves by
+    ``-C_i y_i`` and one released by ``+C_i y_i``: as far as its box. The sum this
+    breaks is put right on the margin samples, whose gradient is zero, so that neither
+    the gap nor the number of kernel columns grows more than it must. Only the columns
+    of samples that moved are asked for.
+    """
+    problem = ramp.convex(after)
+    lower, upper = problem.lower, problem.upper
+    beta = np.clip(solution.beta + lower - solution.problem.lower, lower, upper)
+    if problem.total is not None:
+        chosen = _adjustable(problem, beta, solution)
+        rest = problem.total - float(np.delete(beta, chosen).sum())
+        beta[chosen] = project(beta[chosen], lower[chosen], upper[chosen], rest)
+    values = solution.values + ramp.gram.times(beta - solution.beta)
+    return Solution(problem, beta, values, "start")
+
+
+def _adjustable(
+    problem: DualProblem, beta: Vector, solution: Solution
+) -> NDArray[np.intp]:
+    """Return the samples to put the sum right on: as few as have the room for it."""
+    missing = (problem.total or 0.0) - float(beta.sum())
+    room = problem.upper - beta if missing > 0.0 else beta - problem.lower
+    margin = (beta > problem.lower) & (beta < problem.upper)
+    distance = np.abs(solution.values + solution.intercept - problem.linear)
+    # Margin samples first, then by distance from the margin, until the room is enough.
+    order = np.lexsort((distance, ~margin))
+    enough = int(np.searchsorted(np.cumsum(room[order]), abs(missing))) + 1
+    return order[: max(int(np.count_nonzero(margin)), enough)]
+
+
+def descend(
+    ramp: RampProblem,
+    solver: Solver,
+    *,
+    clipped: Mask | None = None,
+    start: Solution | None = None,
+    max_rounds: int = 50,
+    record: Record | None = None,
+) -> Outcome:
+    """Run the concave-convex procedure from the samples `clipped` (none: the SVM).
+
+    Parameters
+    ----------
+    ramp : RampProblem
+    solver : callable
+        Solves a convex problem from a feasible start, or from None.
+    clipped : mask, optional
+        Samples that do not pull in the first convex problem.
+    start : Solution, optional
+        Feasible point of the first convex problem.
+    max_rounds : int
+        Most convex problems solved.
+    record : callable, optional
+        Called with a dict after each convex problem.
+    """
+    if clipped is None:
+        clipped = np.zeros(ramp.gram.n, bool)
+    best: Outcome | None = None
+    for round_ in range(max_rounds):
+        solution = solver(ramp.convex(clipped), start)
+        objective = ramp.objective(solution)
+        after = ramp.clips(solution)
+        if record is not None:
+            record({"round": round_, "objective": objective, "clipped": after})
+        repeats = np.array_equal(after, clipped)
+        if best is not None and objective >= best.objective and not repeats:
+            # No descent left within the tolerance of the solves: the sets would only
+            # go on swapping samples at the kink (5.5).
+            return replace(best, settled=True)
+        best = Outcome(solution, clipped, objective, repeats)
+        if repeats:
+            return best
+        start = carry(ramp, solution, after)
+        clipped = after
+    if best is None:
+        raise ValueError(f"max_rounds={max_rounds} must be at least 1.")
+    return best
+
+
+def continued_descent(
+    ramp: RampProblem,
+    solver: Solver,
+    *,
+    max_rounds: int = 50,
+    record: Record | None = None,
+) -> Outcome:
+    """Descend at a thousandth of the costs, then ten times as much, up to the costs.
+
+    Where the costs are small the model is smooth, and a mislabelled sample far inside
+    the other class is far below ``s``; it is clipped before it can bend the boundary,
+    and stays clipped while the costs grow. The point so reached can have the higher
+    ``J`` and still be the better model (5.5).
+    """
+    clipped, start = None, None
+    for share in CONTINUATION:
+        stage = replace(ramp, costs=share * ramp.costs)
+        end = descend(
+            stage,
+            solver,
+            clipped=clipped,
+            start=start,
+            max_rounds=max_rounds,
+            record=record,
+        )
+        clipped, start = end.clipped, grow(end.solution)
+    return descend(
+        ramp, solver, clipped=clipped, start=start, max_rounds=max_rounds, record=record
+    )
+
+
+def grow(solution: Solution, most: float = STEP) -> Solution:
+    """Return the best multiple of `solution` to start at when costs grow `most` times.
+
+    All boxes have zero at one end, so every multiple up to `most` is feasible; the dual
+    is a parabola along that ray.
+    """
+    curvature = float(solution.beta @ solution.values)
+    slope = float(solution.problem.linear @ solution.beta)
+    factor = float(np.clip(slope / curvature, 1.0, most)) if curvature > 0.0 else 1.0
+    return replace(
+        solution,
+        beta=factor * solution.beta,
+        values=factor * solution.values,
+        status="start",
+    )

@@ -1,0 +1,212 @@
+"""The concave-convex procedure: descent, stationarity, and the corners of 5.5."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from widemargin.certificate import dual_objective, duality_gap
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian, Linear
+from widemargin.ramp.concave_convex import (
+    RampProblem,
+    carry,
+    continued_descent,
+    descend,
+    grow,
+    stationarity,
+)
+from widemargin.solve import solve
+
+TOL = 1e-9
+
+
+def exactly(problem, start):
+    solution = solve(problem, tol=TOL, start=start)
+    certificate = solution.certificate
+    assert 0.0 <= certificate.gap <= TOL * np.sum(problem.upper - problem.lower) + 1e-9
+    assert certificate.kkt_violation <= TOL
+    return solution
+
+
+def random_ramp(rng, *, s=None, fit_intercept=True):
+    n = int(rng.integers(10, 40))
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    flips = rng.random(n) < 0.2
+    y[flips] *= -1
+    y[:2] = 1.0, -1.0
+    kernel = Linear() if rng.random() < 0.5 else Gaussian(10 ** rng.uniform(-1, 1))
+    costs = np.full(n, 10 ** rng.uniform(-1, 1.5)) * rng.uniform(0.5, 2.0, size=n)
+    s = float(rng.choice([0.0, -0.5, -1.0])) if s is None else s
+    return RampProblem(Gram(X, kernel), y, costs, s, fit_intercept)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_objective_never_rises_and_the_end_is_stationary(fit_intercept):
+    rng = np.random.default_rng(0)
+    clipped_somewhere = 0
+    for _ in range(40):
+        ramp = random_ramp(rng, fit_intercept=fit_intercept)
+        rounds = []
+        end = descend(ramp, exactly, record=rounds.append)
+        objectives = [entry["objective"] for entry in rounds]
+        assert np.all(np.diff(objectives) <= 1e-7 * max(1.0, objectives[0]))
+        assert end.settled
+        assert_allclose(end.objective, min(objectives), rtol=1e-7)
+        assert stationarity(ramp, end.solution) <= 10 * TOL
+        clipped_somewhere += bool(end.clipped.any())
+    assert clipped_somewhere >= 10
+
+
+def test_stationarity_sees_a_point_that_is_not():
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        ramp = random_ramp(rng, s=0.0)
+        first = exactly(ramp.convex(np.zeros(ramp.gram.n, bool)), None)
+        if ramp.clips(first).any():  # the plain SVM still lets them pull
+            assert stationarity(ramp, first) > 1e-6
+
+
+def test_box_of_a_clipped_sample_lets_it_no_longer_pull():
+    gram = Gram(np.eye(3), Linear())
+    ramp = RampProblem(gram, np.array([1.0, -1.0, 1.0]), np.array([2.0, 3.0, 5.0]), 0.0)
+    problem = ramp.convex(np.array([False, True, True]))
+    assert_array_equal(problem.lower, [0.0, 0.0, -5.0])
+    assert_array_equal(problem.upper, [2.0, 3.0, 0.0])
+    assert problem.total == 0.0
+
+
+def test_carried_point_is_feasible_and_near():
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        ramp = random_ramp(rng)
+        before = np.zeros(ramp.gram.n, bool)
+        solution = exactly(ramp.convex(before), None)
+        after = ramp.clips(solution)
+        after[rng.integers(ramp.gram.n)] ^= True
+        problem = ramp.convex(after)
+        start = carry(ramp, solution, after)
+        beta = start.beta
+        assert_allclose(start.values, ramp.gram.times(beta), rtol=1e-9, atol=1e-9)
+        assert np.all(beta >= problem.lower) and np.all(beta <= problem.upper)
+        scale = max(1.0, np.abs(beta).sum())
+        assert_allclose(beta.sum(), 0.0, atol=1e-12 * scale)
+        back = carry(ramp, solution, before)
+        assert_allclose(back.beta, solution.beta, rtol=1e-12, atol=1e-12 * scale)
+
+
+def test_carrying_moves_few_samples():
+    """Each moved sample is a kernel column to be computed."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.normal(size=(100, 2)) + 1, rng.normal(size=(100, 2)) - 1])
+    y = np.repeat([1.0, -1.0], 100)
+    ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.ones(200), 0.0)
+    solution = exactly(ramp.convex(np.zeros(200, bool)), None)
+    after = ramp.clips(solution)
+    assert after.sum() >= 3
+    beta = carry(ramp, solution, after).beta
+    problem = solution.problem
+    free = (solution.beta > problem.lower) & (solution.beta < problem.upper)
+    moved = np.count_nonzero(beta != solution.beta)
+    assert moved <= after.sum() + free.sum() + after.sum()
+
+
+def test_gap_is_a_gap_when_samples_are_clipped():
+    """The printed gap tends to the sum of mu instead of zero (ERR 16)."""
+    rng = np.random.default_rng(4)
+    seen = 0
+    for _ in range(20):
+        ramp = random_ramp(rng, s=0.0)
+        clipped = rng.random(ramp.gram.n) < 0.3
+        problem = ramp.convex(clipped)
+        for tol in (1e-1, 1e-3, 1e-6):
+            solution = solve(problem, tol=tol)
+            residual = problem.linear - solution.values - solution.intercept
+            gap = duality_gap(solution.beta, residual, problem.lower, problem.upper)
+            assert 0.0 <= gap <= tol * np.sum(ramp.costs)
+        seen += 1
+    assert seen == 20
+
+
+def test_without_a_ceiling_the_first_problem_is_the_last():
+    ramp = random_ramp(np.random.default_rng(5), s=-np.inf)
+    rounds = []
+    end = descend(ramp, exactly, record=rounds.append)
+    assert len(rounds) == 1 and end.settled and not end.clipped.any()
+    assert_allclose(end.objective, end.solution.certificate.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("s", [0.0, -2.0])
+def test_one_class_all_clipped(s):
+    """Only beta = 0 is feasible then; the intercept of 0.2 is at the other class."""
+    rng = np.random.default_rng(6)
+    y = np.repeat([1.0, -1.0], [12, 5])
+    ramp = RampProblem(Gram(rng.normal(size=(17, 2)), Linear()), y, np.ones(17), s)
+    end = descend(ramp, exactly, clipped=y < 0)
+    assert end.settled
+    assert stationarity(ramp, end.solution) <= 10 * TOL
+    if s == 0.0:
+        assert_allclose(end.solution.beta, 0.0, atol=1e-12)
+        assert_allclose(end.solution.intercept, 1.0)
+        assert_array_equal(end.clipped, y < 0)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_all_clipped(fit_intercept):
+    rng = np.random.default_rng(7)
+    y = np.repeat([1.0, -1.0], [6, 6])
+    gram = Gram(rng.normal(size=(12, 2)), Linear())
+    ramp = RampProblem(gram, y, np.ones(12), -0.5, fit_intercept)
+    rounds = []
+    end = descend(ramp, exactly, clipped=np.ones(12, bool), record=rounds.append)
+    assert end.settled
+    assert rounds[0]["objective"] <= 12.0 + 1e-9  # beta = 0 costs 1 a sample
+    assert end.objective <= rounds[0]["objective"]
+    assert stationarity(ramp, end.solution) <= 10 * TOL
+
+
+def test_rounds_that_run_out_are_not_called_settled():
+    rng = np.random.default_rng(8)
+    unsettled = 0
+    for _ in range(20):
+        end = descend(random_ramp(rng), exactly, max_rounds=1)
+        unsettled += not end.settled
+    assert unsettled >= 5
+    with pytest.raises(ValueError, match="max_rounds=0"):
+        descend(random_ramp(rng), exactly, max_rounds=0)
+
+
+def test_growth_is_feasible_and_no_worse_than_standing_still():
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        ramp = random_ramp(rng)
+        problem = ramp.convex(rng.random(ramp.gram.n) < 0.1)
+        solution = exactly(problem, None)
+        grown = grow(solution)
+        assert np.all(grown.beta >= 10 * problem.lower - 1e-12)
+        assert np.all(grown.beta <= 10 * problem.upper + 1e-12)
+        assert_allclose(grown.values, ramp.gram.times(grown.beta), rtol=1e-9, atol=1e-9)
+        dual = [
+            dual_objective(point.beta, point.values, problem.linear)
+            for point in (grown, solution)
+        ]
+        assert dual[0] <= dual[1] + 1e-12 * abs(dual[1])
+
+
+def test_continuation_finds_the_flips_a_plain_start_keeps():
+    """At a large C the plain SVM bends round every flip and so never clips it."""
+    rng = np.random.default_rng(10)
+    y = np.repeat([1.0, -1.0], 60)
+    X = rng.normal(size=(120, 2)) + np.outer(y, [2.0, 0.0])
+    flips = rng.choice(120, size=15, replace=False)
+    y[flips] *= -1.0
+    ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.full(120, 100.0), 0.0)
+    plain = descend(ramp, lambda problem, start: solve(problem, tol=1e-6, start=start))
+    continued = continued_descent(
+        ramp, lambda problem, start: solve(problem, tol=1e-6, start=start)
+    )
+    assert continued.settled
+    assert continued.clipped[flips].sum() > plain.clipped[flips].sum() + 5
+    assert continued.clipped.sum() <= 24
