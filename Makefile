@@ -40,7 +40,8 @@ sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWIDEMARGIN_TESTS=ON -DWIDEMARGIN_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
-	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	build/sanitize/core_tests
+	WIDEMARGIN_TARGET=baseline build/sanitize/core_tests
 
 campaign: $(VENV)/.workshop
 	$(BIN)/python -m pytest -n $(WORKERS) -m campaign

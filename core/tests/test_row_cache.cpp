@@ -1,0 +1,87 @@
+// The row cache: whatever is appended, dropped or evicted, entries stay the kernel's.
+#include <algorithm>
+
+#include "testing.hpp"
+
+using namespace widemargin;
+using testing::Data;
+using testing::require;
+using testing::require_close;
+
+namespace {
+
+const KernelSpec kGaussian{KernelKind::gaussian, 0.4, 0.0, 1};
+
+void check_apply(RowCache<double>& cache, const Data& data, const std::vector<Index>& rows,
+                 Team& team) {
+  const std::vector<Index>& columns = cache.columns();
+  std::vector<double> weights(rows.size());
+  for (Size k = 0; k < rows.size(); ++k) weights[k] = 0.25 * double(k) - 1.0;
+  std::vector<double> gradient(columns.size(), 2.0);
+  cache.apply(rows.data(), weights.data(), rows.size(), gradient.data(), team);
+  for (Size c = 0; c < columns.size(); ++c) {
+    double expected = 2.0;
+    for (Size k = 0; k < rows.size(); ++k)
+      expected += weights[k] * data.kernel(kGaussian, Size(rows[k]), Size(columns[c]));
+    require_close(gradient[c], expected, 1e-10, "applied row");
+  }
+}
+
+}  // namespace
+
+WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
+  const Data data(120, 5, 1);
+  const auto source = data.dense(kGaussian);
+  Team team(2);
+  std::mt19937 generator(7);
+  for (const Size budget : {Size(0), Size(4000), Size(30000), Size(1 << 20)}) {
+    std::atomic<std::uint64_t> evaluated{0};
+    RowCache<double> cache(*source, budget, evaluated);
+    for (int round = 0; round < 60; ++round) {
+      std::vector<Index> wanted = testing::everyone(120);
+      std::shuffle(wanted.begin(), wanted.end(), generator);
+      wanted.resize(1 + generator() % 120);
+      const std::vector<Index> given = wanted;
+      const std::vector<Index>& order = cache.arrange(wanted);
+      std::vector<Index> a = given, b = order;
+      std::sort(a.begin(), a.end());
+      std::sort(b.begin(), b.end());
+      require(a == b, "the columns are the wanted set");
+      std::vector<Index> rows = order;
+      std::shuffle(rows.begin(), rows.end(), generator);
+      rows.resize(std::min<Size>(rows.size(), 1 + generator() % 20));
+      check_apply(cache, data, rows, team);
+      const std::vector<Index>& columns = cache.columns();
+      std::vector<Index> positions(std::min<Size>(9, columns.size()));
+      for (Size k = 0; k < positions.size(); ++k)
+        positions[k] = Index(k * columns.size() / 9 % columns.size());
+      std::vector<double> block(16 * positions.size());
+      cache.block(positions.data(), positions.size(), 16, block.data(), team);
+      for (Size i = 0; i < positions.size(); ++i)
+        for (Size j = 0; j < positions.size(); ++j)
+          require_close(block[i * 16 + j],
+                        data.kernel(kGaussian, Size(columns[Size(positions[i])]),
+                                    Size(columns[Size(positions[j])])),
+                        1e-10, "block");
+      const Index sample = columns[generator() % columns.size()];
+      const double* row = cache.row(sample, team);
+      for (Size c = 0; c < columns.size(); ++c)
+        require_close(row[c], data.kernel(kGaussian, Size(sample), Size(columns[c])), 1e-10, "row");
+    }
+  }
+}
+
+WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
+  const Data data(100, 5, 2);
+  const auto source = data.dense(kGaussian);
+  Team team(1);
+  std::atomic<std::uint64_t> evaluated{0};
+  RowCache<double> cache(*source, 1 << 20, evaluated);
+  cache.arrange(testing::everyone(100));
+  const std::vector<Index> rows{3, 50, 99};
+  check_apply(cache, data, rows, team);
+  const std::uint64_t once = evaluated;
+  require(once >= 300, "three rows were evaluated");
+  check_apply(cache, data, rows, team);
+  require(evaluated == once, "and not again");
+}

@@ -1,0 +1,151 @@
+// The solvers on the core alone: optimal, warm equals cold, right after return from shrinking.
+#include <algorithm>
+
+#include "block_solver.hpp"
+#include "pair_solver.hpp"
+#include "testing.hpp"
+
+using namespace widemargin;
+using testing::Data;
+using testing::require;
+using testing::require_close;
+
+namespace {
+
+const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
+
+struct Case {
+  Data data;
+  std::vector<double> lower, upper, beta, gradient;
+  Problem problem;
+  std::shared_ptr<Gram> gram;
+
+  Case(Size n, double cost, bool equality, bool sparse, Size budget = Size(1) << 24)
+      : data(n, 6, 11, sparse ? 0.5 : 1.0), lower(n), upper(n), beta(n, 0.0), gradient(n) {
+    for (Size k = 0; k < n; ++k) {
+      lower[k] = std::min(0.0, cost * data.labels[k]);
+      upper[k] = std::max(0.0, cost * data.labels[k]);
+      gradient[k] = -data.labels[k];
+    }
+    problem = Problem{n, data.labels.data(), lower.data(), upper.data(), equality};
+    gram =
+        std::make_shared<Gram>(sparse ? data.sparse(kGaussian) : data.dense(kGaussian), budget, 2);
+  }
+
+  // The gradient is what the solver says it is, the point is feasible, the violation small.
+  double verify(double tolerance) const {
+    const Size n = data.n;
+    double sum = 0.0, absolute = 0.0, up = 1e300, down = -1e300, objective = 0.0;
+    std::vector<double> fresh(n);
+    for (Size k = 0; k < n; ++k) {
+      require(beta[k] >= lower[k] && beta[k] <= upper[k], "inside the box");
+      sum += beta[k];
+      absolute += std::abs(beta[k]);
+      fresh[k] = -data.labels[k];
+    }
+    for (Size i = 0; i < n; ++i) {
+      if (beta[i] == 0.0) continue;
+      for (Size k = 0; k < n; ++k) fresh[k] += beta[i] * data.kernel(kGaussian, i, k);
+    }
+    for (Size k = 0; k < n; ++k) {
+      require_close(gradient[k], fresh[k], 2e-4, "the gradient that was kept up to date");
+      if (beta[k] < upper[k]) up = std::min(up, fresh[k]);
+      if (beta[k] > lower[k]) down = std::max(down, fresh[k]);
+      objective += 0.5 * beta[k] * (fresh[k] - data.labels[k]);
+    }
+    if (problem.equality) {
+      require(std::abs(sum) <= 1e-9 * absolute, "the sum is kept");
+      require(down - up <= tolerance, "KKT violation");
+    } else {
+      require(std::max(down, -up) <= tolerance, "KKT violation without an equality");
+    }
+    return objective;
+  }
+
+  double solve(double tolerance, bool shrinking = true) {
+    Options options;
+    options.tolerance = tolerance;
+    options.shrinking = shrinking;
+    const Outcome outcome =
+        solve_blocks<float>(problem, *gram, options, beta.data(), gradient.data());
+    require(outcome.status == Status::converged, "converged");
+    return verify(tolerance + 1e-3);
+  }
+};
+
+}  // namespace
+
+WIDEMARGIN_TEST(blocks_reach_the_optimum_from_small_to_staged) {
+  for (const Size n : {Size(2), Size(40), Size(700), Size(4500)})
+    for (const bool equality : {true, false})
+      for (const bool sparse : {false, true}) {
+        Case one(n, 2.0, equality, sparse);
+        one.solve(1e-3);
+      }
+}
+
+WIDEMARGIN_TEST(shrinking_and_a_small_cache_change_nothing) {
+  Case reference(900, 5.0, true, false);
+  const double best = reference.solve(1e-4);
+  for (const Size budget : {Size(0), Size(100000), Size(1) << 24})
+    for (const bool shrinking : {true, false}) {
+      Case one(900, 5.0, true, false, budget);
+      require_close(one.solve(1e-4, shrinking), best, 1e-4 * std::abs(best), "objective");
+    }
+}
+
+WIDEMARGIN_TEST(a_warm_start_equals_a_cold_one) {
+  Case cold(600, 3.0, true, false);
+  const double best = cold.solve(1e-4);
+  Options options;
+  options.tolerance = 2e-4;
+  const Outcome again = solve_blocks<float>(cold.problem, *cold.gram, options, cold.beta.data(),
+                                            cold.gradient.data());
+  require(again.status == Status::converged && again.steps == 0, "already there: no step");
+  require_close(cold.verify(2e-3), best, 1e-9 * std::abs(best), "objective");
+}
+
+WIDEMARGIN_TEST(blocks_and_pairs_agree) {
+  Case blocks(300, 1.5, true, false);
+  const double best = blocks.solve(1e-5);
+  Case pairs(300, 1.5, true, false);
+  Options options;
+  options.tolerance = 1e-5;
+  SecondOrder rule;
+  const Outcome outcome = solve_pairs(pairs.problem, *pairs.gram, options, rule, false,
+                                      pairs.beta.data(), pairs.gradient.data());
+  require(outcome.status == Status::converged && outcome.steps > 10, "converged by steps");
+  require_close(pairs.verify(1e-4), best, 1e-5 * std::abs(best), "objective");
+}
+
+WIDEMARGIN_TEST(limits_leave_a_true_state_behind) {
+  Case one(3000, 50.0, true, false);
+  Options options;
+  options.tolerance = 1e-9;
+  options.max_steps = 7;
+  const Outcome steps =
+      solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(), one.gradient.data());
+  require(steps.status == Status::max_steps && steps.steps <= 7, "stopped by steps");
+  one.verify(1e300);
+  options.max_steps = -1;
+  int asked = 0;
+  options.go_on = [&](const Progress&) { return ++asked < 2; };
+  const Outcome stopped =
+      solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(), one.gradient.data());
+  require(stopped.status == Status::interrupted || asked < 2, "stopped when told");
+  one.verify(1e300);
+}
+
+WIDEMARGIN_TEST(one_class_has_nothing_to_do) {
+  Case one(50, 1.0, true, false);
+  std::fill(one.data.labels.begin(), one.data.labels.end(), 1.0);
+  for (Size k = 0; k < 50; ++k) {
+    one.lower[k] = 0.0;
+    one.upper[k] = 1.0;
+    one.gradient[k] = -1.0;
+  }
+  Options options;
+  const Outcome outcome =
+      solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(), one.gradient.data());
+  require(outcome.status == Status::converged && outcome.steps == 0, "no step");
+}

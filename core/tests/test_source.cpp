@@ -1,0 +1,106 @@
+// Kernel entries: dense, CSR, views and threads against the formula.
+#include "dispatch.hpp"
+#include "testing.hpp"
+
+using namespace widemargin;
+using testing::Data;
+using testing::require;
+using testing::require_close;
+
+namespace {
+
+const KernelSpec kKernels[] = {{KernelKind::linear, 1.0, 0.0, 1},
+                               {KernelKind::gaussian, 0.3, 0.0, 1},
+                               {KernelKind::polynomial, 0.2, 1.0, 3},
+                               {KernelKind::sigmoid, 0.1, 0.2, 1}};
+
+template <class Real>
+void compare(const Source& source, const Data& data, const KernelSpec& spec, double tolerance) {
+  Team team(2);
+  const auto all = testing::everyone(data.n);
+  std::vector<Real> out(data.n * data.n);
+  std::vector<Real*> store(data.n);
+  for (Size r = 0; r < data.n; ++r) store[r] = out.data() + r * data.n;
+  std::vector<double> weights(data.n), sums(data.n, 0.5), expected(data.n, 0.5);
+  for (Size r = 0; r < data.n; ++r) weights[r] = double(r % 5) - 2.0;
+  source.sweep(Sweep<Real>{all.data(), data.n, all.data(), data.n, store.data(), weights.data(),
+                           sums.data()},
+               team);
+  for (Size i = 0; i < data.n; ++i)
+    for (Size j = 0; j < data.n; ++j) {
+      const double value = data.kernel(spec, i, j);
+      require_close(double(store[i][j]), value, tolerance * (1 + std::abs(value)), "entry");
+      expected[j] += weights[i] * value;
+    }
+  for (Size j = 0; j < data.n; ++j)
+    require_close(sums[j], expected[j], tolerance * double(data.n) * 20, "weighted sum");
+}
+
+}  // namespace
+
+WIDEMARGIN_TEST(entries_are_the_formula) {
+  for (const Size n : {Size(1), Size(5), Size(16), Size(67)})
+    for (const Size features : {Size(1), Size(3), Size(17), Size(130)}) {
+      const Data data(n, features, unsigned(n + features), 0.4);
+      for (const KernelSpec& spec : kKernels) {
+        compare<double>(*data.dense(spec), data, spec, 1e-11);
+        compare<double>(*data.sparse(spec), data, spec, 1e-11);
+        compare<float>(*data.dense(spec), data, spec, 5e-4);
+        compare<float>(*data.sparse(spec), data, spec, 5e-4);
+      }
+    }
+}
+
+WIDEMARGIN_TEST(the_baseline_agrees_with_the_dispatched_routines) {
+  const Data data(64, 9, 3);
+  const Routines<double>& fast = routines<double>();
+  const Routines<double>& plain = baseline::table<double>();
+  std::vector<double> a(64, 1.0), b(64, 1.0);
+  const double* rows[3] = {data.values.data(), data.values.data() + 64, data.values.data() + 128};
+  const double weights[3] = {0.5, -2.0, 1.25};
+  fast.combine(rows, weights, 3, 64, a.data());
+  plain.combine(rows, weights, 3, 64, b.data());
+  for (Size k = 0; k < 64; ++k) require_close(a[k], b[k], 1e-14, "combine");
+}
+
+WIDEMARGIN_TEST(a_view_is_the_renumbered_matrix) {
+  const Data data(40, 4, 5);
+  const KernelSpec spec{KernelKind::gaussian, 0.5, 0.0, 1};
+  Gram gram(data.dense(spec), 1 << 20, 1);
+  const std::vector<Index> ids{7, 0, 39, 7};
+  const auto view = gram.subset(ids, 1 << 20, 1);
+  require(view->size() == 4, "size of the view");
+  std::vector<double> out(16);
+  const auto all = testing::everyone(4);
+  view->rows(all.data(), 4, all.data(), 4, out.data());
+  for (Size i = 0; i < 4; ++i)
+    for (Size j = 0; j < 4; ++j)
+      require_close(out[i * 4 + j], data.kernel(spec, Size(ids[i]), Size(ids[j])), 1e-12, "entry");
+}
+
+WIDEMARGIN_TEST(threads_do_not_change_a_bit) {
+  const Data data(300, 12, 8);
+  const auto all = testing::everyone(300);
+  for (const KernelSpec& spec : kKernels) {
+    std::vector<double> weights(300, 0.1);
+    std::vector<double> one(300), three(300);
+    Gram(data.dense(spec), 1 << 20, 1)
+        .times(all.data(), weights.data(), 300, all.data(), 300, one.data());
+    Gram(data.dense(spec), 1 << 20, 3)
+        .times(all.data(), weights.data(), 300, all.data(), 300, three.data());
+    for (Size k = 0; k < 300; ++k) require(one[k] == three[k], "bitwise equal");
+  }
+}
+
+WIDEMARGIN_TEST(a_team_covers_the_range_exactly_once) {
+  for (const int threads : {1, 2, 5}) {
+    Team team(threads);
+    for (const Size count : {Size(0), Size(1), Size(15), Size(1000)}) {
+      std::vector<int> seen(count, 0);
+      team.run(count, 16, 1e12, [&](Size begin, Size end) {
+        for (Size k = begin; k < end; ++k) ++seen[k];
+      });
+      for (const int times : seen) require(times == 1, "each once");
+    }
+  }
+}
