@@ -145,7 +145,7 @@ class Gram:
         dtype : float32 or float64
             Precision of the kernel entries; sums are always float64.
         """
-        weights = np.asarray(coefficients, dtype=np.float64)
+        weights = np.ascontiguousarray(coefficients, dtype=np.float64)
         if isinstance(self.kernel, Precomputed):
             product = Z @ weights
             return np.asarray(product, dtype=np.float64)
