@@ -9,6 +9,7 @@ namespace widemargin {
 void bind_gram(nb::module_& module);
 void bind_path(nb::module_& module);
 void bind_solvers(nb::module_& module);
+void bind_subgradient(nb::module_& module);
 void bind_text(nb::module_& module);
 }  // namespace widemargin
 
@@ -16,6 +17,7 @@ NB_MODULE(_core, module) {
   widemargin::bind_gram(module);
   widemargin::bind_path(module);
   widemargin::bind_solvers(module);
+  widemargin::bind_subgradient(module);
   widemargin::bind_text(module);
   module.def("target", &widemargin::target_name);
 }

@@ -83,7 +83,7 @@ def _solve(
 
 
 def _layout(problem: ChanceProblem, extra: int) -> tuple[Any, Floats, int, int]:
-    """Return P, q and the positions of b and of the slacks in x = (w, b, slack, ...)."""
+    """Return P, q and the positions of b and the slacks in x = (w, b, slack, ...)."""
     n, d = problem.shape
     slack = d + int(problem.fit_intercept)
     size = slack + n + extra
@@ -188,7 +188,6 @@ def sample_cones(
     columns = [margins.coords[1]]
     for k, factor in enumerate(factors):
         members = np.flatnonzero(groups == k) if len(factors) < n else np.array([k])
-        rank = factor.shape[1]
         block = -problem.kappa * factor.T
         inner_rows, inner_columns = np.indices(block.shape)
         offsets = starts[members][:, None] + 1 + inner_rows.ravel()[None, :]
@@ -295,9 +294,8 @@ def _solution(
     """Recompute objective and gap ourselves; the solver's word is not taken."""
     n, d = problem.shape
     w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
-    status = (
-        "converged" if str(report.status).endswith("Solved") else str(report.status)
-    )
+    status = str(report.status).rpartition(".")[2]
+    status = "converged" if status == "Solved" else status
     zeros = np.zeros(n), np.zeros((len(problem.uncertainty.table), d))
     gap = duality_gap(
         problem,

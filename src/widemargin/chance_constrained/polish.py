@@ -1,8 +1,8 @@
 """Active-set polish: from nearly optimal to optimal to the last digits.
 
-Once it is known which samples lie exactly on their robust margin (``z_i = 0``, the set
-M), which violate it (U, ``alpha_i = c_i``) and which are clear of it, the optimum is the
-solution of smooth equations,
+Once it is known which samples lie exactly on their robust margin (``z_i = 0``, the
+set M), which violate it (U, ``alpha_i = c_i``) and which are clear of it, the optimum
+is the solution of smooth equations,
 
     w + sum_U c_i J_i(w) + sum_M alpha_i J_i(w) = 0,   sum_i y_i alpha_i = 0,   z_M = 0,
 

@@ -229,7 +229,8 @@ class Uncertainty:
         """Add up the samples' values covariance by covariance."""
         if self.groups is None:
             return values
-        return np.bincount(self.groups, values, minlength=len(self.table))
+        sums = np.bincount(self.groups, values, minlength=len(self.table))
+        return np.asarray(sums, dtype=np.float64)
 
     def spread(self, direction: Floats) -> Floats:
         """Return ``||L_i' w||``, the standard deviation of ``w'x_i``, per sample."""
