@@ -69,8 +69,14 @@ GramPtr callback(nb::callable function, Size n, Size bytes) {
   FillFunction fill = [held](const Index* rows, Size n_rows, const Index* columns, Size n_columns,
                              double* out) {
     nb::gil_scoped_acquire acquire;
-    (*held)(In<Index>(rows, {n_rows}), In<Index>(columns, {n_columns}),
-            InOut2<double>(out, {n_rows, n_columns}));
+    // The arrays are views that live as long as the call: the owner is a placeholder, without
+    // which nanobind would copy them.
+    const nb::capsule borrowed(out, [](void*) noexcept {});
+    const auto view = [&](const Index* data, Size size) {
+      return nb::ndarray<nb::numpy, const Index, nb::ndim<1>>(data, {size}, borrowed);
+    };
+    (*held)(view(rows, n_rows), view(columns, n_columns),
+            nb::ndarray<nb::numpy, double, nb::ndim<2>>(out, {n_rows, n_columns}, borrowed));
   };
   return std::make_shared<Gram>(std::make_shared<CallbackSource>(std::move(fill), n), bytes, 1);
 }

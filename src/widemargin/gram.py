@@ -132,7 +132,7 @@ class Gram:
         return view
 
     def cross(
-        self, Z: Any, coefficients: ArrayLike, dtype: DTypeLike = np.float64
+        self, Z: Any, coefficients: Any, dtype: DTypeLike = np.float64
     ) -> NDArray[np.float64]:
         """Return sum_j coefficients_j K(z, x_j) for other samples: the prediction.
 
@@ -140,7 +140,7 @@ class Gram:
         ----------
         Z : array of shape (m, d)
             Other samples; with a precomputed kernel the (m, n) matrix K(z, x_j).
-        coefficients : array of shape (n,) or (n, k)
+        coefficients : array of shape (n,), or array or sparse array of shape (n, k)
             One or several sets of coefficients.
         dtype : float32 or float64
             Precision of the kernel entries; sums are always float64.
@@ -172,9 +172,8 @@ class Gram:
 
     def _cross_blocks(self, Z: Any, weights: Any, entries: Any) -> NDArray[np.float64]:
         step = max(1, PREDICTION_ENTRIES // max(self.n, 1))
-        sparse_weights = sparse.csr_array(weights) if weights.ndim == 2 else weights
         parts = [
-            entries(Z[start : start + step]) @ sparse_weights
+            entries(Z[start : start + step]) @ weights
             for start in range(0, Z.shape[0], step)
         ]
         shape = (0, *weights.shape[1:])
@@ -183,7 +182,13 @@ class Gram:
     def _indices(self, indices: ArrayLike | None) -> NDArray[np.int32]:
         if indices is None:
             return np.arange(self.n, dtype=np.int32)
-        return np.ascontiguousarray(indices, dtype=np.int32)
+        given = np.asarray(indices)
+        if given.size and not 0 <= given.min() <= given.max() < self.n:
+            raise IndexError(
+                f"indices run from {given.min()} to {given.max()}; this Gram matrix has "
+                f"{self.n} samples, so 0 to {self.n - 1} are there."
+            )
+        return np.ascontiguousarray(given, dtype=np.int32)
 
 
 def _bytes(megabytes: float) -> int:
@@ -222,6 +227,13 @@ def _csr(X: Any) -> Any:
             f"X has {out.shape[1]} features; at most 2^31 - 1 are supported. "
             "Hash or renumber the features."
         )
+    if out.nnz and not 0 <= out.indices.min() <= out.indices.max() < out.shape[1]:
+        raise ValueError(
+            f"X is a damaged sparse matrix: it has {out.shape[1]} features, but column "
+            f"indices from {out.indices.min()} to {out.indices.max()}."
+        )
+    if (np.diff(out.indptr) < 0).any() or out.indptr[0] != 0:
+        raise ValueError("X is a damaged sparse matrix: its row offsets do not rise.")
     out = out.astype(dtype, copy=False)
     out.indices = np.ascontiguousarray(out.indices, dtype=np.int32)
     out.indptr = np.ascontiguousarray(out.indptr, dtype=np.int64)
