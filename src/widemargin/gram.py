@@ -145,7 +145,9 @@ class Gram:
         dtype : float32 or float64
             Precision of the kernel entries; sums are always float64.
         """
-        weights = np.ascontiguousarray(coefficients, dtype=np.float64)
+        weights = coefficients
+        if not sparse.issparse(coefficients):
+            weights = np.ascontiguousarray(coefficients, dtype=np.float64)
         if isinstance(self.kernel, Precomputed):
             product = Z @ weights
             return np.asarray(product, dtype=np.float64)
@@ -200,6 +202,7 @@ def _samples(X: Any, kernel: Kernel) -> Any:
     if isinstance(kernel, CallableKernel):
         return X
     if sparse.issparse(X):
+        X = _undamaged(X)
         if isinstance(kernel, Precomputed):
             return np.ascontiguousarray(X.toarray())
         return _csr(X) if _stays_sparse(X) else _contiguous(X.toarray())
@@ -216,8 +219,22 @@ def _stays_sparse(X: Any) -> bool:
     return bool(d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d)
 
 
-def _csr(X: Any) -> Any:
+def _undamaged(X: Any) -> Any:
+    """Return X as CSR, or refuse it: compiled code, SciPy's too, trusts its indices."""
     out = sparse.csr_array(X)
+    offsets, last = out.indptr, out.shape[1] - 1
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > out.data.size:
+        raise ValueError("X is a damaged sparse matrix: its row offsets do not rise.")
+    if out.nnz and not 0 <= out.indices.min() <= out.indices.max() <= last:
+        raise ValueError(
+            f"X is a damaged sparse matrix: it has {out.shape[1]} features, but column "
+            f"indices from {out.indices.min()} to {out.indices.max()}."
+        )
+    return out
+
+
+def _csr(X: Any) -> Any:
+    out = X
     if not out.has_canonical_format:
         out = out.copy()
         out.sum_duplicates()
@@ -227,13 +244,6 @@ def _csr(X: Any) -> Any:
             f"X has {out.shape[1]} features; at most 2^31 - 1 are supported. "
             "Hash or renumber the features."
         )
-    if out.nnz and not 0 <= out.indices.min() <= out.indices.max() < out.shape[1]:
-        raise ValueError(
-            f"X is a damaged sparse matrix: it has {out.shape[1]} features, but column "
-            f"indices from {out.indices.min()} to {out.indices.max()}."
-        )
-    if (np.diff(out.indptr) < 0).any() or out.indptr[0] != 0:
-        raise ValueError("X is a damaged sparse matrix: its row offsets do not rise.")
     out = out.astype(dtype, copy=False)
     out.indices = np.ascontiguousarray(out.indices, dtype=np.int32)
     out.indptr = np.ascontiguousarray(out.indptr, dtype=np.int64)
@@ -243,7 +253,7 @@ def _csr(X: Any) -> Any:
 def _match(Z: Any, X: Any) -> Any:
     """Give other samples the layout of the training samples."""
     if sparse.issparse(X):
-        return _csr(Z if sparse.issparse(Z) else sparse.csr_array(Z))
+        return _csr(_undamaged(Z))
     return _contiguous(Z.toarray() if sparse.issparse(Z) else Z)
 
 
@@ -275,9 +285,7 @@ def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> Any:
         return _core.matrix_gram(X, cache_bytes, threads)
     if isinstance(kernel, CallableKernel):
 
-        def fill(
-            rows: NDArray[np.int32], columns: NDArray[np.int32], out: Any
-        ) -> None:
+        def fill(rows: NDArray[np.int32], columns: NDArray[np.int32], out: Any) -> None:
             np.asarray(out)[:] = _called(kernel, X[rows], X[columns])
 
         return _core.callback_gram(fill, X.shape[0], cache_bytes)
