@@ -128,48 +128,103 @@ def _check(path: str, offence: tuple[int, int, str] | None) -> None:
 
 
 def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> Data:
-    labels, counts = _Growing(np.float64), _Growing(np.int64)
-    indices, values = _Growing(np.int32), _Growing(np.float64)
+    labels = _Growing(np.float64)
+    rows: _SparseRows | _DenseRows | None = None
     line = 1
     for piece in pieces:
-        parsed = _core.parse_svmlight(piece, line, serial_numbers)
-        _check(path, parsed[5])
-        for growing, part in zip(
-            (labels, counts, indices, values), parsed, strict=False
-        ):
-            growing.extend(part)
-        line += parsed[4]
-    y = labels.finish()
-    if len(y) == 0:
-        raise DataError(f"{path}: no samples in the file")
-    X = _csr(counts.finish(), indices.finish(), values.finish(), serial_numbers, path)
-    return Data(X, _as_integers(y))
-
-
-def _csr(
-    counts: NDArray[Any],
-    indices: NDArray[Any],
-    values: NDArray[Any],
-    serial_numbers: bool,
-    path: str,
-) -> Any:
-    if not serial_numbers:
-        indices -= 1
-    features = int(indices.max(initial=-1)) + 1
-    if features > _MAX_FEATURES:
-        raise DataError(
-            f"{path}: feature number {features} is beyond the {_MAX_FEATURES} supported"
+        found, counts, indices, values, lines, offence = _core.parse_svmlight(
+            piece, line, serial_numbers
         )
+        _check(path, offence)
+        if not serial_numbers:
+            indices -= 1
+        features = int(indices.max(initial=-1)) + 1
+        if features > _MAX_FEATURES:
+            raise DataError(
+                f"{path}: feature number {features} is beyond the {_MAX_FEATURES} "
+                "supported"
+            )
+        if rows is None:  # the first few megabytes speak for the file
+            full = len(values) > _DENSE_SHARE * len(counts) * features
+            rows = _DenseRows() if full else _SparseRows()
+        rows.extend(counts, indices, values, features)
+        labels.extend(found)
+        line += lines
+    y = labels.finish()
+    if rows is None or len(y) == 0:
+        raise DataError(f"{path}: no samples in the file")
+    X = rows.finish()
+    return Data(X[:, 1:] if serial_numbers else X, _as_integers(y))
+
+
+class _SparseRows:
+    """Pieces of samples collected as CSR."""
+
+    def __init__(self) -> None:
+        self._counts, self._indices = _Growing(np.int64), _Growing(np.int32)
+        self._values = _Growing(np.float64)
+        self._features = 0
+
+    def extend(
+        self,
+        counts: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[Any],
+        features: int,
+    ) -> None:
+        self._counts.extend(counts)
+        self._indices.extend(indices)
+        self._values.extend(values)
+        self._features = max(self._features, features)
+
+    def finish(self) -> Any:
+        starts = _starts(self._counts.finish())
+        if starts[-1] < 2**31:  # scipy wants both index arrays alike
+            starts = starts.astype(np.int32)
+        shape = (len(starts) - 1, self._features)
+        parts = (self._values.finish(), self._indices.finish(), starts)
+        return sparse.csr_matrix(parts, shape=shape)
+
+
+class _DenseRows:
+    """Pieces of samples collected as dense rows, wider ones when they come."""
+
+    def __init__(self) -> None:
+        self._values = _Growing(np.float64)
+        self._features = 0
+        self._rows = 0
+
+    def extend(
+        self,
+        counts: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[Any],
+        features: int,
+    ) -> None:
+        if features > self._features:
+            self._widen(features)
+        shape = (len(counts), self._features)
+        piece = sparse.csr_matrix((values, indices, _starts(counts)), shape=shape)
+        self._values.extend(piece.toarray().ravel())
+        self._rows += len(counts)
+
+    def _widen(self, features: int) -> None:
+        narrow = self._values.finish().reshape(self._rows, self._features)
+        self._values = _Growing(np.float64)
+        if self._rows:
+            added = features - self._features
+            self._values.extend(np.pad(narrow, ((0, 0), (0, added))).ravel())
+        self._features = features
+
+    def finish(self) -> NDArray[Any]:
+        return self._values.finish().reshape(self._rows, self._features)
+
+
+def _starts(counts: NDArray[Any]) -> NDArray[Any]:
+    """Where each sample starts among all entries, and where the last one ends."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    if starts[-1] < 2**31:  # scipy wants both index arrays alike
-        starts = starts.astype(np.int32)
-    X = sparse.csr_matrix((values, indices, starts), shape=(len(counts), features))
-    if serial_numbers:
-        X = X[:, 1:]
-    if X.nnz > _DENSE_SHARE * X.shape[0] * X.shape[1]:
-        return X.toarray()
-    return X
+    return starts
 
 
 def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
