@@ -1,0 +1,383 @@
+"""What every kernel estimator shares: validation, class pairs, attributes, prediction.
+
+A system overrides :meth:`KernelClassifier._solve_pair` (how two classes are told apart) or
+one of the smaller steps it is made of; everything else is here once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._sklearn import Hidden, Interval, StrOptions, validated
+from .clusters import Limits
+from .gram import Gram
+from .kernels import Kernel, make_kernel
+from .levels import Plan, automatic_levels, levels_pay, solve_divided
+from .multiclass import (
+    BinaryTask,
+    class_pairs,
+    one_vs_rest_scores,
+    pair_coefficients,
+    pair_start,
+    stack,
+    summary,
+    vote,
+)
+from .problem import DualProblem, classification_problem
+from .progress import ClusterProgress, Progress
+from .solution import Solution
+from .solve import solve
+from .training import Training, validate_training
+from .validation import (
+    cache_megabytes,
+    class_weights,
+    effective_threads,
+    resolve_gamma,
+)
+
+EXACT_SIZE = 2000  # fits this small end with the polish: decision values exact to 1e-9
+PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
+
+
+class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the kernel estimators; see :class:`widemargin.SVC` for the parameters."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "kernel": [
+            StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}),
+            callable,
+        ],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0.0, None, closed="left"),
+        ],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "fit_intercept": ["boolean"],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "solver": [StrOptions({"auto", "direct", "divide"})],
+    }
+
+    # ---- fitting ----------------------------------------------------------------------
+
+    @validated
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+        """Fit the model to training data.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n_samples,)
+            Labels.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        data = validate_training(self, X, y, sample_weight)
+        kernel = self._resolve_kernel(data)
+        threads = effective_threads(self.n_jobs)
+        gram = self._make_gram(data, kernel, threads)
+        tasks = self._binary_tasks(data, gram, kernel)
+        solutions = self._solve_pairs(tasks, threads)
+        self._store(data, kernel, tasks, solutions)
+        self._warn_unless_converged(solutions)
+        return self
+
+    def _resolve_kernel(self, data: Training) -> Kernel:
+        gamma = resolve_gamma(self.gamma, data.X, data.weights, self.kernel)
+        return make_kernel(
+            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
+        )
+
+    def _make_gram(self, data: Training, kernel: Kernel, threads: int) -> Gram:
+        megabytes = cache_megabytes(self.cache_size, data.labels.size)
+        return Gram(data.X, kernel, cache_mb=megabytes, threads=threads)
+
+    def _costs(self, data: Training) -> NDArray[np.float64]:
+        """Return C times class weight times sample weight."""
+        factors = class_weights(
+            self.class_weight, data.classes, data.labels, data.weights
+        )
+        costs = self.C * factors[data.labels]
+        return costs if data.weights is None else costs * data.weights
+
+    def _binary_tasks(
+        self, data: Training, gram: Gram, kernel: Kernel
+    ) -> list[BinaryTask]:
+        costs = self._costs(data)
+        tasks = []
+        for positive, negative in class_pairs(data.classes.size):
+            members = np.flatnonzero(
+                (data.labels == positive) | (data.labels == negative)
+            )
+            whole = members.size == data.labels.size
+            task = BinaryTask(
+                gram=gram if whole else gram.subset(members),
+                y=np.where(data.labels[members] == positive, 1.0, -1.0),
+                costs=costs[members],
+                rows=members,
+                positive=positive,
+                negative=negative,
+            )
+            task.start = self._former_solution(data, kernel, task)
+            tasks.append(task)
+        return tasks
+
+    def _former_solution(
+        self, data: Training, kernel: Kernel, task: BinaryTask
+    ) -> NDArray[np.float64] | None:
+        """Return the last fit's coefficients if ``warm_start`` and they still fit."""
+        if not (self.warm_start and hasattr(self, "_fitted_on")):
+            return None
+        if self._fitted_on != (data.n_given, tuple(data.classes), kernel):
+            if (task.positive, task.negative) == class_pairs(data.classes.size)[0]:
+                warnings.warn(
+                    "warm_start: the number of rows, the classes or the kernel changed "
+                    "since the last fit, so this fit starts cold.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            return None
+        labels = np.full(data.n_given, -1)
+        labels[data.rows] = data.labels
+        given = BinaryTask(
+            task.gram, task.y, task.costs, data.rows[task.rows],
+            task.positive, task.negative,
+        )  # fmt: skip
+        return pair_start(self._dense_dual_coef(), self.support_, labels, given)
+
+    def _solve_pairs(self, tasks: list[BinaryTask], threads: int) -> list[Solution]:
+        if len(tasks) < PARALLEL_PAIRS or threads == 1:
+            return [self._solve_pair(task) for task in tasks]
+        for task in tasks:  # pairs side by side, each on one thread
+            task.gram = task.gram.subset(np.arange(task.gram.n), threads=1)
+        solutions = Parallel(n_jobs=threads, prefer="threads")(
+            delayed(self._solve_pair)(task) for task in tasks
+        )
+        return list(solutions)
+
+    def _solve_pair(self, task: BinaryTask) -> Solution:
+        """Tell two classes apart: build the problem, solve it, record it."""
+        problem = self._pair_problem(task)
+        solution = self._solve(problem, task.start, task.history.append)
+        task.history.append(summary(solution, "solve"))
+        return solution
+
+    def _pair_problem(self, task: BinaryTask) -> DualProblem:
+        return classification_problem(task.gram, task.y, task.costs, self.fit_intercept)
+
+    def _solve(
+        self,
+        problem: DualProblem,
+        start: Any = None,
+        record: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Solution:
+        """Solve to this estimator's tolerance and limits, whole or divided.
+
+        `record` is told of the stages of a divided solve (see :mod:`widemargin.levels`).
+        """
+        with Progress(self.verbose, self.tol, type(self).__name__) as progress:
+            options = self._solve_options(problem) | {"monitor": progress.monitor}
+            if not self._divides(problem):
+                return solve(problem, start=start, max_time=self.max_time, **options)
+            plan = Plan(automatic_levels(problem.n), seed=options["seed"])
+            with ClusterProgress(self.verbose, type(self).__name__) as clusters:
+                return solve_divided(
+                    problem,
+                    plan,
+                    options,
+                    Limits.of(problem.gram, self.max_time),
+                    start=start,
+                    record=record,
+                    progress=clusters,
+                )
+
+    def _solve_options(self, problem: DualProblem) -> dict[str, Any]:
+        """Return what is asked of every solve of this fit."""
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return {
+            "tol": self.tol,
+            "accuracy": "exact" if problem.n <= EXACT_SIZE else "tol",
+            "max_iter": self.max_iter,
+            "shrinking": self.shrinking,
+            "seed": int(seed),
+        }
+
+    def _divides(self, problem: DualProblem) -> bool:
+        """Say whether the problem is solved through levels of clusters."""
+        solver = getattr(self, "solver", "direct")
+        return bool(solver == "divide" or (solver == "auto" and levels_pay(problem)))
+
+    def _store(
+        self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
+    ) -> None:
+        """Keep the model under scikit-learn's names."""
+        stacked = stack(data.labels, data.classes.size, tasks, solutions)
+        X = data.X
+        self.classes_ = data.classes
+        self.class_weight_ = class_weights(
+            self.class_weight, data.classes, data.labels, data.weights
+        )
+        self.gamma_ = float(getattr(kernel, "gamma", 0.0))
+        self._kernel = kernel
+        self.support_ = data.rows[stacked.support].astype(np.int32)
+        self.support_vectors_ = (
+            np.empty((0, 0)) if self.kernel == "precomputed" else X[stacked.support]
+        )
+        self.n_support_ = stacked.n_support
+        self.dual_coef_ = (
+            sparse.csr_matrix(stacked.dual_coef)
+            if sparse.issparse(X)
+            else stacked.dual_coef
+        )
+        self.intercept_ = stacked.intercept
+        self.n_iter_ = np.array([s.n_iter for s in solutions], dtype=np.int32)
+        self.shape_fit_ = (data.n_given, X.shape[1])
+        self.fit_status_ = int(not all(s.converged for s in solutions))
+        certificates = [s.certificate for s in solutions]
+        self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
+        self.history_ = [record for task in tasks for record in task.history]
+        self._exact = all(s.status == "polished" for s in solutions)
+        self._fitted_on = (data.n_given, tuple(data.classes), kernel)
+
+    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
+        worst = max(
+            (s for s in solutions if not s.converged),
+            key=lambda s: s.certificate.kkt_violation or 0.0,
+            default=None,
+        )
+        if worst is not None:
+            warnings.warn(
+                f"{type(self).__name__} stopped before tol={self.tol} was reached "
+                f"(status {worst.status!r}, KKT violation "
+                f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or max_time, "
+                "or scale the features with StandardScaler or MinMaxScaler.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ---- prediction -------------------------------------------------------------------
+
+    def _dense_dual_coef(self) -> NDArray[np.float64]:
+        coefficients = self.dual_coef_
+        return np.asarray(
+            coefficients.toarray() if sparse.issparse(coefficients) else coefficients
+        )
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all class pairs."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+        )
+        weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        if self.kernel == "precomputed":
+            values = X[:, self.support_] @ weights
+        else:
+            threads = effective_threads(self.n_jobs)
+            gram = Gram(
+                self.support_vectors_, self._kernel, cache_mb=1, threads=threads
+            )
+            precision = np.float64 if self._exact else np.float32
+            values = gram.cross(X, weights, precision)
+        return np.asarray(values, dtype=np.float64) + self.intercept_
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return signed distances to the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes (positive: ``classes_[1]``), else \
+(n_samples, n_classes) for "ovr" or one column per class pair for "ovo"
+            Decision values.
+        """
+        decisions = self._pair_decisions(X)
+        if decisions.ndim == 2 and self.decision_function_shape == "ovr":
+            return one_vs_rest_scores(decisions, self.classes_.size)
+        return decisions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'"
+            )
+        decisions = self._pair_decisions(X)
+        if decisions.ndim == 1:
+            return np.asarray(self.classes_[(decisions >= 0).astype(np.intp)])
+        if self.break_ties:
+            scores = one_vs_rest_scores(decisions, self.classes_.size)
+            return np.asarray(self.classes_[scores.argmax(axis=1)])
+        return np.asarray(self.classes_[vote(decisions, self.classes_.size)])
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for ``kernel="linear"`` only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        table = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
+        weights = table @ self.support_vectors_
+        if sparse.issparse(self.support_vectors_):
+            return sparse.csr_matrix(weights)
+        return np.asarray(weights)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input with a precomputed kernel."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

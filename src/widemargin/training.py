@@ -1,0 +1,93 @@
+"""Training data as scikit-learn would check it, reduced to the rows that count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from .validation import check_weights
+
+CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
+    from sklearn.calibration import CalibratedClassifierCV
+    CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Validated training data: the rows with positive weight.
+
+    Attributes
+    ----------
+    X : array or CSR
+        These rows (and, with a precomputed kernel, these columns).
+    rows : ndarray
+        Which rows of the given X they are.
+    labels : ndarray
+        Class numbers of these rows.
+    classes : ndarray
+        Sorted labels.
+    weights : ndarray or None
+        Positive sample weights of these rows.
+    n_given : int
+        Number of rows that were given.
+    """
+
+    X: Any
+    rows: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    classes: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    n_given: int
+
+
+def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
+    """Check samples, labels and weights; drop the rows without weight.
+
+    Error messages are scikit-learn's own where it has one.
+    """
+    if estimator.probability is True:
+        raise ValueError(CALIBRATION.format(name=type(estimator).__name__))
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        accept_large_sparse=True,
+    )
+    check_classification_targets(y)
+    if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix. Input is a "
+            f"{X.shape[0]}x{X.shape[1]} matrix."
+        )
+    n = X.shape[0]
+    weights = check_weights(sample_weight, n)
+    n_classes = np.unique(y).size
+    if n_classes < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {n_classes} class"
+        )
+    rows = np.arange(n)
+    if weights is not None:
+        rows = np.flatnonzero(weights > 0)
+        if rows.size == 0:
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights."
+            )
+        if np.unique(y[rows]).size == 1:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same "
+                "class."
+            )
+        weights = weights[rows]
+    classes, labels = np.unique(y[rows], return_inverse=True)
+    if rows.size < n:
+        X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
+    return Training(X, rows, labels, classes, weights, n)

@@ -1,0 +1,116 @@
+"""What users hand in, checked and turned into numbers: weights, gamma, threads, memory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from joblib.parallel import get_active_backend
+from numpy.typing import ArrayLike, NDArray
+
+from .kernels import scale_gamma
+
+Vector = NDArray[np.float64]
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
+    """Return finite weights, one per row, or None; non-positive ones mean "absent"."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
+        )
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected ({n},)! "
+            "Give one weight per row of X."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    return weights
+
+
+def class_weights(
+    class_weight: Any, classes: NDArray[Any], labels: NDArray[np.intp], weights: Any
+) -> Vector:
+    """Return one factor per class; "balanced" counts each row with its weight."""
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):  # "balanced"
+        mass = np.bincount(labels, weights=weights, minlength=classes.size)
+        if (mass <= 0).any():
+            raise ValueError("classes should have valid labels that are in y")
+        return np.asarray(mass.sum() / (classes.size * mass))
+    factors = np.ones(classes.size)
+    unknown = []
+    for label, factor in class_weight.items():
+        where = np.flatnonzero(classes == label)
+        if where.size:
+            factors[where[0]] = factor
+        else:
+            unknown.append(label)
+    if unknown and len(unknown) == len(class_weight):
+        raise ValueError(
+            f"The classes, {unknown}, are not in class_weight. "
+            f"Use labels out of {list(classes)}."
+        )
+    return factors
+
+
+def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> float:
+    """Return a number for ``gamma``: "scale" is weighted, "auto" is 1 / n_features."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if callable(kernel) or kernel == "precomputed":
+        return 0.0  # not used, as in scikit-learn
+    if gamma == "scale":
+        return scale_gamma(X, weights)
+    return 1.0 / int(X.shape[1])
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Return how many threads a fit may use.
+
+    None means all cores this process may use, but one inside a joblib worker, and never
+    more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
+    Negative counts from all cores, as in joblib.
+    """
+    cores = int(cpu_count())
+    if n_jobs is None:
+        backend, _ = get_active_backend()
+        if getattr(backend, "nesting_level", 0):
+            return 1
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None, -1 or a positive int.")
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+def cache_megabytes(cache_size: float | str, n: int) -> float:
+    """Return the cache budget: "auto" is a quarter of free memory, at most the matrix."""
+    if not isinstance(cache_size, str):
+        return float(cache_size)
+    whole = 4e-6 * n * (n + 16)
+    return max(16.0, min(whole, 0.25 * _free_megabytes()))
+
+
+def _free_megabytes() -> float:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) / 1024
+    except OSError:
+        pass
+    try:
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        return 0.5 * pages * size / 1e6
+    except (ValueError, OSError, AttributeError):
+        return 800.0
