@@ -17,7 +17,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def validated(fit: Method) -> Method:
-    """Check the constructor parameters against ``_parameter_constraints`` before a fit."""
+    """Check the constructor parameters before a fit."""
     return cast(Method, _fit_context(prefer_skip_nested_validation=True)(fit))
 
 

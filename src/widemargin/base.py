@@ -1,12 +1,13 @@
 """What every kernel estimator shares: validation, class pairs, attributes, prediction.
 
-A system overrides :meth:`KernelClassifier._solve_pair` (how two classes are told apart) or
-one of the smaller steps it is made of; everything else is here once.
+A system overrides :meth:`KernelClassifier._solve_pair` (how two classes are told
+apart) or one of the smaller steps it is made of; everything else is here once.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -50,7 +51,7 @@ EXACT_SIZE = 2000  # fits this small end with the polish: decision values exact 
 PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(ClassifierMixin, BaseEstimator):
     """Base of the kernel estimators; see :class:`widemargin.SVC` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -82,7 +83,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "solver": [StrOptions({"auto", "direct", "divide"})],
     }
 
-    # ---- fitting ----------------------------------------------------------------------
+    # ---- fitting -------------------------------------------------------------
 
     @validated
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
@@ -127,7 +128,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         factors = class_weights(
             self.class_weight, data.classes, data.labels, data.weights
         )
-        costs = self.C * factors[data.labels]
+        costs: NDArray[np.float64] = self.C * factors[data.labels]
         return costs if data.weights is None else costs * data.weights
 
     def _binary_tasks(
@@ -173,7 +174,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             task.gram, task.y, task.costs, data.rows[task.rows],
             task.positive, task.negative,
         )  # fmt: skip
-        return pair_start(self._dense_dual_coef(), self.support_, labels, given)
+        return pair_start(
+            self._dense_dual_coef(), self.support_.astype(np.intp), labels, given
+        )
 
     def _solve_pairs(self, tasks: list[BinaryTask], threads: int) -> list[Solution]:
         if len(tasks) < PARALLEL_PAIRS or threads == 1:
@@ -189,7 +192,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Tell two classes apart: build the problem, solve it, record it."""
         problem = self._pair_problem(task)
         solution = self._solve(problem, task.start, task.history.append)
-        task.history.append(summary(solution, "solve"))
+        task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 
     def _pair_problem(self, task: BinaryTask) -> DualProblem:
@@ -203,7 +206,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Solution:
         """Solve to this estimator's tolerance and limits, whole or divided.
 
-        `record` is told of the stages of a divided solve (see :mod:`widemargin.levels`).
+        `record` is told of the stages before the last (see :mod:`widemargin.levels`).
         """
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
             options = self._solve_options(problem) | {"monitor": progress.monitor}
@@ -279,16 +282,16 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"{type(self).__name__} stopped before tol={self.tol} was reached "
                 f"(status {worst.status!r}, KKT violation "
-                f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or max_time, "
-                "or scale the features with StandardScaler or MinMaxScaler.",
+                f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or "
+                "max_time, or scale the features with StandardScaler or MinMaxScaler.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    # ---- prediction -------------------------------------------------------------------
+    # ---- prediction ----------------------------------------------------------
 
     def _dense_dual_coef(self) -> NDArray[np.float64]:
-        coefficients = self.dual_coef_
+        coefficients: Any = self.dual_coef_
         return np.asarray(
             coefficients.toarray() if sparse.issparse(coefficients) else coefficients
         )
@@ -327,9 +330,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples,) for two classes (positive: ``classes_[1]``), else \
-(n_samples, n_classes) for "ovr" or one column per class pair for "ovo"
-            Decision values.
+        ndarray of shape (n_samples,) or (n_samples, n_columns)
+            One value per row for two classes (positive: ``classes_[1]``); else one
+            column per class for "ovr" or per class pair for "ovo".
         """
         decisions = self._pair_decisions(X)
         if decisions.ndim == 2 and self.decision_function_shape == "ovr":

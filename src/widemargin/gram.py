@@ -1,7 +1,8 @@
 """The kernel matrix as a handle: samples, kernel, row cache, memory and threads.
 
-A :class:`Gram` carries no labels. Class pairs, refits, warm starts, concave-convex rounds,
-screening and levels all pass the same one on, and it remembers the rows it evaluated.
+A :class:`Gram` carries no labels. Class pairs, refits, warm starts, concave-convex
+rounds, screening and levels all pass the same one on, and it remembers the rows it
+evaluated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One-vs-one: pairs of classes, the stacked coefficients LIBSVM made standard, votes."""
+"""One-vs-one: pairs of classes, LIBSVM's stacked coefficients, votes."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def stack(
 ) -> Stacked:
     """Merge pair solutions: a row is a support vector if it is one in any pair.
 
-    Row m of ``dual_coef`` holds, for a support vector of class c, its coefficient in the
-    pair with the m-th of the other classes (LIBSVM's layout).
+    Row m of ``dual_coef`` holds, for a support vector of class c, its coefficient in
+    the pair with the m-th of the other classes (LIBSVM's layout).
     """
     coefficients = np.zeros((n_classes - 1, labels.size))
     for task, solution in zip(tasks, solutions, strict=True):
@@ -120,7 +120,10 @@ def pair_start(
     full = np.zeros((dual_coef.shape[0], labels.size))
     full[:, support] = dual_coef
     of_first = labels[task.rows] == first
-    return np.where(of_first, full[second - 1, task.rows], full[first, task.rows])
+    start: Vector = np.where(
+        of_first, full[second - 1, task.rows], full[first, task.rows]
+    )
+    return start
 
 
 def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:

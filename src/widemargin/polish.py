@@ -6,8 +6,8 @@ M), the optimum solves a linear system (mathematics 0.3, "Polish"):
     [0  1' ] [ b      ]   [ total - sum(beta_N)          ]
     [1 K_MM] [ beta_M ] = [ linear_M - K_MN beta_N ]
 
-Members of M that would leave the box are pinned to it, violators join M, and so on until
-nothing changes. M is kept affinely independent in feature space by a pivoted Cholesky
+Members of M that would leave the box are pinned to it, violators join M, and so on
+until nothing changes. M is kept affinely independent in feature space by a pivoted Cholesky
 factorisation of K_MM + shift 11' (mathematics 3.4): dependent members, duplicates for
 instance, keep their present value.
 """
@@ -31,7 +31,7 @@ EXACT = 1e-10  # violation at which a solution counts as exact
 
 
 def polish(solution: Solution, *, tol: float) -> Solution:
-    """Return the exact solution near a converged one, or the given one if none is found.
+    """Return the exact solution near a converged one, else the given one.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     Returns
     -------
     Solution
-        Status "polished" when the violation fell to about 1e-10 (relative to the size of
-        the linear term); otherwise the best point met, never worse than the given one.
+        Status "polished" when the violation fell to about 1e-10 (relative to the size
+        of the linear term); otherwise the best point met, never worse than the given one.
     """
     problem = solution.problem
     scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
     beta, values = solution.beta.copy(), solution.values.copy()
     best = _violation(problem, beta, values)
-    best_beta, best_values = beta, values
+    best_beta = beta
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
         margin = np.union1d(
@@ -63,7 +63,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         beta = moved
         violation = _violation(problem, beta, values)
         if violation < best:
-            best, best_beta, best_values = violation, beta, values
+            best, best_beta = violation, beta
         if violation <= EXACT * scale:
             break
         entrants = _entrants(problem, beta, values, stays)
@@ -152,8 +152,8 @@ def _restore_sum(problem: DualProblem, beta: Vector) -> None:
 def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
     """Return the step that makes all gradients equal (to zero without an intercept).
 
-    With Kt = K_MM + shift 11', the bordered system has the closed solution of mathematics
-    3.4; dependent members are left where they are.
+    With Kt = K_MM + shift 11', the bordered system has the closed solution of
+    mathematics 3.4; dependent members are left where they are.
     """
     size = gradient.size
     shift = float(np.diag(block).mean()) if has_equality else 0.0

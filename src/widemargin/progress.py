@@ -14,8 +14,8 @@ class Progress:
     """A bar that runs from the first violation seen down to the tolerance.
 
     Used as ``monitor=`` of :func:`widemargin.solve.solve`. The bar is logarithmic: every
-    decade of violation is worth the same. It appears only after a second, so quick fits
-    print nothing.
+    decade of violation is worth the same. It appears only after a second, so quick
+    fits print nothing.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Solve any dual problem: the one place that chooses a solver and a precision.
 
 The solvers take float32 kernel rows with a float64 gradient, which is good to about
-1e-5. A tighter tolerance is reached by refinement: the gradient is recomputed in float64
-and the solve goes on from there, its steps now so small that float32 rows suffice again.
+1e-5. A tighter tolerance is reached by refinement: the gradient is recomputed in
+float64 and the solve goes on from there, its steps now so small that float32 rows
+suffice again.
 ``accuracy="exact"`` ends with the polish of :mod:`widemargin.polish`.
 """
 
@@ -26,6 +27,28 @@ Monitor = Callable[[int, float, int], bool]
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
 MAX_REFINEMENTS = 30
+
+
+@dataclass(frozen=True)
+class DrawnPairs:
+    """Pair rule that draws its second member by the exponential mechanism (DPWSS).
+
+    Parameters
+    ----------
+    epsilon : float
+        Of one draw; infinity takes the best score instead of drawing.
+    sigma : float in (0, 1]
+        Smallest admitted score, as a share of the largest violation.
+    once : bool
+        Whether a pair may be drawn only once in the whole run.
+    robust_maximum : bool
+        Whether scores are relative to the largest violation among unused pairs.
+    """
+
+    epsilon: float = 1.0
+    sigma: float = 0.7
+    once: bool = True
+    robust_maximum: bool = False
 
 
 @dataclass
@@ -66,7 +89,7 @@ def project(
         return clipped
     excess = float(clipped.sum()) - total
     if excess != 0.0:
-        # sum(clip(beta - shift)) falls from sum(upper) to sum(lower); bisect on its kinks.
+        # sum(clip(beta - shift)) falls from sum(upper) to sum(lower): bisect its kinks.
         kinks = np.sort(np.concatenate([point - lower, point - upper]))
         below, above = 0, kinks.size - 1
         while above - below > 1:
@@ -102,7 +125,7 @@ def solve(
     max_time: float | None = None,
     shrinking: bool = True,
     seed: int = 0,
-    selection: str = "blocks",
+    selection: str | DrawnPairs = "blocks",
     monitor: Monitor | None = None,
 ) -> Solution:
     """Solve a dual problem and return a point that certifies itself.
@@ -121,8 +144,8 @@ def solve(
         "exact" goes on to about 1e-10 when the margin set is small enough
         (status "polished").
     start : array or Solution, optional
-        Where to begin; an array is projected on the constraints. A Solution of a problem
-        on the same ``gram`` also brings its kernel products along.
+        Where to begin; an array is projected on the constraints. A Solution of a
+        problem on the same ``gram`` also brings its kernel products along.
     max_iter : int
         Limit of pair steps; -1 for none.
     max_time : float, optional
@@ -134,7 +157,8 @@ def solve(
     selection : {"blocks", "second_order", "first_order", "libsvm_second_order", \
 "libsvm_first_order"}
         "blocks" is the engine; the others are the plain pair solver with that rule
-        ("libsvm_": ties to the last index and float32 rows, as LIBSVM has them).
+        ("libsvm_": ties to the last index and float32 rows, as LIBSVM has them). A
+        :class:`DrawnPairs` draws its pairs; ``seed`` is then the seed of the draws.
     monitor : callable, optional
         ``monitor(n_iter, violation, active)``, asked a few times a second; False stops.
 
@@ -146,12 +170,15 @@ def solve(
     budget = _Budget(max_iter, max_time)
     beta, values = _starting_point(problem, start)
     gradient = values - problem.linear
+    drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
     status = _run(
-        problem, beta, gradient, max(tol, SINGLE_PRECISION), budget,
+        problem, beta, gradient, tol if drawn else max(tol, SINGLE_PRECISION), budget,
         shrinking, seed, selection, monitor,
     )  # fmt: skip
     violation = np.inf
     for _ in range(MAX_REFINEMENTS):
+        if drawn:
+            break
         if tol >= SINGLE_PRECISION and accuracy == "tol" and status != "stalled":
             break
         if status in ("max_iter", "max_time", "interrupted"):
@@ -208,7 +235,7 @@ def _run(
     budget: _Budget,
     shrinking: bool,
     seed: int,
-    selection: str,
+    selection: str | DrawnPairs,
     monitor: Monitor | None,
 ) -> str:
     """Run the compiled solver in place on ``beta`` and ``gradient``."""
@@ -221,6 +248,11 @@ def _run(
         status, steps, _ = _core.solve_blocks(
             *arrays, equality, beta, gradient, tol, *limits,
             shrinking, seed, single, monitor,
+        )  # fmt: skip
+    elif equality and isinstance(selection, DrawnPairs):
+        status, steps, _ = _core.solve_drawn_pairs(
+            *arrays, beta, gradient, selection.epsilon, selection.sigma, selection.once,
+            selection.robust_maximum, shrinking, seed, tol, *limits, monitor,
         )  # fmt: skip
     elif equality:
         status, steps, _ = _core.solve_pairs(

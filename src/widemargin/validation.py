@@ -1,4 +1,4 @@
-"""What users hand in, checked and turned into numbers: weights, gamma, threads, memory."""
+"""What users hand in, checked and turned into numbers: weights, threads, memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def effective_threads(n_jobs: int | None) -> int:
 
 
 def cache_megabytes(cache_size: float | str, n: int) -> float:
-    """Return the cache budget: "auto" is a quarter of free memory, at most the matrix."""
+    """Return the cache budget; "auto": a quarter of free memory, at most the matrix."""
     if not isinstance(cache_size, str):
         return float(cache_size)
     whole = 4e-6 * n * (n + 16)
