@@ -9,7 +9,7 @@ from widemargin import routing
 from widemargin._lloyd import InputSpace, KernelSpace, k_means, plus_plus, split_giants
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
-from widemargin.partition import coarsen, divide, resolve_clustering
+from widemargin.partition import GIANT, coarsen, divide, resolve_clustering
 from widemargin.routing import InputRouter
 
 WAYS = ("input", "kernel", "random")
@@ -110,7 +110,7 @@ def test_a_giant_cluster_is_split(way):
     far = rng.normal(size=(60, 3)) * 40
     X = np.concatenate([rng.normal(size=(2000, 3)), far])
     parts = divide(X, Gaussian(0.05), 16, clustering=way, sample_size=600, seed=0)
-    assert parts.sizes.max() <= 1.3 * 2 * len(X) / 16
+    assert parts.sizes.max() <= 1.1 * GIANT * len(X) / 16
     assert parts.n_clusters <= 16
 
 

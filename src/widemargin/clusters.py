@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from .gram import Gram
@@ -73,11 +74,27 @@ class Limits:
     deadline: float | None = None
     n_jobs: int | None = None
 
+    @classmethod
+    def of(cls, gram: Gram, max_time: float | None) -> Limits:
+        """Limits of a fit that starts now with the memory and threads of its Gram."""
+        deadline = None if max_time is None else time.perf_counter() + max_time
+        return cls(gram.cache_mb / gram.threads, deadline, _jobs(gram.threads))
+
     def timed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of a solve that starts now and must end by the deadline."""
         if self.deadline is None:
             return options
         return {**options, "max_time": max(0.0, self.deadline - time.perf_counter())}
+
+
+def _jobs(threads: int) -> int | None:
+    """Clusters at a time: as joblib is configured, else one for each thread."""
+    backend, configured = get_active_backend()
+    if configured is not None:
+        return None
+    name = type(backend).__name__
+    known = ("LokyBackend", "ThreadingBackend", "SequentialBackend")
+    return threads if name in known else -1
 
 
 @dataclass(frozen=True)

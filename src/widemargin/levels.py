@@ -67,12 +67,22 @@ class Plan:
     seed: int = 0
 
 
-def automatic_levels(n: int, n_branches: int) -> int:
+def automatic_levels(n: int, n_branches: int = 4) -> int:
     """Finest level with at least ``SMALLEST_CLUSTER`` samples a cluster on average."""
     level = 0
     while level < DEEPEST and n >= SMALLEST_CLUSTER * n_branches ** (level + 1):
         level += 1
     return level
+
+
+def levels_pay(problem: DualProblem) -> bool:
+    """Say whether levels before the whole problem were measured to save time.
+
+    They do not with the block solver: its staged start already does what the levels do
+    for a plain pair solver (performance.md 6; benchmarks/results/dcsvm.json has forced
+    levels beside direct solves). So "auto" solves directly, whatever the problem.
+    """
+    return False
 
 
 def level_record(
@@ -126,6 +136,8 @@ def run_levels(
         Told of every stage, of every cluster, and of every complete level
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
+    # parts are plain solves in other threads: no polish, and nobody watches them
+    options = {**options, "accuracy": "tol", "monitor": None}
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
     if resume is not None:
@@ -193,13 +205,12 @@ def conquer(
     if refine and beta is not None and beta.any():
         active = np.flatnonzero(beta)
         reduced = problem.reduced(active, beta)
-        solution = solve(reduced, start=beta[active], **limits.timed(options))
+        rough = {**limits.timed(options), "accuracy": "tol"}
+        solution = solve(reduced, start=beta[active], **rough)
         beta = beta.copy()
         beta[active] = solution.beta
         record(stage_record("refine", solution))
-    solution = solve(problem, start=beta, **limits.timed(options))
-    record(stage_record("finish", solution))
-    return solution
+    return solve(problem, start=beta, **limits.timed(options))
 
 
 def solve_divided(
@@ -209,10 +220,14 @@ def solve_divided(
     limits: Limits | None = None,
     *,
     start: Vector | None = None,
-    record: Record,
+    record: Record | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """Solve a problem through its levels, exactly: same tolerance as a direct solve."""
+    """Solve a problem through its levels, exactly: same tolerance as a direct solve.
+
+    `record` is told of the levels and of the refinement; the last stage is the solution
+    itself.
+    """
     limits = limits or Limits(problem.gram.cache_mb)
     stages: list[dict[str, Any]] = []
     supports: list[Indices] = []
@@ -232,7 +247,7 @@ def solve_divided(
     )
     for stage, support in zip(stages, supports, strict=False):
         stage.update(precision_recall(support, solution.support))
-    for stage in stages:
+    for stage in stages if record is not None else ():
         record(stage)
     return solution
 

@@ -25,7 +25,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 CLUSTERINGS = ("auto", "input", "kernel", "random")
-GIANT = 2.0  # a cluster above this multiple of the average size is split (4.3)
+# A cluster above this multiple of the average size is split (4.3). Splitting natural
+# clusters costs accuracy: at 2 early prediction lost 0.3 points on ijcnn1, at 4 none.
+GIANT = 4.0
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ def divide(
     """Partition the rows of `X` into at most `n_clusters` clusters.
 
     A sample is clustered by k-means (k-means++ start), every row goes to its nearest
-    centre, empty clusters are dropped, and clusters above twice the average size are
-    split, the smallest ones giving up their centre.
+    centre, empty clusters are dropped, and clusters above `GIANT` times the average
+    size are split, the smallest ones giving up their centre.
 
     Parameters
     ----------
