@@ -62,6 +62,29 @@ def solve_pairs(
     monitor: _Monitor,
 ) -> tuple[str, int, float]: ...
 def follow_path(*arguments: Any) -> Any: ...
-def subgradient_pass(*arguments: Any) -> Any: ...
+def subgradient_pass(
+    data: Any,
+    indices: Any,
+    offsets: Any,
+    table: Any,
+    kind: str,
+    groups: Any,
+    signs: Any,
+    costs: Any,
+    order: Any,
+    w: Any,
+    mean_w: Any,
+    b: float,
+    mean_b: float,
+    steps: int,
+    *,
+    kappa: float,
+    rows_total: float,
+    fit_intercept: bool,
+    refined: bool,
+    radius: float,
+    delay: float,
+    unit_of_cost: float,
+) -> tuple[float, float, int]: ...
 def parse_svmlight(*arguments: Any) -> Any: ...
 def parse_csv(*arguments: Any) -> Any: ...

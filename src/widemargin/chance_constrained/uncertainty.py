@@ -87,6 +87,9 @@ class CovarianceTable(Protocol):
     def factor(self, index: int) -> Floats:
         """Return ``L`` of shape (d, r) with ``L L' = Sigma_index``."""
 
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+
 
 @dataclass(frozen=True)
 class FullTable:
@@ -126,6 +129,10 @@ class FullTable:
         kept = values > 1e-14 * max(float(values[-1]), 0.0)
         return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "f", self.matrices
+
 
 @dataclass(frozen=True)
 class DiagonalTable:
@@ -161,6 +168,10 @@ class DiagonalTable:
         """Return the standard deviations as columns, zero ones left out."""
         columns = np.diag(np.sqrt(self.variances[index]))
         return np.asarray(columns[:, self.variances[index] > 0.0])
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "d", self.variances
 
 
 @dataclass(frozen=True)
@@ -204,6 +215,10 @@ class FactorTable:
     def factor(self, index: int) -> Floats:
         """Return the factor as it was given."""
         return np.asarray(self.factors[index])
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "l", self.factors
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,203 @@
+"""From what a user says of the covariances to an :class:`Uncertainty`.
+
+One covariance for each class (estimated, or given), or one for each sample (variances,
+matrices or factors). Everything is checked here: symmetry, definiteness, shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.chance_constrained.rows import blocks, dense_rows, transpose_times
+from widemargin.chance_constrained.uncertainty import (
+    DiagonalTable,
+    FactorTable,
+    FullTable,
+    Uncertainty,
+)
+
+Floats = NDArray[np.float64]
+
+CLASS = "class"
+_TOLERANCE = 1e-8  # relative: asymmetry and negative eigenvalues taken as rounding
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted count, mean and scatter of some samples; parts can be merged."""
+
+    mass: float
+    mean: Floats
+    scatter: Floats
+
+    @classmethod
+    def nothing(cls, n_features: int) -> Moments:
+        """Return the moments of no sample."""
+        return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+
+    def merged(self, other: Moments) -> Moments:
+        """Return the moments of both parts together (Chan, Golub and LeVeque)."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return self
+        shift = other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(shift, shift) * (self.mass * other.mass / mass)
+        return Moments(mass, self.mean + shift * (other.mass / mass), scatter)
+
+
+def moments_of(X: Any, weights: Floats) -> Moments:
+    """Return the moments of the rows, each counted ``weights`` times."""
+    mass = float(weights.sum())
+    if mass == 0.0:
+        return Moments.nothing(X.shape[1])
+    mean = transpose_times(X, weights) / mass
+    if sparse.issparse(X):
+        product = X.T @ sparse.diags_array(weights) @ X
+        scatter = product.toarray() - mass * np.outer(mean, mean)
+        return Moments(mass, mean, np.asarray(scatter, dtype=np.float64))
+    scatter = np.zeros((X.shape[1], X.shape[1]))
+    for rows in blocks(X.shape[0]):
+        centred = dense_rows(X, rows) - mean
+        scatter += (centred * weights[rows, None]).T @ centred
+    return Moments(mass, mean, scatter)
+
+
+def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
+    """Return ``scale`` times the sample covariance, with ddof 1.
+
+    Weights count repetitions, so a class of total weight at most one has no sample
+    covariance unless it has no scatter at all (one sample: zero).
+    """
+    if not np.any(moments.scatter):
+        return moments.scatter
+    if moments.mass <= 1.0:
+        raise ValueError(
+            f"covariance='class' reads sample_weight as numbers of repetitions, but "
+            f"class {label!r} has a total weight of {moments.mass:g}, too little for a "
+            "sample covariance. Rescale the weights or give the covariance matrices."
+        )
+    return moments.scatter * (scale / (moments.mass - 1.0))
+
+
+def class_covariances(
+    X: Any,
+    labels: NDArray[np.intp],
+    classes: NDArray[Any],
+    weights: Floats,
+    scale: float,
+) -> FullTable:
+    """Return ``scale`` times the sample covariance of every class."""
+    matrices = []
+    for k, label in enumerate(classes):
+        rows = np.flatnonzero(labels == k)
+        moments = moments_of(X[rows], weights[rows])
+        matrices.append(sample_covariance(moments, scale, label))
+    return FullTable(np.stack(matrices))
+
+
+def given_covariances(
+    covariance: Any, classes: NDArray[Any], n_features: int
+) -> FullTable:
+    """Return one matrix for every class from one matrix or a dict of them."""
+    if isinstance(covariance, Mapping):
+        missing = [label for label in classes.tolist() if label not in covariance]
+        if missing:
+            raise ValueError(
+                f"covariance has no matrix for the classes {missing}: give one for "
+                "each label in y."
+            )
+        chosen = [(covariance[k], f"covariance[{k!r}]") for k in classes.tolist()]
+    else:
+        chosen = [(covariance, "covariance")] * len(classes)
+    shape = (n_features, n_features)
+    matrices = []
+    for matrix, name in chosen:
+        array = np.asarray(matrix, dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError(
+                f"{name} has shape {array.shape}, expected {shape}: one matrix over "
+                "the features. Covariances of single samples go to fit."
+            )
+        matrices.append(_checked_matrices(array[None], lambda _, name=name: name)[0])
+    return FullTable(np.stack(matrices))
+
+
+def sample_covariances(
+    covariance: Any, factor: Any, n_samples: int, n_features: int
+) -> Uncertainty:
+    """Return the uncertainty of samples that each have their own covariance."""
+    if covariance is not None and factor is not None:
+        raise ValueError(
+            "covariance and covariance_factor were both given: they describe the same "
+            "thing, so give one of them."
+        )
+    if factor is not None:
+        return Uncertainty(FactorTable(_factors(factor, n_samples, n_features)))
+    array = np.asarray(covariance, dtype=np.float64)
+    if array.shape == (n_samples, n_features):
+        _check_finite(array, "covariance")
+        if np.any(array < 0.0):
+            sample = int(np.argmin(array.min(axis=1)))
+            raise ValueError(
+                f"covariance of sample {sample} has a negative variance "
+                f"({array[sample].min():g}): variances must be non-negative."
+            )
+        return Uncertainty(DiagonalTable(array))
+    if array.shape == (n_samples, n_features, n_features):
+        matrices = _checked_matrices(array, lambda i: f"covariance of sample {i}")
+        return Uncertainty(FullTable(matrices))
+    raise ValueError(
+        f"covariance has shape {array.shape}, expected ({n_samples}, {n_features}) for "
+        f"variances or ({n_samples}, {n_features}, {n_features}) for matrices, one for "
+        "each row of X."
+    )
+
+
+def _factors(factor: Any, n_samples: int, n_features: int) -> Floats:
+    array = np.asarray(factor, dtype=np.float64)
+    if array.ndim != 3 or array.shape[:2] != (n_samples, n_features):
+        raise ValueError(
+            f"covariance_factor has shape {array.shape}, expected ({n_samples}, "
+            f"{n_features}, r): a (d, r) factor L of L L' for each row of X."
+        )
+    _check_finite(array, "covariance_factor")
+    return array
+
+
+def _check_finite(array: Floats, name: str) -> None:
+    finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"{name} contains NaN or infinity, first in entry "
+            f"{int(np.argmin(finite))}: uncertainties must be finite."
+        )
+
+
+def _checked_matrices(matrices: Floats, name: Any) -> Floats:
+    """Return symmetric copies, or say which matrix is not a covariance, and why."""
+    _check_finite(matrices, name(0) if len(matrices) == 1 else "covariance")
+    for rows in blocks(len(matrices), 1024):
+        part = matrices[rows]
+        size = np.abs(part).max(axis=(1, 2), initial=0.0)
+        asymmetry = np.abs(part - part.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+        if np.any(asymmetry > _TOLERANCE * size):
+            first = int(np.argmax(asymmetry - _TOLERANCE * size))
+            raise ValueError(
+                f"{name(rows.start + first)} is not symmetric: entries differ from "
+                f"their mirror image by up to {asymmetry[first]:g}."
+            )
+        smallest = np.linalg.eigvalsh(part)[:, 0]
+        if np.any(smallest < -_TOLERANCE * size):
+            first = int(np.argmin(smallest + _TOLERANCE * size))
+            raise ValueError(
+                f"{name(rows.start + first)} is not positive semidefinite: its "
+                f"smallest eigenvalue is {smallest[first]:g}."
+            )
+    return np.asarray(0.5 * (matrices + matrices.transpose(0, 2, 1)))
