@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "../block_solver.hpp"
+#include "../drawn_pairs.hpp"
 #include "../pair_solver.hpp"
 #include "arrays.hpp"
 
@@ -95,6 +96,20 @@ Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In
                  });
 }
 
+Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower,
+                   In<double> upper, InOut<double> beta, InOut<double> gradient, double epsilon,
+                   double sigma, bool once, bool robust_maximum, bool shrinking,
+                   std::uint64_t seed, double tolerance, long max_steps, double max_seconds,
+                   Monitor monitor) {
+  const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
+  DrawnPair choose({epsilon, sigma, once, robust_maximum, shrinking, seed}, problem.n);
+  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
+                 [&](const Options& options) {
+                   return solve_pairs(problem, *gram, options, choose, false, beta.data(),
+                                      gradient.data());
+                 });
+}
+
 }  // namespace
 
 void bind_solvers(nb::module_& module) {
@@ -106,6 +121,11 @@ void bind_solvers(nb::module_& module) {
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
              nb::arg("gradient").noconvert(), nb::arg("rule"), nb::arg("tolerance"),
+             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("monitor").none());
+  module.def("solve_drawn_pairs", &drawn_pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
+             nb::arg("gradient").noconvert(), nb::arg("epsilon"), nb::arg("sigma"), nb::arg("once"),
+             nb::arg("robust_maximum"), nb::arg("shrinking"), nb::arg("seed"), nb::arg("tolerance"),
              nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("monitor").none());
 }
 

@@ -61,6 +61,24 @@ def solve_pairs(
     max_seconds: float,
     monitor: _Monitor,
 ) -> tuple[str, int, float]: ...
+def solve_drawn_pairs(
+    gram: Gram,
+    linear: _F,
+    lower: _F,
+    upper: _F,
+    beta: _F,
+    gradient: _F,
+    epsilon: float,
+    sigma: float,
+    once: bool,
+    robust_maximum: bool,
+    shrinking: bool,
+    seed: int,
+    tolerance: float,
+    max_steps: int,
+    max_seconds: float,
+    monitor: _Monitor,
+) -> tuple[str, int, float]: ...
 def follow_path(*arguments: Any) -> Any: ...
 def subgradient_pass(
     data: Any,

@@ -249,19 +249,19 @@ def _run(
             *arrays, equality, beta, gradient, tol, *limits,
             shrinking, seed, single, monitor,
         )  # fmt: skip
-    elif equality and isinstance(selection, DrawnPairs):
+    elif not equality:
+        raise ValueError(
+            f"selection={selection!r} needs an intercept (total); "
+            'use selection="blocks" without one.'
+        )
+    elif isinstance(selection, DrawnPairs):
         status, steps, _ = _core.solve_drawn_pairs(
             *arrays, beta, gradient, selection.epsilon, selection.sigma, selection.once,
             selection.robust_maximum, shrinking, seed, tol, *limits, monitor,
         )  # fmt: skip
-    elif equality:
+    else:
         status, steps, _ = _core.solve_pairs(
             *arrays, beta, gradient, selection, tol, *limits, monitor
-        )
-    else:
-        raise ValueError(
-            f"selection={selection!r} needs an intercept (total); "
-            'use selection="blocks" without one.'
         )
     budget.steps += steps
     return str(status)

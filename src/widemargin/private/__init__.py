@@ -1,0 +1,1 @@
+"""Differentially private support vector machines, their report and their audit."""

@@ -1,0 +1,222 @@
+"""Three ways to train a private linear SVM: noise on the output, objective, gradient.
+
+A mechanism is first *planned* from public numbers alone (budget, C, the length bound R,
+dimension, adjacency) and then *releases* weights from the data. Everything that the
+privacy report says is a field of the plan, so nothing in it can depend on the data.
+
+One record's change of the problem is bounded in `sensitivity`, the noise scale follows
+in `calibration`, the training problems are solved in `huber`, the noise is drawn in
+`noise`. Proofs: mathematics.md, 1.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.private.calibration import (
+    concentrated_budget,
+    gaussian_scale,
+    gradient_scale,
+    laplace_scale,
+    objective_budget,
+    spherical_scale,
+)
+from widemargin.private.huber import minimise_hinge, minimise_huber, slope
+from widemargin.private.noise import NoiseSource
+from widemargin.private.sensitivity import (
+    coordinate_sensitivity,
+    gradient_sensitivity,
+    inflated_sensitivity,
+    weight_sensitivity,
+)
+
+Vector = NDArray[np.float64]
+
+OBJECTIVE_ACCURACY = 1e-10
+"""Gradient length at which objective perturbation counts as exactly minimised, in
+units of the noise term's scale where that exceeds 1."""
+
+
+class Public(NamedTuple):
+    """The public numbers of one binary problem."""
+
+    epsilon: float
+    delta: float
+    cost: float  # C
+    weight: float  # largest class weight; the largest cost is C times it
+    radius: float  # R, constant feature included
+    dimension: int  # coordinates of w, constant feature included
+    adjacency: str
+
+
+@dataclass(frozen=True)
+class OutputMechanism:
+    """Minimise the hinge problem to a fixed gap, then add noise to the weights.
+
+    Attributes
+    ----------
+    sensitivity : float
+        Delta + 2 sqrt(2 tau): how far neighbours' weights can differ (Euclidean).
+    gap : float
+        tau, the public objective gap at which training stops; never the gap reached.
+    scale : float
+        Standard deviation (gaussian), Laplace scale, or Gamma scale (spherical).
+    """
+
+    law: str
+    epsilon: float
+    delta: float
+    cost: float
+    sensitivity: float
+    gap: float
+    scale: float
+
+    @classmethod
+    def plan(cls, public: Public, law: str, tolerance: float) -> OutputMechanism:
+        """Fix gap and noise scale; `tolerance` is tau in units of Delta squared."""
+        largest = public.cost * public.weight
+        exact = weight_sensitivity(largest, public.radius, public.adjacency)
+        gap = tolerance * exact**2
+        sensitivity = inflated_sensitivity(exact, gap)
+        epsilon, delta = public.epsilon, 0.0
+        if law == "gaussian":
+            delta = public.delta
+            scale = gaussian_scale(epsilon, delta, sensitivity)
+        elif law == "laplace":
+            wide = coordinate_sensitivity(sensitivity, public.dimension)
+            scale = laplace_scale(epsilon, wide)
+        else:
+            scale = spherical_scale(epsilon, sensitivity)
+        return cls(law, epsilon, delta, public.cost, sensitivity, gap, scale)
+
+    def release(
+        self, X: Any, y: Vector, weights: Vector, source: NoiseSource
+    ) -> Vector:
+        """Train on rows within the length bound and return the noisy weights."""
+        w = minimise_hinge(X, y, self.cost * weights, self.gap)
+        if self.law == "gaussian":
+            return source.gaussian(w, self.scale)
+        if self.law == "laplace":
+            return source.laplace(w, self.scale)
+        return w + source.spherical(len(w), self.scale)
+
+
+@dataclass(frozen=True)
+class ObjectiveMechanism:
+    """Add a random linear term to the Huber problem, then minimise it exactly.
+
+    Attributes
+    ----------
+    cost : float
+        C actually used: lowered when the curvature would take over half of epsilon.
+    noise_epsilon : float
+        epsilon', what is left of epsilon for the noise.
+    width : float
+        Half-width h of the Huber hinge.
+    """
+
+    law: str
+    epsilon: float
+    delta: float
+    cost: float
+    noise_epsilon: float
+    scale: float
+    width: float
+    largest: float  # C times the largest class weight: the factor of the noise term
+
+    @classmethod
+    def plan(cls, public: Public, width: float) -> ObjectiveMechanism:
+        """Split the budget between curvature and noise; delta stays unspent."""
+        budget = objective_budget(
+            public.epsilon, public.cost * public.weight, public.radius, width
+        )
+        cost = budget.cost / public.weight
+        return cls(
+            "spherical",
+            public.epsilon,
+            0.0,
+            cost,
+            budget.epsilon,
+            budget.scale,
+            width,
+            budget.cost,
+        )
+
+    def release(
+        self, X: Any, y: Vector, weights: Vector, source: NoiseSource
+    ) -> Vector:
+        """Draw the linear term and return the minimiser."""
+        linear = self.largest * source.spherical(X.shape[1], self.scale)
+        accuracy = OBJECTIVE_ACCURACY * max(1.0, self.largest * self.scale)
+        return minimise_huber(X, y, self.cost * weights, self.width, linear, accuracy)
+
+
+@dataclass(frozen=True)
+class GradientMechanism:
+    """Descend on the mean Huber loss with Gaussian noise on every full gradient.
+
+    J(w) = lambda/2 ||w||^2 + (1/n) sum_i weights_i loss_h(y_i <w, x_i>) with
+    lambda = 1/(nC) has the minimiser of F. T noisy gradients compose to rho-zCDP.
+    Step 1/smoothness, projection on a ball that holds the minimiser, and averaging the
+    last half are public or post-processing and cost nothing.
+    """
+
+    law: str
+    epsilon: float
+    delta: float
+    cost: float
+    sensitivity: float
+    rho: float
+    n_steps: int
+    scale: float
+    width: float
+    step: float
+    ball: float
+
+    @classmethod
+    def plan(
+        cls, public: Public, width: float, n_steps: int, n_samples: int
+    ) -> GradientMechanism:
+        """Fix noise and step size; under replace-one n is the same for neighbours."""
+        rho = concentrated_budget(public.epsilon, public.delta)
+        sensitivity = gradient_sensitivity(public.weight, public.radius, n_samples)
+        regulariser = 1.0 / (n_samples * public.cost)
+        smoothness = public.weight * public.radius**2 / (2.0 * width) + regulariser
+        return cls(
+            law="gaussian",
+            epsilon=public.epsilon,
+            delta=public.delta,
+            cost=public.cost,
+            sensitivity=sensitivity,
+            rho=rho,
+            n_steps=n_steps,
+            scale=gradient_scale(rho, n_steps, sensitivity),
+            width=width,
+            step=1.0 / smoothness,
+            # J(minimiser) <= J(0) <= weight, and the loss is not negative.
+            ball=math.sqrt(2.0 * public.weight / regulariser),
+        )
+
+    def release(
+        self, X: Any, y: Vector, weights: Vector, source: NoiseSource
+    ) -> Vector:
+        """Run the noisy descent from 0 and return the averaged iterate."""
+        n_samples, dimension = X.shape
+        w, kept, total = np.zeros(dimension), 0, np.zeros(dimension)
+        for index in range(self.n_steps):
+            pulls = weights * y * slope(y * (X @ w), self.width)
+            loss = -np.asarray(X.T @ pulls) / n_samples
+            noisy = source.gaussian(loss, self.scale)
+            w = w - self.step * (noisy + w / (n_samples * self.cost))
+            w *= min(1.0, self.ball / max(float(np.linalg.norm(w)), self.ball))
+            if 2 * index >= self.n_steps - 1:
+                kept, total = kept + 1, total + w
+        return total / kept
+
+
+Mechanism = OutputMechanism | ObjectiveMechanism | GradientMechanism

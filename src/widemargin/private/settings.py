@@ -1,0 +1,74 @@
+"""What users ask of `PrivateSVC`, checked before any data are trained on.
+
+Refusals name the parameter and the remedy and never quote a value of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+CLIP_NORM_MISSING = (
+    "clip_norm bounds each row's length and must be known without looking at the data; "
+    "e.g. sqrt(n_features) for features in [-1, 1]"
+)
+
+
+def noise_law(mechanism: str, noise: str, delta: float) -> str:
+    """Return the law of the noise: "gaussian", "laplace" or "spherical"."""
+    law = {"objective": "spherical", "gradient": "gaussian"}.get(mechanism, noise)
+    if law == "auto":
+        law = "gaussian" if delta > 0 else "laplace"
+    if law == "gaussian" and delta == 0:
+        raise ValueError(
+            f"delta=0 with Gaussian noise (mechanism={mechanism!r}) has no guarantee; "
+            "give delta > 0, or mechanism='output' with noise='laplace'"
+        )
+    return law
+
+
+def refuse_unproven(mechanism: str, adjacency: str) -> None:
+    """Refuse a combination that section 1.5 of the mathematics has no proof for."""
+    if adjacency == "add-remove" and mechanism != "output":
+        raise ValueError(
+            f"mechanism={mechanism!r} is proven for adjacency='replace' only; "
+            "use mechanism='output' with adjacency='add-remove'"
+        )
+
+
+def encode_labels(
+    y: Any, classes: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, given or found, and each label's place among them."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    known = np.unique(y if classes is None else np.asarray(classes))
+    if len(known) < 2:
+        raise ValueError(
+            "PrivateSVC needs two or more classes, got 1 class; give them with the "
+            "parameter classes if they are public"
+        )
+    index = np.searchsorted(known, y).clip(max=len(known) - 1)
+    if (known[index] != y).any():
+        raise ValueError("y holds a label that is not in the parameter classes")
+    return known, index.astype(np.intp)
+
+
+def class_factors(
+    class_weight: Mapping[Any, float] | None, classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return one public factor of C per class."""
+    given = class_weight or {}
+    if not set(given) <= set(classes.tolist()):
+        raise ValueError(
+            "class_weight names a class that is not in classes_; remove it"
+        )
+    factors = np.array([float(given.get(label, 1.0)) for label in classes.tolist()])
+    if not (np.isfinite(factors).all() and (factors >= 0).all() and factors.any()):
+        raise ValueError("class_weight must be finite, not negative, and not all zero")
+    return factors
