@@ -1,0 +1,180 @@
+"""One run of the compiled path engine, over the rows worth watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..gram import Gram
+from ..problem import DualProblem
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
+
+WATCH_ALL_BELOW = 1500  # fewer rows than this are all watched
+WATCH_SHARE = 3  # otherwise this many rows for each mover and margin member
+ROUNDING = 1e-12  # gradients this small, per unit of the linear term, are zero
+
+
+@dataclass(frozen=True)
+class PathAccount:
+    """What a move took.
+
+    Attributes
+    ----------
+    route : str
+        "path", "solve" (a warm-started solve and polish was cheaper, or the path gave
+        up), or "direct" (the box leaves only one point).
+    steps : int
+        Events on the path, of every kind.
+    exchanges, shifts, perturbations, refactorisations : int
+        Corner cases met (mathematics 3.2): dependent margin rows, moves of the
+        intercept alone, broken ties, fresh factors.
+    margin : int
+        Largest size of the margin set on the way.
+    rounds : int
+        1, plus the repairs that rows outside the watched set asked for.
+    """
+
+    route: str
+    steps: int = 0
+    exchanges: int = 0
+    shifts: int = 0
+    perturbations: int = 0
+    refactorisations: int = 0
+    margin: int = 0
+    rounds: int = 0
+
+    def plus(self, counts: dict[str, int | str]) -> PathAccount:
+        """Return the account with the counts of one more run added."""
+        summed = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
+        changes = {name: getattr(self, name) + int(counts[name]) for name in summed}
+        margin = max(self.margin, int(counts["margin"]))
+        return replace(self, **changes, margin=margin, rounds=self.rounds + 1)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A point that solves the problem (lower, upper, linear) with ``sum(beta)``."""
+
+    beta: Vector
+    values: Vector  # K beta
+    lower: Vector
+    upper: Vector
+    linear: Vector
+    intercept: float
+
+
+def follow(
+    start: Start,
+    target: DualProblem,
+    diagonal: Vector,
+    watched: Indices,
+    seed: int,
+) -> tuple[Vector, dict[str, int | str], Indices]:
+    """Run the compiled engine once, over the rows worth watching."""
+    gradient = start.values + start.intercept - start.linear
+    side = _sides(start, gradient, target)
+    # The start solves the problem whose linear term is shifted by what it misses: the
+    # path from there to the true linear term is the repair (3.2, case 5).
+    missed = np.where(
+        side == LOWER,
+        np.minimum(gradient, 0.0),
+        np.where(side == UPPER, np.maximum(gradient, 0.0), gradient),
+    )
+    pinned = side == PINNED
+    missed[pinned] = 0.0
+    gradient = gradient - missed
+    scale = max(float(np.abs(target.linear).max()), 1e-300)
+    missed[np.abs(missed) <= ROUNDING * scale] = 0.0
+    linear_rate = target.linear - start.linear - missed
+    lower = np.where(pinned, start.beta, start.lower)
+    upper = np.where(pinned, start.beta, start.upper)
+    rate = np.where(side == UPPER, target.upper - upper, target.lower - lower)
+    rate[side == MARGIN] = 0.0
+    concerned = (side == MARGIN) | (rate != 0.0) | (linear_rate != 0.0)
+    watched = _watch(gradient, concerned, watched)
+    everything = watched.size == target.n
+    rows = slice(None) if everything else watched
+    total = 0.0 if target.total is None else target.total - float(start.beta.sum())
+    drive = (
+        target.gram.times(rate, indices=None if everything else watched)
+        if rate.any()
+        else np.zeros(watched.size)
+    )
+    beta, _, _, counts = _core.follow_path(
+        start.beta[rows],
+        gradient[rows],
+        diagonal[rows],
+        lower[rows],
+        upper[rows],
+        target.lower[rows],
+        target.upper[rows],
+        linear_rate[rows],
+        drive,
+        side[rows],
+        target.total is not None,
+        total,
+        scale,
+        _columns(target.gram, watched, np.flatnonzero(side[rows] == MARGIN)),
+        200 + 20 * int(watched.size),
+        seed,
+    )
+    moved = start.beta.copy()
+    moved[rows] = beta
+    return moved, counts, watched
+
+
+def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.int8]:
+    """Which bound, or the margin set, each row belongs to at the start."""
+    side = np.full(start.beta.size, MARGIN, dtype=np.int8)
+    side[start.beta <= start.lower] = LOWER
+    side[start.beta >= start.upper] = UPPER
+    # A box opening from a point: the row follows the bound its gradient asks for, and
+    # stays where it is on a tie (3.2: "also when g = 0").
+    point = start.lower == start.upper
+    stays_low = (gradient > 0) | ((gradient == 0) & (target.lower == start.lower))
+    side[point] = np.where(stays_low[point], LOWER, UPPER)
+    # A box closing to a point is followed wherever the gradient points (3.2, case 7).
+    side[target.lower == target.upper] = PINNED
+    return side
+
+
+def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> Indices:
+    """Rows that may meet an event: those that move, and the nearest to the margin.
+
+    The choice decides time, never the result: the end is certified on all rows.
+    """
+    n = gradient.size
+    wanted = max(WATCH_ALL_BELOW, WATCH_SHARE * int(concerned.sum()))
+    if wanted >= n or watched.size == n:
+        return np.arange(n)
+    chosen = concerned.copy()
+    chosen[watched] = True
+    nearest = np.argpartition(np.abs(gradient), wanted)[:wanted]
+    chosen[nearest] = True
+    return np.flatnonzero(chosen)
+
+
+def _columns(gram: Gram, watched: Indices, margin: Indices) -> Callable[[int], Vector]:
+    """Kernel columns over the watched rows; those of the first margin set in one go."""
+    columns = None if watched.size == gram.n else watched
+    ready: dict[int, Vector] = {}
+    if margin.size:
+        block = gram.rows(watched[margin], columns=columns)
+        ready = dict(zip(margin.tolist(), block, strict=True))
+
+    def column(row: int) -> Vector:
+        found = ready.pop(row, None)
+        if found is not None:
+            return found
+        single: Vector = gram.rows(watched[row : row + 1], columns=columns)[0]
+        return single
+
+    return column
