@@ -20,6 +20,13 @@ from tests.oracles.libsvm import solve_libsvm
 from tests.problems import built_problems, dual, real_problems, small
 
 EVERY = [*real_problems(), *built_problems()]
+RULES = [
+    "blocks",
+    "second_order",
+    "first_order",
+    "libsvm_second_order",
+    "libsvm_first_order",
+]
 
 
 def test_there_are_enough_problems():
@@ -35,9 +42,12 @@ def test_objective_and_decision_values_are_libsvms(named):
     assert_certified(ours, K)
     assert objective(K, ours.beta, named.y) >= best - 1e-6 * abs(best)
     exact = solve(dual(named), accuracy="exact")
-    assert_certified(exact, K, tol=1e-8, rounding=1e-9)
+    assert_certified(exact, K, tol=1e-8)
     assert_allclose(objective(K, exact.beta, named.y), best, rtol=1e-6)
-    assert_allclose(exact.values + exact.intercept, decision, atol=1e-5)
+    # LIBSVM keeps its kernel rows in float32: so far can its decision values be off.
+    rounding = np.finfo(np.float32).eps * np.abs(K).max()
+    float32 = 1e-6 + 4 * rounding * np.linalg.norm(theirs)
+    assert_allclose(exact.values + exact.intercept, decision, atol=float32)
 
 
 @pytest.mark.parametrize("named", EVERY, ids=str)
@@ -45,7 +55,7 @@ def test_objective_and_decision_values_are_libsvms(named):
 def test_violation_is_below_tol(named, tol):
     K = kernel_matrix(named.kernel, named.X)
     solution = solve(dual(named), tol=tol)
-    assert_certified(solution, K, tol=tol, rounding=1e-6 if tol > 1e-4 else 1e-11)
+    assert_certified(solution, K, tol=tol)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -59,7 +69,7 @@ def test_objective_is_clarabels(seed, fit_intercept, kernel):
         K, problem.linear, problem.lower, problem.upper, problem.total
     )
     ours = solve(problem, accuracy="exact")
-    assert_certified(ours, K, tol=1e-8, rounding=1e-9)
+    assert_certified(ours, K, tol=1e-8)
     best = objective(K, theirs, problem.linear)
     assert_allclose(objective(K, ours.beta, problem.linear), best, rtol=1e-6)
 
@@ -81,7 +91,7 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
     for accuracy in ("tol", "exact"):
         ours = solve(problem, accuracy=accuracy)
         tol = 1e-3 if accuracy == "tol" else 1e-8
-        assert_certified(ours, K, tol=tol, rounding=1e-6 if tol == 1e-3 else 1e-9)
+        assert_certified(ours, K, tol=tol)
         assert_array_equal(ours.beta[:5], lower[:5])
     best = objective(K, theirs, linear)
     assert_allclose(
@@ -90,11 +100,11 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
 
 
 @pytest.mark.parametrize("named", built_problems()[::2], ids=str)
-@pytest.mark.parametrize("selection", ["second_order", "first_order", "libsvm"])
+@pytest.mark.parametrize("selection", RULES)
 def test_every_selection_rule_reaches_the_optimum(named, selection):
     K = kernel_matrix(named.kernel, named.X)
     solution = solve(dual(named), tol=1e-4, selection=selection)
-    assert_certified(solution, K, tol=1e-4, rounding=1e-5)
+    assert_certified(solution, K, tol=1e-4)
 
 
 @pytest.mark.parametrize("shrinking", [True, False])
@@ -102,7 +112,7 @@ def test_every_selection_rule_reaches_the_optimum(named, selection):
 def test_shrinking_changes_nothing_but_time(named, shrinking):
     K = kernel_matrix(named.kernel, named.X)
     solution = solve(dual(named), tol=1e-6, shrinking=shrinking)
-    assert_certified(solution, K, tol=1e-6, rounding=1e-10)
+    assert_certified(solution, K, tol=1e-6)
 
 
 @pytest.mark.parametrize("named", EVERY[::3], ids=str)
@@ -119,7 +129,7 @@ def test_warm_is_cold(named, start):
         "zero": np.zeros(problem.n),
     }
     warm = solve(problem, accuracy="exact", start=starts[start])
-    assert_certified(warm, K, tol=1e-8, rounding=1e-9)
+    assert_certified(warm, K, tol=1e-8)
     assert_allclose(
         objective(K, warm.beta, named.y), objective(K, cold.beta, named.y), rtol=1e-9
     )
@@ -159,7 +169,7 @@ def test_evaluated_entries_are_counted_and_shared_between_solves():
     solve(classification_problem(gram, named.y, 1.1), start=first.beta)
     assert gram.evaluated - kept < fresh.evaluated  # the rows were there already
     K = kernel_matrix(named.kernel, named.X)
-    assert_certified(again, K, rounding=1e-6)
+    assert_certified(again, K)
 
 
 @pytest.mark.parametrize("named", EVERY[1::4], ids=str)
@@ -173,7 +183,7 @@ def test_dense_csr_float32_and_fortran_agree(named):
     ):
         problem = classification_problem(Gram(X, named.kernel), named.y, named.cost)
         solution = solve(problem, accuracy="exact")
-        rounding = 1e-9 if tolerance < 1e-6 else 1e-3
+        rounding = None if tolerance < 1e-6 else 1e-3
         assert_certified(solution, K, tol=1e-8, rounding=rounding)
         assert_allclose(objective(K, solution.beta, named.y), best, rtol=tolerance)
 
@@ -184,7 +194,7 @@ def test_precomputed_is_the_kernel_itself():
     given = solve(dual(named), accuracy="exact")
     gram = Gram(K, Precomputed())
     taken = solve(classification_problem(gram, named.y, named.cost), accuracy="exact")
-    assert_certified(taken, K, tol=1e-8, rounding=1e-9)
+    assert_certified(taken, K, tol=1e-8)
     assert_allclose(taken.values, given.values, atol=1e-8)
 
 
@@ -221,9 +231,9 @@ def test_max_time_is_kept():
 def test_a_monitor_sees_progress_and_may_stop():
     seen = []
 
-    def monitor(progress):
-        seen.append(progress)
-        return len(seen) >= 3
+    def monitor(n_iter, violation, active):
+        seen.append((n_iter, violation, active))
+        return len(seen) < 3  # False stops
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 10))
