@@ -1,6 +1,9 @@
 """Support vector machines for data as it really is."""
 
 from .certificate import Certificate
+from .dpwss import DPWSSClassifier
+from .persistence import load, save
+from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
 from .svc import SVC
 
 __version__ = "0.1.0"
@@ -8,4 +11,11 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "Certificate",
+    "DPWSSClassifier",
+    "PrivacyWarning",
+    "PrivateSVC",
+    "PublicBoundsScaler",
+    "load",
+    "privacy_audit",
+    "save",
 ]

@@ -24,7 +24,7 @@ def estimator_class(method: str) -> Any:
     module, name = METHODS[method]
     try:
         return getattr(importlib.import_module(module), name)
-    except ImportError as error:  # an optional dependency
+    except (ImportError, AttributeError) as error:  # an optional dependency
         raise click.UsageError(
             f"--method {method} is not available: {error}"
         ) from error

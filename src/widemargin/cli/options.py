@@ -52,9 +52,7 @@ def generated_options() -> list[click.Parameter]:
         for name, default in cls().get_params(deep=False).items():
             if name not in _HIDDEN:
                 methods_of.setdefault(name, []).append(method)
-                described.setdefault(
-                    name, f"{_choices(cls, name)} [default: {default}]"
-                )
+                described.setdefault(name, _description(cls, name, default))
     count = len(available_methods())
     options: list[click.Parameter] = []
     for name, methods in methods_of.items():
@@ -68,6 +66,19 @@ def generated_options() -> list[click.Parameter]:
     return options
 
 
+def _description(cls: Any, name: str, default: Any) -> str:
+    """The first sentence of the docstring, what may be given, and the default."""
+    found = re.search(
+        rf"^    (?:\w+, )*{name}(?:, \w+)* : .*\n((?:^        .*\n|^\n)+)",
+        cls.__doc__ or "",
+        re.MULTILINE,
+    )
+    text = " ".join(found[1].split()) if found else ""
+    sentence = re.split(r"(?<=[.;])\s", text.replace("``", ""))[0].rstrip(".;")
+    words = [part for part in (sentence, _choices(cls, name)) if part]
+    return f"{': '.join(words)} [default: {default}]"
+
+
 def _choices(cls: Any, name: str) -> str:
     """What the parameter may be, in a few words, from its constraints."""
     constraints = getattr(cls, "_parameter_constraints", {}).get(name, [])
@@ -79,6 +90,8 @@ def _choices(cls: Any, name: str) -> str:
             words.append("none")
         elif constraint == "boolean":
             words.append("true|false")
+        elif constraint is dict:
+            words.append("LABEL=WEIGHT,...")
         elif hasattr(constraint, "options"):
             words.append("|".join(sorted(map(str, constraint.options))))
         elif hasattr(constraint, "left"):

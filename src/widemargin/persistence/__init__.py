@@ -10,14 +10,18 @@ value before use.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from widemargin import storage
+from widemargin.base import KernelClassifier
 from widemargin.persistence.checks import check_model
 from widemargin.persistence.encoding import Decoder, Encoder
 from widemargin.persistence.known import ESTIMATORS, TRANSFORMERS, name_of
@@ -105,13 +109,26 @@ def training_rows(model: Any) -> int:
     """
     if isinstance(model, Pipeline):
         return max((training_rows(step) for _, step in model.steps), default=0)
-    features = getattr(model, "n_features_in_", None)
-    kept = [0]
-    for name, value in vars(model).items() if hasattr(model, "__dict__") else ():
-        shape: Any = getattr(value, "shape", ())
-        if len(shape) == 2 and shape[1] == features and not name.startswith("coef"):
-            kept.append(shape[0])
-    return max(kept)
+    if not isinstance(model, KernelClassifier) or not hasattr(model, "n_features_in_"):
+        return 0  # a linear model keeps weights, and no row
+    features = model.n_features_in_
+    return max(_rows_within(value, features, 0) for value in vars(model).values())
+
+
+def _rows_within(value: Any, features: int, depth: int) -> int:
+    """Rows with that many features in an attribute, however it is nested."""
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        whole = len(value.shape) == 2 and value.shape[1] == features
+        return int(value.shape[0]) if whole else 0
+    if depth > 8 or value is None or isinstance(value, (str, int, float)):
+        return 0
+    if isinstance(value, Mapping):
+        inside: Iterable[Any] = value.values()
+    elif isinstance(value, (list, tuple)):
+        inside = value
+    else:
+        inside = vars(value).values() if hasattr(value, "__dict__") else ()
+    return sum(_rows_within(entry, features, depth + 1) for entry in inside)
 
 
 def _refuse_strangers(model: Any) -> None:

@@ -74,9 +74,9 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
     pairs = classes * (classes - 1) // 2
     if coefficients.ndim != 2 or coefficients.shape[0] != max(classes - 1, 1):
         raise StorageError("dual_coef_ does not fit classes_")
-    if vectors.ndim != 2 or (
-        vectors.shape != (count, features) and vectors.shape[0] not in (0, count)
-    ):
+    # a precomputed kernel leaves no vectors
+    expected = (0, 0) if attributes["kernel"] == "precomputed" else (count, features)
+    if vectors.shape != expected:
         raise StorageError("support_vectors_ does not fit dual_coef_")
     if np.shape(attributes["intercept_"]) != (max(pairs, 1),):
         raise StorageError("intercept_ does not fit classes_")

@@ -2,14 +2,15 @@
 
 Plain values stand for themselves; everything else is a dictionary whose ``"$"`` says
 what it is: ``tuple``, ``dict`` (keys of any kind), ``array``, ``scalar`` (a NumPy one),
-``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``record`` (one of
-our dataclasses) or ``object`` (an estimator). Only classes in
+``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``type``, ``record``
+(one of our dataclasses) or ``object`` (an estimator). Only classes in
 `widemargin.persistence.known` are built; the file chooses among names, it brings none.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from widemargin.persistence.known import known_class, name_of
 from widemargin.storage import StorageError
 
 _MAX_DEPTH = 40
+_DTYPE = re.compile(r"<[fi][48]|\|O|\|b1|<U[0-9]{1,4}")
 _REMEDY = "use skops or pickle for it"
 
 
@@ -51,8 +53,10 @@ class Encoder:
                 for k, v in value.items()
             ]
             return {"$": "dict", "items": pairs}
-        if isinstance(value, np.dtype) or _is_scalar_type(value):
-            return {"$": "dtype", "dtype": np.dtype(value).str}
+        if isinstance(value, np.dtype):
+            return {"$": "dtype", "dtype": value.str}
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return {"$": "type", "dtype": np.dtype(value).str}
         return self._object(value, where)
 
     def _object(self, value: Any, where: str) -> Any:
@@ -157,12 +161,14 @@ class Decoder:
         check_csr(data, indices, indptr, shape[0], shape[1])
         return sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
 
-    def _dtype(self, tree: dict[str, Any], depth: int) -> type:
-        names = {"<f8": np.float64, "<f4": np.float32, "<i8": np.int64, "<i4": np.int32}
+    def _dtype(self, tree: dict[str, Any], depth: int) -> np.dtype[Any]:
         text = _text(tree, "dtype")
-        if text not in names:
+        if _DTYPE.fullmatch(text) is None:
             raise StorageError(f"dtype {text!r:.40} is not allowed")
-        return names[text]
+        return np.dtype(text)
+
+    def _type(self, tree: dict[str, Any], depth: int) -> type:
+        return self._dtype(tree, depth).type
 
     def _record(self, tree: dict[str, Any], depth: int) -> Any:
         cls = known_class(_text(tree, "class"), record=True)
@@ -214,6 +220,7 @@ _BUILDERS = {
     "objects": Decoder._objects,
     "csr": Decoder._csr,
     "dtype": Decoder._dtype,
+    "type": Decoder._type,
     "record": Decoder._record,
     "object": Decoder._object,
 }
@@ -233,10 +240,6 @@ def check_csr(
         raise StorageError("malformed sparse matrix: row starts")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
         raise StorageError("malformed sparse matrix: column out of range")
-
-
-def _is_scalar_type(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, np.generic)
 
 
 def _text(tree: dict[str, Any], key: str) -> str:
