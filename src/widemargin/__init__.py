@@ -1,6 +1,7 @@
 """Support vector machines for data as it really is."""
 
 from .certificate import Certificate
+from .cost_sensitive import CostSensitiveSVC, total_cost_scorer
 from .dpwss import DPWSSClassifier
 from .persistence import load, save
 from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
@@ -11,6 +12,7 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "Certificate",
+    "CostSensitiveSVC",
     "DPWSSClassifier",
     "PrivacyWarning",
     "PrivateSVC",
@@ -18,4 +20,5 @@ __all__ = [
     "load",
     "privacy_audit",
     "save",
+    "total_cost_scorer",
 ]

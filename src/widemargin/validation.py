@@ -44,9 +44,10 @@ def class_weights(
         return np.ones(classes.size)
     if isinstance(class_weight, str):  # "balanced"
         mass = np.bincount(labels, weights=weights, minlength=classes.size)
-        if (mass <= 0).any():
-            raise ValueError("classes should have valid labels that are in y")
-        return np.asarray(mass.sum() / (classes.size * mass))
+        present = mass > 0  # a class whose rows were all forgotten has no share
+        factors = np.ones(classes.size)
+        factors[present] = mass.sum() / (present.sum() * mass[present])
+        return factors
     factors = np.ones(classes.size)
     unknown = []
     for label, factor in class_weight.items():

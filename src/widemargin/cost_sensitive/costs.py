@@ -33,12 +33,15 @@ class PairCosts:
 
     Attributes
     ----------
+    pair : tuple of int
+        Class numbers of the signs +1 and -1.
     positive : int
         +1 or -1: which of the two signs is the class that is dear to miss.
     cost_positive, cost_negative : float
         C+ and C- of the loss.
     """
 
+    pair: tuple[int, int]
     positive: int
     cost_positive: float
     cost_negative: float
@@ -146,6 +149,7 @@ def costs_of_pair(
     miss_of_plus, miss_of_minus = matrix[positive, negative], matrix[negative, positive]
     dear, cheap = max(miss_of_plus, miss_of_minus), min(miss_of_plus, miss_of_minus)
     return PairCosts(
+        pair=(positive, negative),
         positive=1 if miss_of_plus >= miss_of_minus else -1,
         cost_positive=(2 * cost_negative - 1) * float(dear / cheap),
         cost_negative=cost_negative,

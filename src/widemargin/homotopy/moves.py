@@ -146,8 +146,8 @@ def fresh(
 ) -> tuple[Solution, PathAccount]:
     """Return the exact solution of a problem that has no former one.
 
-    ``solver`` comes near, the repair does the rest. Without ``convex`` (a kernel that is
-    not positive definite) there is no path, and what the solver found stands.
+    ``solver`` comes near, the repair does the rest. Without ``convex`` (a kernel that
+    is not positive definite) there is no path, and what the solver found stands.
     """
     only = _only_point(problem)
     if only is not None:

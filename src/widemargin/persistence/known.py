@@ -38,6 +38,9 @@ RECORDS = {
     "EarlyModel": "widemargin.divide_conquer.early",
     "InputRouter": "widemargin.routing",
     "KernelRouter": "widemargin.routing",
+    "LiveRows": "widemargin.incremental.rows",
+    "PairCosts": "widemargin.cost_sensitive.costs",
+    "PairState": "widemargin.incremental.pairs",
     "RandomRouter": "widemargin.routing",
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base import KernelClassifier
+from ..incremental import IncrementalClassifier
 
 
-class SVC(KernelClassifier):
+class SVC(IncrementalClassifier):
     """Kernel support vector classifier, exact, fast, and with a certificate.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` through its

@@ -1,0 +1,383 @@
+"""Exact learning and forgetting for kernel classifiers.
+
+The model of :class:`IncrementalClassifier` always equals ``fit`` with ``get_params()``
+on its live rows. ``partial_fit`` adds rows, ``forget`` removes some, ``update`` changes
+costs: each follows the exact path of :mod:`widemargin.homotopy` in every class pair.
+An update works on a shadow of the estimator and replaces its state in one assignment
+at the end: after any error, Ctrl-C included, the estimator is what it was before.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .. import homotopy
+from .._sklearn import validated
+from ..base import KernelClassifier
+from ..gram import Gram
+from ..homotopy import PathAccount
+from ..kernels import Kernel, Precomputed, Sigmoid, make_kernel
+from ..multiclass import BinaryTask
+from ..problem import DualProblem
+from ..solution import Solution
+from ..training import Training
+from ..validation import effective_threads
+from .chunk import validate_chunk
+from .pairs import PairState
+from .rows import LiveRows, check_ids, find_rows, trimmed
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mover = Callable[[Solution, DualProblem, Indices], tuple[Solution, PathAccount]]
+
+MODEL = (
+    "support_ support_vectors_ n_support_ dual_coef_ intercept_ n_iter_ shape_fit_ "
+    "fit_status_ certificate_ class_weight_ _exact _fitted_on _pairs"
+).split()
+
+
+class IncrementalClassifier(KernelClassifier):
+    """A kernel classifier that adds and removes rows exactly."""
+
+    @validated
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None
+    ) -> IncrementalClassifier:
+        """Fit the model to training data; whatever was learnt before is gone.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n_samples,)
+            Labels.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings by which ``forget`` will know the rows; without
+            them rows are numbered 0, 1, 2, ... over all calls.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        self._given_ids = None if ids is None else check_ids(ids, n_rows)
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._given_ids
+        return self
+
+    def _store(
+        self,
+        data: Training,
+        kernel: Kernel,
+        tasks: list[BinaryTask],
+        solutions: list[Solution],
+    ) -> None:
+        """Keep the model, and the rows it stands on."""
+        super()._store(data, kernel, tasks, solutions)
+        named = self._given_ids
+        ids = np.arange(data.n_given) if named is None else named
+        self._begin(named is not None, kernel)
+        self._next_id = data.n_given
+        self.ids_ = trimmed(ids[data.rows])
+        if isinstance(kernel, Precomputed):
+            return
+        X = data.X.copy()  # the caller's array may change; the live rows must not
+        self._live = LiveRows(X, data.labels, data.weights, self.ids_)
+        self._pairs = [PairState.of(solution, 0) for solution in solutions]
+
+    def _begin(self, named: bool, kernel: Kernel) -> None:
+        """Note what later updates must find unchanged; forget all former rows."""
+        self._named_ids = named
+        self._kernel = kernel
+        self._first_settings = (self.gamma, self.fit_intercept)
+        self.__dict__.pop("_live", None)
+        self.__dict__.pop("_pairs", None)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+    ) -> IncrementalClassifier:
+        """Add rows; the model becomes that of ``fit`` on all live rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            New samples.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever occur; needed on the first call unless ``fit``
+            came before.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings; given in every call or in none.
+
+        Returns
+        -------
+        self : object
+            The estimator, with the new rows.
+        """
+        return self._replaced_by(
+            self._shadow()._take_in(X, y, classes, sample_weight, ids)
+        )
+
+    def forget(self, ids: Any) -> IncrementalClassifier:
+        """Remove rows; the model becomes that of ``fit`` on the rows that are left.
+
+        Parameters
+        ----------
+        ids : int, str or array of them
+            Which rows, by their entries in ``ids_``.
+
+        Returns
+        -------
+        self : object
+            The estimator, without the rows and without a trace of them.
+        """
+        return self._replaced_by(self._shadow()._let_go(ids))
+
+    def update(self, **params: Any) -> IncrementalClassifier:
+        """Set parameters and move the model to them exactly.
+
+        Parameters
+        ----------
+        **params : dict
+            As for ``set_params``: C, costs, class weights and settings without
+            influence on the solution. Kernel parameters need a new ``fit``.
+
+        Returns
+        -------
+        self : object
+            The estimator, with the model of ``fit`` on the live rows at the new
+            values.
+        """
+        shadow = self._shadow()
+        shadow.set_params(**params)
+        return self._replaced_by(shadow._settle())
+
+    # ---- all or nothing ------------------------------------------------------
+
+    def _shadow(self) -> IncrementalClassifier:
+        shadow: IncrementalClassifier = object.__new__(type(self))
+        shadow.__dict__.update(self.__dict__)
+        return shadow
+
+    def _replaced_by(self, shadow: IncrementalClassifier) -> IncrementalClassifier:
+        self.__dict__ = shadow.__dict__  # one assignment: Ctrl-C cannot split it
+        return self
+
+    # ---- the three updates, on the shadow ------------------------------------
+
+    @validated
+    def _take_in(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any
+    ) -> IncrementalClassifier:
+        begun = time.perf_counter()
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" is not supported for partial_fit: the balance '
+                "of rows still to come is unknown. Give the weights as a dict."
+            )
+        first = "_first_settings" not in vars(self)
+        fresh, n_given = validate_chunk(self, X, y, classes, sample_weight, ids, first)
+        if first:
+            kernel = self._resolve_kernel(self._training(fresh))
+            self.gamma_ = float(getattr(kernel, "gamma", 0.0))
+            self._begin(ids is not None, kernel)
+            self.history_: list[dict[str, Any]] = []
+        before = self._rows_before()
+        self._next_id = getattr(self, "_next_id", 0) + n_given
+
+        def add(old: Solution, target: DualProblem, _: Indices) -> Any:
+            return homotopy.add(old, target)
+
+        self._move(before.joined(fresh), before, add, "add", fresh.n, begun)
+        return self
+
+    @validated
+    def _let_go(self, ids: Any) -> IncrementalClassifier:
+        begun = time.perf_counter()
+        check_is_fitted(self)
+        before = self._rows_before()
+        gone = find_rows(ids, before.ids)
+        if isinstance(self.gamma, str) and self.kernel in ("rbf", "poly", "sigmoid"):
+            warnings.warn(
+                f"gamma={self.gamma!r} was estimated as gamma_={self.gamma_:.6g} and "
+                "kept: it still reflects rows that are now forgotten. Call fit, or set "
+                "gamma to a number before the first fit.",
+                UserWarning,
+                stacklevel=4,
+            )
+        keep = np.setdiff1d(np.arange(before.n), gone)
+        live = before.kept(keep)
+
+        def remove(old: Solution, target: DualProblem, members: Indices) -> Any:
+            stays = np.flatnonzero(np.isin(members, keep))
+            return homotopy.remove(old, stays, target)
+
+        self._move(live, before, remove, "forget", gone.size, begun)
+        return self
+
+    @validated
+    def _settle(self) -> IncrementalClassifier:
+        begun = time.perf_counter()
+        check_is_fitted(self)
+        before = self._rows_before()
+
+        def move(old: Solution, target: DualProblem, _: Indices) -> Any:
+            return homotopy.move(old, target)
+
+        self._move(before, before, move, "update", 0, begun)
+        return self
+
+    def _rows_before(self) -> LiveRows:
+        """Return the live rows, having checked that their kernel is still the one set."""
+        if isinstance(self._kernel, Precomputed):
+            raise ValueError(
+                'kernel="precomputed" has no samples to keep, so rows cannot be added '
+                "or removed; use another kernel or a callable."
+            )
+        if not self._kernel_stands():
+            raise ValueError(
+                "kernel, gamma, degree, coef0 or fit_intercept changed since the first "
+                "fit; the path moves costs and rows only. Call fit."
+            )
+        if "_live" in vars(self):
+            return self._live
+        d = self.n_features_in_
+        nothing = np.empty(0, dtype=np.intp)
+        return LiveRows(np.empty((0, d)), nothing, None, np.empty(0, dtype=np.int64))
+
+    def _kernel_stands(self) -> bool:
+        """Whether kernel and intercept are those of the first fit.
+
+        An estimated gamma stands as long as the word does: chunks do not move it.
+        """
+        word, intercept = self._first_settings
+        estimated = isinstance(self.gamma, str) and self.gamma == word
+        gamma = self.gamma_ if estimated else self.gamma
+        if isinstance(gamma, str):  # another word than at the first fit
+            gamma = np.nan
+        kernel = make_kernel(
+            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
+        )
+        return bool(kernel == self._kernel and self.fit_intercept == intercept)
+
+    # ---- the move ------------------------------------------------------------
+
+    def _move(
+        self,
+        live: LiveRows,
+        before: LiveRows,
+        mover: Mover,
+        stage: str,
+        chunk: int,
+        begun: float,
+    ) -> None:
+        """Bring every pair of classes to the live rows and the present parameters."""
+        history, former = list(self.history_), getattr(self, "_pairs", None)
+        for name in MODEL:
+            self.__dict__.pop(name, None)
+        self._live, self.ids_ = live, live.ids
+        if live.n == 0:
+            self.history_ = [*history, _record(stage, chunk, 0, begun, [], [])]
+            return
+        data = self._training(live)
+        gram = self._make_gram(data, self._kernel, effective_threads(self.n_jobs))
+        shrinks = live.n < before.n
+        old_gram = (
+            Gram(before.X, self._kernel, threads=gram.threads) if shrinks else gram
+        )
+        tasks = self._binary_tasks(data, gram, self._kernel)
+        moved = []
+        for number, task in enumerate(tasks):
+            members = np.flatnonzero(
+                (before.labels == task.positive) | (before.labels == task.negative)
+            )
+            state = None if former is None else former[number]
+            moved.append(self._move_pair(task, state, members, old_gram, mover))
+        solutions = [solution for solution, _, _ in moved]
+        KernelClassifier._store(self, data, self._kernel, tasks, solutions)
+        self._pairs = [PairState.of(solution, age) for solution, _, age in moved]
+        accounts = [account for _, account, _ in moved]
+        record = _record(stage, chunk, live.n, begun, solutions, accounts)
+        self.history_ = [*history, record]
+        self._warn_unless_converged(solutions)
+
+    def _training(self, rows: LiveRows) -> Training:
+        """Return rows as ``fit`` would have validated them."""
+        everyone = np.arange(rows.n)
+        return Training(
+            rows.X, everyone, rows.labels, self.classes_, rows.weights, rows.n
+        )
+
+    def _move_pair(
+        self,
+        task: BinaryTask,
+        state: PairState | None,
+        members: Indices,
+        old_gram: Gram,
+        mover: Mover,
+    ) -> tuple[Solution, PathAccount, int]:
+        """Return the pair's new solution, what it took, and the age of its values."""
+        target = self._pair_problem(task)
+        if state is None or members.size == 0 or isinstance(self._kernel, Sigmoid):
+            # A sigmoid kernel is not positive definite: there is no path to follow.
+            convex = not isinstance(self._kernel, Sigmoid)
+            return *homotopy.fresh(target, self._solve, convex=convex), 0
+        if state.solves(target):
+            kept = Solution(target, state.beta, state.values, "polished")
+            return kept, PathAccount(route="unchanged"), state.age
+        old = state.solution(old_gram.subset(members))
+        solution, account = mover(old, target, members)
+        return solution, account, state.age + 1
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there are live rows: none, none left, or some."""
+        return bool("ids_" in vars(self) and self.ids_.size)
+
+
+def _record(
+    stage: str,
+    chunk: int,
+    size: int,
+    begun: float,
+    solutions: list[Solution],
+    accounts: list[PathAccount],
+) -> dict[str, Any]:
+    """Return the stage record of one update, summed over the pairs of classes."""
+    certificates = [solution.certificate for solution in solutions]
+    routes = sorted({account.route for account in accounts} - {"unchanged"})
+    return {
+        "stage": stage,
+        "size": size,
+        "seconds": time.perf_counter() - begun,
+        "objective": sum(c.objective for c in certificates),
+        "gap": sum(c.gap or 0.0 for c in certificates),
+        "kkt_violation": max(
+            (c.kkt_violation or 0.0 for c in certificates), default=0.0
+        ),
+        "chunk": chunk,
+        "steps": sum(account.steps for account in accounts),
+        "margin": max((account.margin for account in accounts), default=0),
+        "exchanges": sum(account.exchanges for account in accounts),
+        "refactorisations": sum(account.refactorisations for account in accounts),
+        "route": "+".join(routes) or "unchanged",
+    }

@@ -1,0 +1,149 @@
+"""The live rows of a model that learns and forgets: samples, labels, weights, ids.
+
+Pure values: adding and removing rows makes new arrays of exactly the new length, so
+that nothing of a removed row stays behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class LiveRows:
+    """Rows a model stands on.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        Samples.
+    labels : ndarray of shape (n,)
+        Class numbers.
+    weights : ndarray of shape (n,) or None
+        Sample weights, all > 0; None for all 1.
+    ids : ndarray of shape (n,)
+        Integers or strings, each once.
+    """
+
+    X: Any
+    labels: Indices
+    weights: Vector | None
+    ids: NDArray[Any]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.labels.size)
+
+    def joined(self, other: LiveRows) -> LiveRows:
+        """Return these rows followed by the others."""
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = np.concatenate([_weights(self), _weights(other)])
+        return LiveRows(
+            _stacked(self.X, other.X),
+            np.concatenate([self.labels, other.labels]),
+            weights,
+            np.concatenate([self.ids, other.ids]) if self.n else other.ids,
+        )
+
+    def kept(self, rows: Indices) -> LiveRows:
+        """Return copies of some rows, and of nothing else."""
+        return LiveRows(
+            self.X[rows],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            trimmed(self.ids[rows]),
+        )
+
+
+def _weights(rows: LiveRows) -> Vector:
+    return np.ones(rows.n) if rows.weights is None else rows.weights
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    """Stack samples in the format of the first; the wider precision wins."""
+    if first.shape[0] == 0:
+        return second.copy()
+    if sparse.issparse(first):
+        return sparse.vstack([first, sparse.csr_array(second)], format="csr")
+    below = second.toarray() if sparse.issparse(second) else second
+    return np.ascontiguousarray(np.concatenate([first, below]))
+
+
+def trimmed(ids: NDArray[Any]) -> NDArray[Any]:
+    """Return string ids no wider than their longest: a width may tell of a lost one."""
+    if ids.dtype.kind == "U" and ids.size:
+        return np.array(ids.tolist())
+    return ids.copy()
+
+
+def check_ids(ids: Any, n: int) -> NDArray[Any]:
+    """Return given ids as an array, or say what is wrong with them."""
+    listed = _listed(ids)
+    if len(listed) != n:
+        raise ValueError(f"ids has {len(listed)} entries for {n} rows; give one each.")
+    checked = _typed(listed)
+    _refuse_repeats(checked)
+    return checked
+
+
+def find_rows(ids: Any, live: NDArray[Any]) -> Indices:
+    """Return the rows of the wanted ids; unknown or repeated ones are errors."""
+    single = isinstance(ids, str | int | np.integer)
+    listed = (
+        [ids] if single else (ids.tolist() if hasattr(ids, "tolist") else list(ids))
+    )
+    if not listed:
+        return np.empty(0, dtype=np.intp)
+    wanted = _typed(listed)
+    _refuse_repeats(wanted)
+    row_of = {label: row for row, label in enumerate(live.tolist())}
+    unknown = [label for label in wanted.tolist() if label not in row_of]
+    if unknown:
+        raise ValueError(
+            f"ids contains {unknown[:5]}, which {'is' if len(unknown) == 1 else 'are'} "
+            "not live; ids_ lists the ids of the rows this model stands on."
+        )
+    return np.sort(np.array([row_of[label] for label in wanted.tolist()], np.intp))
+
+
+def refuse_known(ids: NDArray[Any], live: NDArray[Any]) -> None:
+    """Raise if a new id belongs to a live row already."""
+    both = set(ids.tolist()) & set(live.tolist())
+    if both:
+        raise ValueError(
+            f"ids contains {sorted(both)[:5]}, already in use by live rows; forget "
+            "them first or choose other ids."
+        )
+    if live.size and (ids.dtype.kind == "U") != (live.dtype.kind == "U"):
+        raise ValueError("ids must be all integers or all strings over all calls.")
+
+
+def _listed(ids: Any) -> list[Any]:
+    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+
+
+def _typed(listed: list[Any]) -> NDArray[Any]:
+    if all(isinstance(label, str) for label in listed):
+        return np.array(listed)
+    if all(isinstance(label, int) and not isinstance(label, bool) for label in listed):
+        return np.array(listed, dtype=np.int64)
+    raise ValueError("ids must be all integers or all strings.")
+
+
+def _refuse_repeats(ids: NDArray[Any]) -> None:
+    values, counts = np.unique(ids, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(
+            f"ids contains {values[counts > 1][:5].tolist()} more than once; an id "
+            "names one row."
+        )
