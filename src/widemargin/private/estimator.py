@@ -394,9 +394,8 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[index])
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that noise decides: scores may be poor and vary."""
+        """Tell scikit-learn that noise may make scores poor."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
-        tags.non_deterministic = True
         return tags
