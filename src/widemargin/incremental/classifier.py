@@ -69,8 +69,10 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The fitted estimator.
         """
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        self._given_ids = None if ids is None else check_ids(ids, n_rows)
+        self._given_ids = None
+        if ids is not None:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            self._given_ids = check_ids(ids, n_rows)
         try:
             super().fit(X, y, sample_weight)
         finally:
@@ -248,7 +250,7 @@ class IncrementalClassifier(KernelClassifier):
         return self
 
     def _rows_before(self) -> LiveRows:
-        """Return the live rows, having checked that their kernel is still the one set."""
+        """Return the live rows, having checked that their kernel stands."""
         if isinstance(self._kernel, Precomputed):
             raise ValueError(
                 'kernel="precomputed" has no samples to keep, so rows cannot be added '
