@@ -64,19 +64,21 @@ class BlockSolver {
 
   Outcome run() {
     stage();
-    double target = stage_tolerance();
+    double target = first_target();
     for (;;) {
       const bool finished = solve_active(target);
       refresh();
       const Extremes extremes = survey();
       outcome_.violation = extremes.violation(problem_.equality);
       if (!finished) break;
-      if (universe_ < problem_.n) {
+      if (universe_ < remaining_) {
         if (outcome_.violation <= stage_tolerance()) {
-          universe_ = std::min(problem_.n, universe_ * kStageGrowth);
+          universe_ = std::min(remaining_, universe_ * kStageGrowth);
           refresh();
         }
-      } else if (outcome_.violation <= options_.tolerance) {
+      } else if (outcome_.violation > options_.tolerance) {
+        screen();
+      } else if (!recall()) {
         break;
       }
       const Extremes wider = survey();
@@ -84,7 +86,7 @@ class BlockSolver {
       select(wider);
       target = std::max(stage_tolerance(), kInnerShare * violation);
     }
-    universe_ = problem_.n;
+    universe_ = remaining_ = problem_.n;
     if (outcome_.status != Status::converged) {
       refresh();
       outcome_.violation = survey().violation(problem_.equality);
@@ -96,15 +98,51 @@ class BlockSolver {
   // ---- which samples take part ------------------------------------------------------------
 
   double stage_tolerance() const {
-    return universe_ < problem_.n ? std::max(kStageTolerance, options_.tolerance)
+    return universe_ < remaining_ ? std::max(kStageTolerance, options_.tolerance)
                                   : options_.tolerance;
+  }
+
+  // With screening the way to the tolerance is cut, so that there is something to check between.
+  double first_target() const {
+    if (!options_.decide) return stage_tolerance();
+    return std::max(stage_tolerance(), kInnerShare * survey().violation(problem_.equality));
+  }
+
+  // Takes out, until the end of the solve, the samples that are certain to stay where they are.
+  void screen() {
+    if (!options_.decide || recalled_) return;
+    std::vector<char> keep(remaining_, 1);
+    options_.decide(outcome_.steps, order_.data(), remaining_, keep.data());
+    if (std::find(keep.begin(), keep.end(), 1) == keep.end()) return;
+    std::vector<Index> decided;
+    Size kept = 0;
+    for (Size k = 0; k < remaining_; ++k) {
+      if (keep[k])
+        order_[kept++] = order_[k];
+      else
+        decided.push_back(order_[k]);
+    }
+    std::copy(decided.begin(), decided.end(), order_.begin() + std::ptrdiff_t(kept));
+    universe_ = remaining_ = kept;
+  }
+
+  // At the end every sample is looked at again; true when one that was taken out violates after
+  // all, which only rows of too low a precision can bring about.
+  bool recall() {
+    if (remaining_ == problem_.n) return false;
+    universe_ = remaining_ = problem_.n;
+    recalled_ = true;
+    refresh();
+    outcome_.violation = survey().violation(problem_.equality);
+    return outcome_.violation > options_.tolerance;
   }
 
   void stage() {
     order_.resize(problem_.n);
     std::iota(order_.begin(), order_.end(), Index(0));
     const bool cold = std::all_of(beta_, beta_ + problem_.n, [](double b) { return b == 0.0; });
-    universe_ = problem_.n;
+    universe_ = remaining_ = problem_.n;
+    if (!cold) screen();
     if (cold && options_.shrinking && problem_.n > 2 * kFirstStage) {
       std::mt19937_64 generator(options_.seed);
       for (Size k = problem_.n - 1; k > 0; --k) std::swap(order_[k], order_[generator() % (k + 1)]);
@@ -178,10 +216,24 @@ class BlockSolver {
       gram_.count(changed.size() * owing[v].size());
       for (Size k = 0; k < owing[v].size(); ++k) gradient_[owing[v][k]] += sums[k];
     }
-    // Two snapshots are enough: the start, for samples not looked at yet, and now, for the others.
-    snapshots_.resize(universe_ < problem_.n ? 1 : 0);
     snapshots_.emplace_back(beta_, beta_ + problem_.n);
     for (Size k = 0; k < universe_; ++k) version_[Size(order_[k])] = Index(snapshots_.size() - 1);
+    drop_unused_snapshots();
+  }
+
+  // In use are the one of now, the start (samples not looked at yet) and those at which samples
+  // were taken out.
+  void drop_unused_snapshots() {
+    std::vector<Index> number(snapshots_.size(), -1);
+    for (Index version : version_) number[Size(version)] = 0;
+    Size used = 0;
+    for (Size v = 0; v < snapshots_.size(); ++v) {
+      if (number[v] < 0) continue;
+      if (used != v) snapshots_[used] = std::move(snapshots_[v]);
+      number[v] = Index(used++);
+    }
+    snapshots_.resize(used);
+    for (Index& version : version_) version = number[Size(version)];
   }
 
   // ---- working sets -----------------------------------------------------------------------
@@ -309,6 +361,8 @@ class BlockSolver {
 
   std::vector<Index> order_;  // the universe is its first universe_ members
   Size universe_ = 0;
+  Size remaining_ = 0;        // beyond them stand the samples that screening has taken out
+  bool recalled_ = false;     // they have been brought back; no more screening
   std::vector<std::vector<double>> snapshots_;
   std::vector<Index> version_;  // of each sample's gradient: the snapshot it belongs to
 

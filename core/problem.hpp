@@ -31,6 +31,9 @@ struct Options {
   std::uint64_t seed = 0;
   // Called between blocks, at most every few milliseconds; false stops the solve.
   std::function<bool(const Progress&)> go_on;
+  // Screening: called with the samples still in play whenever the gradients of all of them are
+  // up to date; leaves keep[k] = 0 where samples[k] is certain to stay at the bound it is at.
+  std::function<void(long steps, const Index* samples, Size count, char* keep)> decide;
 };
 
 enum class Status { converged, max_steps, max_seconds, interrupted, stalled, exhausted };

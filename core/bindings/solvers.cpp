@@ -30,14 +30,16 @@ const char* name_of(Status status) {
 
 using Result = std::tuple<const char*, long, double>;
 using Monitor = std::optional<nb::callable>;
+using Decide = std::optional<nb::callable>;
 
 // Runs a solve without the GIL; between blocks signals are checked and the monitor is asked.
 template <class Solve>
-Result guarded(Options options, const Monitor& monitor, Solve&& solve) {
+Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Decide& decide = {}) {
   std::exception_ptr failure;
   options.go_on = [&](const Progress& progress) {
     nb::gil_scoped_acquire acquire;
     try {
+      if (failure) return false;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return !monitor || nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
     } catch (...) {
@@ -45,6 +47,18 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve) {
       return false;
     }
   };
+  if (decide)
+    options.decide = [&](long steps, const Index* samples, Size count, char* keep) {
+      nb::gil_scoped_acquire acquire;
+      try {
+        using Samples = nb::ndarray<nb::numpy, const Index, nb::ndim<1>>;
+        using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
+        if (!failure)
+          (*decide)(steps, Samples(samples, {count}), Flags(reinterpret_cast<bool*>(keep), {count}));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
   Outcome outcome;
   {
     nb::gil_scoped_release release;
@@ -65,14 +79,15 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
 Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
               bool equality, InOut<double> beta, InOut<double> gradient, double tolerance,
               long max_steps, double max_seconds, bool shrinking, std::uint64_t seed,
-              bool single_precision, Monitor monitor) {
+              bool single_precision, Monitor monitor, Decide decide) {
   const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
   return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
                  [&](const Options& options) {
                    return single_precision
                               ? solve_blocks<float>(problem, *gram, options, beta.data(), gradient.data())
                               : solve_blocks<double>(problem, *gram, options, beta.data(), gradient.data());
-                 });
+                 },
+                 decide);
 }
 
 Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
@@ -117,7 +132,7 @@ void bind_solvers(nb::module_& module) {
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("tolerance"),
              nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
-             nb::arg("single_precision"), nb::arg("monitor").none());
+             nb::arg("single_precision"), nb::arg("monitor").none(), nb::arg("decide") = nb::none());
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
              nb::arg("gradient").noconvert(), nb::arg("rule"), nb::arg("tolerance"),

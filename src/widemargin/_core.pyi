@@ -47,6 +47,7 @@ def solve_blocks(
     seed: int,
     single_precision: bool,
     monitor: _Monitor,
+    decide: Callable[[int, Any, Any], None] | None = None,
 ) -> tuple[str, int, float]: ...
 def solve_pairs(
     gram: Gram,

@@ -84,6 +84,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         solution.n_iter,
         solution.seconds,
         solution.extras,
+        exact=True,
     )
 
 

@@ -18,13 +18,15 @@ The kernel must be positive semi-definite; with an indefinite one there is no ba
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .certificate import intercept_interval
+from .kernels import Sigmoid
 from .solve import project
 
 if TYPE_CHECKING:
@@ -293,3 +295,70 @@ def reduce(problem: DualProblem, screened: Screened, beta: Vector) -> Remainder:
     rest = problem.reduced(active, fixed)
     fixed[active] = project(fixed[active], rest.lower, rest.upper, rest.total)
     return Remainder(rest, active, fixed)
+
+
+class Screener:
+    """Screening as the engine asks for it: between blocks, on what is still in play.
+
+    Passed to :func:`widemargin.solve.solve` as ``screen``. Removed samples pull through
+    the gradient, which includes them, and through the sum left to the others; nothing
+    is copied and no kernel row is computed again. A sample that is decided but not yet
+    at its bound stays in play, so that the sum is never broken. With a kernel known to
+    be indefinite nothing is decided.
+
+    Attributes
+    ----------
+    checks : list of dict
+        One entry per check: ``n_iter``, ``seconds`` since this object was made, ``gap``
+        and ``share`` of all samples decided so far.
+    """
+
+    def __init__(self) -> None:
+        self.checks: list[dict[str, float]] = []
+        self._started = time.perf_counter()
+
+    def __call__(
+        self,
+        problem: DualProblem,
+        n_iter: int,
+        remaining: NDArray[np.int32],
+        beta: Vector,
+        gradient: Vector,
+        error: float,
+    ) -> Mask:
+        """Return which of the samples `remaining` stay in play."""
+        if isinstance(problem.gram.kernel, Sigmoid):
+            return np.ones(len(remaining), dtype=bool)
+        lower, upper = problem.lower[remaining], problem.upper[remaining]
+        point, targets = beta[remaining], -gradient[remaining]
+        total = problem.total
+        if total is not None:
+            total = total - float(np.sum(beta) - np.sum(point))
+        distances = None
+        if len(remaining) <= RANK_RULE_LIMIT:
+            distances = distances_within(problem.gram, remaining)
+        diagonal = problem.gram.diagonal()[remaining]
+        decided = decide(
+            targets,
+            point,
+            lower,
+            upper,
+            total,
+            diagonal,
+            error=error,
+            distances=distances,
+        )
+        settled = (decided.at_lower & (point == lower)) | (
+            decided.at_upper & (point == upper)
+        )
+        gone = problem.n - len(remaining) + int(np.count_nonzero(settled))
+        self.checks.append(
+            {
+                "n_iter": n_iter,
+                "seconds": time.perf_counter() - self._started,
+                "gap": decided.gap,
+                "share": gone / problem.n,
+            }
+        )
+        keep: Mask = ~settled
+        return keep

@@ -38,6 +38,8 @@ class Solution:
         Pair steps taken.
     seconds : float
         Wall time.
+    exact : bool
+        Whether ``values`` was summed in float64 throughout.
     """
 
     problem: DualProblem
@@ -47,6 +49,7 @@ class Solution:
     n_iter: int = 0
     seconds: float = 0.0
     extras: dict[str, float] = field(default_factory=dict)
+    exact: bool = False
 
     @cached_property
     def intercept(self) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,9 @@ from .solution import Solution
 
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
+Screen = Callable[
+    [DualProblem, int, NDArray[np.int32], Vector, Vector, float], NDArray[np.bool_]
+]
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
 MAX_REFINEMENTS = 30
@@ -132,6 +136,7 @@ def solve(
     seed: int = 0,
     selection: str | DrawnPairs = "blocks",
     monitor: Monitor | None = None,
+    screen: Screen | None = None,
 ) -> Solution:
     """Solve a dual problem and return a point that certifies itself.
 
@@ -166,6 +171,11 @@ def solve(
         :class:`DrawnPairs` draws its pairs; ``seed`` is then the seed of the draws.
     monitor : callable, optional
         ``monitor(n_iter, violation, active)``, asked a few times a second; False stops.
+    screen : callable, optional
+        ``screen(problem, n_iter, remaining, beta, gradient, error)`` says which of the
+        samples `remaining` stay in play; the others must be certain to stay at the
+        bound they are at. ``gradient`` is up to date for `remaining`, to within about
+        `error`. Only "blocks" asks. See :class:`widemargin.screening.Screener`.
 
     Returns
     -------
@@ -175,12 +185,15 @@ def solve(
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
     budget = _Budget(max_iter, max_time)
-    beta, values = _starting_point(problem, start)
+    beta, values, exact = _starting_point(problem, start)
     gradient = values - problem.linear
+    # The last point whose products are float64 throughout: refinement adds to them the
+    # columns that changed since.
+    known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
     status = _run(
         problem, beta, gradient, tol if drawn else max(tol, SINGLE_PRECISION), budget,
-        shrinking, seed, selection, monitor,
+        shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
     trusted = tol >= SINGLE_PRECISION and _float32_error(problem, beta) <= 0.25 * tol
     solution = Solution(
@@ -195,7 +208,8 @@ def solve(
         for _ in range(MAX_REFINEMENTS):
             if status in ("max_iter", "max_time", "interrupted"):
                 break
-            gradient = problem.gram.times(beta) - problem.linear
+            known = (beta.copy(), known[1] + problem.gram.times(beta - known[0]))
+            gradient = known[1] - problem.linear
             previous, violation = violation, _violation(problem, beta, gradient)
             status = "converged" if violation <= tol else "stalled"
             if violation <= goal or not violation < 0.9 * previous:
@@ -203,11 +217,11 @@ def solve(
             target = max(goal, 0.02 * violation)
             status = _run(
                 problem, beta, gradient, target, budget,
-                shrinking, seed, selection, monitor,
+                shrinking, seed, selection, monitor, screen, known[0],
             )  # fmt: skip
         solution = Solution(
             problem, beta, gradient + problem.linear, status, budget.steps,
-            budget.seconds,
+            budget.seconds, exact=np.array_equal(beta, known[0]),
         )  # fmt: skip
         margin = np.count_nonzero((beta > problem.lower) & (beta < problem.upper))
         if accuracy == "tol" or margin > POLISH_LIMIT:
@@ -228,11 +242,12 @@ def _float32_error(problem: DualProblem, beta: Vector) -> float:
 
 def _starting_point(
     problem: DualProblem, start: ArrayLike | Solution | None
-) -> tuple[Vector, Vector]:
-    """Return a feasible point and ``K`` times it."""
-    known = None
+) -> tuple[Vector, Vector, bool]:
+    """Return a feasible point, ``K`` times it, and whether all that is float64."""
+    known, exact = None, True
     if isinstance(start, Solution):
-        known = (start.beta, start.values) if start.problem.n == problem.n else None
+        if start.problem.n == problem.n:
+            known, exact = (start.beta, start.values), start.exact
         start = start.beta
     wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
     if wish.shape != (problem.n,):
@@ -241,8 +256,8 @@ def _starting_point(
         )
     beta = project(wish, problem.lower, problem.upper, problem.total)
     if known is not None:
-        return beta, known[1] + problem.gram.times(beta - known[0])
-    return beta, problem.gram.times(beta)
+        return beta, known[1] + problem.gram.times(beta - known[0]), exact
+    return beta, problem.gram.times(beta), exact
 
 
 def _violation(problem: DualProblem, beta: Vector, gradient: Vector) -> float:
@@ -260,17 +275,29 @@ def _run(
     seed: int,
     selection: str | DrawnPairs,
     monitor: Monitor | None,
+    screen: Screen | None,
+    exact_at: Vector,
 ) -> str:
-    """Run the compiled solver in place on ``beta`` and ``gradient``."""
+    """Run the compiled solver in place on ``beta`` and ``gradient``.
+
+    ``exact_at`` is the last point at which the gradient was known in float64.
+    """
     core = problem.gram._core
     arrays = (core, problem.linear, problem.lower, problem.upper)
     limits = (budget.steps_left(), budget.seconds_left())
     equality = problem.total is not None
     if selection == "blocks":
         single = problem.gram.single_precision_suffices
+
+        def decide(steps: int, samples: Any, keep: Any) -> None:
+            assert screen is not None
+            error = 4.0 * _float32_error(problem, beta - exact_at) if single else 0.0
+            done = budget.steps + steps
+            keep[:] = screen(problem, done, samples, beta, gradient, error)
+
         status, steps, _ = _core.solve_blocks(
             *arrays, equality, beta, gradient, tol, *limits,
-            shrinking, seed, single, monitor,
+            shrinking, seed, single, monitor, None if screen is None else decide,
         )  # fmt: skip
     elif not equality:
         raise ValueError(

@@ -141,7 +141,7 @@ def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
         rest = problem.total - float(np.delete(beta, chosen).sum())
         beta[chosen] = project(beta[chosen], lower[chosen], upper[chosen], rest)
     values = solution.values + ramp.gram.times(beta - solution.beta)
-    return Solution(problem, beta, values, "start")
+    return Solution(problem, beta, values, "start", exact=solution.exact)
 
 
 def _adjustable(
