@@ -2,6 +2,7 @@
 
 from .certificate import Certificate
 from .cost_sensitive import CostSensitiveSVC, total_cost_scorer
+from .divide_conquer import DivideConquerSVC
 from .dpwss import DPWSSClassifier
 from .persistence import load, save
 from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
@@ -14,6 +15,7 @@ __all__ = [
     "Certificate",
     "CostSensitiveSVC",
     "DPWSSClassifier",
+    "DivideConquerSVC",
     "PrivacyWarning",
     "PrivateSVC",
     "PublicBoundsScaler",

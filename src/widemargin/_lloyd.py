@@ -8,6 +8,7 @@ k-means++ start, empty clusters, giant clusters, is written once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +36,7 @@ class InputSpace:
     shift: Array
 
     @classmethod
-    def of(cls, X: NDArray[np.floating] | sp.csr_array | sp.csr_matrix) -> InputSpace:
+    def of(cls, X: Any) -> InputSpace:
         """Space of the rows of `X`, dense or CSR."""
         dense = np.asarray(X.toarray() if sp.issparse(X) else X)
         shift = dense.mean(axis=0, dtype=np.float64)
@@ -67,7 +68,7 @@ class InputSpace:
     ) -> NDArray[np.floating]:
         """Squared length of each centre."""
         centres = averages @ self.points
-        return np.einsum("ij,ij->i", centres, centres)
+        return np.asarray(np.einsum("ij,ij->i", centres, centres))
 
     def means(self, labels: Indices) -> Array:
         """Centres of the labelled points in the original coordinates."""
@@ -237,7 +238,7 @@ def _distances(
 ) -> NDArray[np.floating]:
     """Squared distance of all points to the chosen ones, not below 0."""
     columns = space.columns(chosen)
-    return np.maximum(diagonal[:, None] - 2 * columns + diagonal[chosen], 0)
+    return np.asarray(np.maximum(diagonal[:, None] - 2 * columns + diagonal[chosen], 0))
 
 
 def _averages(labels: Indices, mass: Array) -> sp.csr_array:

@@ -80,6 +80,11 @@ class Limits:
         deadline = None if max_time is None else time.perf_counter() + max_time
         return cls(gram.cache_mb / gram.threads, deadline, _jobs(gram.threads))
 
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
     def timed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of a solve that starts now and must end by the deadline."""
         if self.deadline is None:
@@ -162,20 +167,15 @@ class Level:
         Solution of each problem for the block kernel.
     intercepts : array of shape (n_clusters, n_problems)
         Intercept of each local model; NaN where a cluster has no sample of a problem.
-    parts : list of PartSolution
-        The local certificates.
+    parts : list of lists of PartSolution
+        For each problem the local solutions, with their certificates.
     """
 
     number: int
     partition: Partition
     betas: list[Vector]
     intercepts: Vector
-    parts: list[PartSolution] = field(repr=False)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every part was solved to its tolerance."""
-        return all(part.status in ("converged", "polished") for part in self.parts)
+    parts: list[list[PartSolution]] = field(repr=False)
 
 
 def solve_cluster(
@@ -281,7 +281,7 @@ def solve_level(
             )
 
     parallel = Parallel(limits.n_jobs, prefer="threads", return_as="generator")
-    done: list[PartSolution] = []
+    done: list[list[PartSolution]] = [[] for _ in problems]
     for count, (cluster, solved) in enumerate(
         zip(order, parallel(jobs()), strict=True)
     ):
@@ -289,7 +289,7 @@ def solve_level(
         for p, part in zip(present, solved, strict=True):
             betas[p][members[p][cluster]] = part.beta
             intercepts[cluster, p] = part.intercept
-        done.extend(solved)
+            done[p].append(part)
         if progress is not None:
             progress(f"level {number}", count + 1, partition.n_clusters)
     return Level(number, partition, betas, intercepts, done)

@@ -75,14 +75,14 @@ def automatic_levels(n: int, n_branches: int = 4) -> int:
     return level
 
 
-def levels_pay(problem: DualProblem) -> bool:
-    """Say whether levels before the whole problem were measured to save time.
+def levels_pay(n: int) -> bool:
+    """Say whether levels before a problem of n samples were measured to save time.
 
     They do not with the block solver: its staged start already does what the levels do
     for a plain pair solver (performance.md 6; benchmarks/results/dcsvm.json has forced
-    levels beside direct solves). So "auto" solves directly, whatever the problem.
+    levels beside direct solves). So "auto" solves directly, whatever n.
     """
-    return False
+    return n < 0
 
 
 def level_record(
@@ -90,12 +90,13 @@ def level_record(
 ) -> dict[str, Any]:
     """Stage record of a level; objective and gap are those of the block kernel."""
     sizes = level.partition.sizes
+    parts = [part for solved in level.parts for part in solved]
     return {
         "stage": f"level {level.number}",
         "size": int(sizes.sum()),
         "seconds": clustering_seconds + training_seconds,
-        "objective": float(sum(part.objective for part in level.parts)),
-        "gap": float(sum(part.gap for part in level.parts)),
+        "objective": float(sum(part.objective for part in parts)),
+        "gap": float(sum(part.gap for part in parts)),
         "clusters": level.partition.n_clusters,
         "smallest_cluster": int(sizes.min()),
         "largest_cluster": int(sizes.max()),
@@ -136,8 +137,9 @@ def run_levels(
         Told of every stage, of every cluster, and of every complete level
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
-    # parts are plain solves in other threads: no polish, and nobody watches them
-    options = {**options, "accuracy": "tol", "monitor": None}
+    # parts are plain solves in other threads: no polish, no screening, no watching
+    plain = {key: value for key, value in options.items() if key != "screen"}
+    options = {**plain, "accuracy": "tol", "monitor": None}
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
     if resume is not None:
@@ -151,7 +153,7 @@ def run_levels(
         solved = solve_level(
             number, partition, division, current, options, limits, progress
         )
-        if limits.deadline is not None and time.perf_counter() > limits.deadline:
+        if limits.late:
             break
         level, current = solved, solved.betas
         trained = time.perf_counter()
@@ -247,8 +249,9 @@ def solve_divided(
     )
     for stage, support in zip(stages, supports, strict=False):
         stage.update(precision_recall(support, solution.support))
-    for stage in stages if record is not None else ():
-        record(stage)
+    if record is not None:
+        for stage in stages:
+            record(stage)
     return solution
 
 

@@ -68,7 +68,7 @@ class Partition:
         """Number of training points in each cluster."""
         return np.diff(self._starts)
 
-    def members(self, cluster: int) -> Indices:
+    def members(self, cluster: int | np.integer) -> Indices:
         """Training points of a cluster, ascending."""
         return self._order[self._starts[cluster] : self._starts[cluster + 1]]
 

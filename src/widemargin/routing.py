@@ -15,7 +15,7 @@ dot product, so that ``W`` collapses to the mean vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ from .kernels import Kernel, Precomputed
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Samples = NDArray[np.floating] | sp.csr_array | sp.csr_matrix
+Samples = Any  # a dense (n, d) array or a CSR matrix
 
 _BLOCK = 1 << 17  # scores per block of points: half a megabyte of float32, in cache
 
@@ -76,7 +76,7 @@ class _NearestCentre:
 
     def _assign_block(self, Z: Samples) -> Indices:
         scores = self.scores(Z, np.float32)
-        labels = scores.argmin(axis=1)
+        labels = np.asarray(scores.argmin(axis=1))
         best = scores[np.arange(len(labels)), labels]
         scale = float(np.abs(scores).max())
         close = np.flatnonzero(
@@ -190,7 +190,8 @@ class RandomRouter:
             for j, multiplier in enumerate(self.multipliers):
                 mixed += _bits(Z[:, j]) * multiplier
         mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        return ((mixed >> np.uint64(33)) % np.uint64(self.n_clusters)).astype(np.intp)
+        hashed = (mixed >> np.uint64(33)) % np.uint64(self.n_clusters)
+        return np.asarray(hashed, dtype=np.intp)
 
 
 def _bits(values: NDArray[np.floating]) -> NDArray[np.uint64]:

@@ -1,0 +1,175 @@
+"""Checkpoints: the last complete level of a fit, on disk.
+
+A fit of hours must survive a crash. After each level its solution and clusters are
+written with :mod:`widemargin.storage` (data only, atomic, checksummed). A fit that
+finds a checkpoint of its own data and settings goes on above that level; a checkpoint
+of anything else is refused, never silently used or overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import storage
+from ..clusters import Division, Level, PartSolution
+from ..kernels import CallableKernel, Kernel, Precomputed
+from ..partition import Partition
+from ..routing import InputRouter, KernelRouter, RandomRouter, Router, Samples
+
+KIND = "divide-and-conquer checkpoint"
+Path = str | os.PathLike[str]
+
+
+def data_digest(samples: Samples, *arrays: NDArray[Any]) -> str:
+    """Digest of the training data: samples, labels, costs."""
+    digest = hashlib.sha256()
+    pieces = list(arrays)
+    if sp.issparse(samples):
+        pieces += [samples.data, samples.indices, samples.indptr]
+    else:
+        pieces.append(np.asarray(samples))
+    for piece in pieces:
+        digest.update(f"{piece.dtype.str}{piece.shape}".encode())
+        digest.update(np.ascontiguousarray(piece).data)
+    return digest.hexdigest()
+
+
+def settings_digest(kernel: Kernel, settings: dict[str, Any]) -> str:
+    """Digest of everything else that the levels depend on."""
+    if isinstance(kernel, CallableKernel):
+        function = kernel.function
+        named: Any = [
+            getattr(function, "__module__", ""),
+            getattr(function, "__qualname__", type(function).__qualname__),
+        ]
+    else:
+        named = [type(kernel).__name__, asdict(kernel)]
+    text = json.dumps([named, settings], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write(
+    path: Path, level: Level, history: list[dict[str, Any]], data: str, settings: str
+) -> None:
+    """Write a complete level; replaces an earlier checkpoint atomically."""
+    partition = level.partition
+    kind, arrays = _router_arrays(partition.router)
+    arrays["groups"] = partition.groups
+    arrays["cells"] = partition.cells
+    arrays["intercepts"] = level.intercepts
+    for pair, beta in enumerate(level.betas):
+        arrays[f"beta {pair}"] = beta
+    header = {
+        "level": level.number,
+        "pairs": len(level.betas),
+        "router": kind,
+        "data": data,
+        "settings": settings,
+        "history": history,
+        "parts": [
+            [{k: v for k, v in vars(part).items() if k != "beta"} for part in solved]
+            for solved in level.parts
+        ],
+    }
+    storage.write(path, KIND, header, arrays)
+
+
+def read(
+    path: Path, division: Division, data: str, settings: str
+) -> tuple[Level, list[dict[str, Any]]] | None:
+    """Read a checkpoint of these data and settings; None when there is no file.
+
+    Raises
+    ------
+    ValueError
+        When the file is not a checkpoint, is damaged, or belongs to other data or
+        settings; the message says which and what to do.
+    """
+    if not os.path.exists(path):
+        return None
+    stored = storage.read(path, KIND)
+    header, arrays = stored.header, stored.arrays
+    for what, expected in (("data", data), ("settings", settings)):
+        if header.get(what) != expected:
+            raise ValueError(
+                f"checkpoint={os.fspath(path)!r} was written by a fit on other {what}: "
+                "delete the file, or give another path, to start anew."
+            )
+    try:
+        return _restored(header, arrays, division)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise storage.StorageError(
+            f"checkpoint={os.fspath(path)!r} is inconsistent ({error}): delete it to "
+            "start anew."
+        ) from error
+
+
+def remove(path: Path) -> None:
+    """Remove the checkpoint of a fit that is complete."""
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def _restored(
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    division: Division,
+) -> tuple[Level, list[dict[str, Any]]]:
+    samples = division.samples
+    sizes = [problem.n for problem in division.problems]
+    router = _router(header["router"], arrays, samples, division.kernel)
+    groups, cells = arrays["groups"], arrays["cells"]
+    if len(cells) != samples.shape[0] or len(groups) != router.n_clusters:
+        raise ValueError("its clusters are not those of the samples")
+    partition = Partition(router, groups.astype(np.intp), cells.astype(np.intp))
+    betas = [arrays[f"beta {pair}"] for pair in range(header["pairs"])]
+    if [len(beta) for beta in betas] != sizes:
+        raise ValueError("its coefficients are not those of the class pairs")
+    nothing = np.empty(0)
+    parts = [
+        [PartSolution(beta=nothing, **part) for part in solved]
+        for solved in header["parts"]
+    ]
+    level = Level(int(header["level"]), partition, betas, arrays["intercepts"], parts)
+    return level, list(header["history"])
+
+
+def _router_arrays(router: Router) -> tuple[str, dict[str, NDArray[Any]]]:
+    if isinstance(router, InputRouter):
+        return "input", {"centres": router.centres, "shift": router.shift}
+    if isinstance(router, KernelRouter):
+        arrays = {
+            "columns": router.columns,
+            "weights": router.weights,
+            "offsets": router.offsets,
+        }
+        return "kernel", arrays
+    assert isinstance(router, RandomRouter)
+    return "random", {
+        "multipliers": router.multipliers,
+        "count": np.array(router.n_clusters),
+    }
+
+
+def _router(
+    kind: str, arrays: dict[str, NDArray[Any]], samples: Samples, kernel: Kernel
+) -> Router:
+    """Rebuild a router; sampled points are taken from the training samples."""
+    if kind == "input":
+        return InputRouter(arrays["centres"], arrays["shift"])
+    if kind == "random":
+        return RandomRouter(int(arrays["count"]), arrays["multipliers"])
+    if kind != "kernel":
+        raise ValueError(f"unknown clustering {kind!r}")
+    columns = arrays["columns"].astype(np.intp)
+    square = isinstance(kernel, Precomputed)
+    kept = samples[np.ix_(columns, columns) if square else columns]
+    return KernelRouter(kept, columns, arrays["weights"], arrays["offsets"], kernel)

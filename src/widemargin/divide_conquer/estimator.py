@@ -1,0 +1,396 @@
+"""Divide and conquer as an estimator: SVC in levels, with early prediction."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._sklearn import Interval, StrOptions, validated
+from ..base import KernelClassifier
+from ..clusters import Division, Limits
+from ..kernels import Kernel, Precomputed
+from ..levels import Plan, conquer
+from ..multiclass import BinaryTask, summary
+from ..progress import ClusterProgress, Progress
+from ..solution import Solution
+from ..training import Training, validate_training
+from ..validation import effective_threads
+from . import checkpoint as checkpoints
+from .distributed import is_dask
+from .early import EarlyModel, early_model
+from .ladder import Ladder, early_solutions
+from .schedule import early_levels, exact_levels
+
+SKIPPED = "levels before the whole problem were measured to save no time"
+
+
+class DivideConquerSVC(KernelClassifier):
+    """Kernel SVM for many rows: exact through levels, or near-exact 100x sooner.
+
+    Minimises ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` like
+    :class:`widemargin.SVC`, by divide and conquer (Hsieh, Si and Dhillon 2014): the
+    rows are clustered, an SVM is solved in each cluster, and
+
+    - ``prediction="early"`` stops there: a point is judged by the model of its own
+      cluster. Near-exact accuracy for local kernels, at a small part of the time and
+      memory, for arrays, CSR, dask arrays and dask dataframes;
+    - ``prediction="exact"`` goes on through levels of fewer and larger clusters to the
+      whole problem, with the tolerance and certificate of ``SVC``. Where levels were
+      measured not to save time, "auto" skips them and ``history_`` says so.
+
+    Parameters
+    ----------
+    C, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
+class_weight, verbose, max_iter, decision_function_shape, break_ties, fit_intercept, \
+n_jobs
+        As in :class:`widemargin.SVC`. ``fit_intercept=True`` nests the clusters of the
+        levels; ``False`` is the paper's problem, which clusters each level anew on the
+        support vectors of the level below. ``n_jobs`` clusters are solved at a time,
+        through joblib; the model is the same for any number.
+    n_levels : int or "auto", default="auto"
+        Finest level; level l has up to ``n_branches**l`` clusters. A number forces that
+        many levels; 0 is ``SVC``.
+    n_branches : int, default=4
+        Factor between the numbers of clusters of two levels, at least 2.
+    sample_size : int or None, default=None
+        Rows that are clustered (the others go to the nearest centre); None takes 5000
+        in input space and 1000 in feature space, and at least 16 a cluster.
+    clustering : {"auto", "input", "kernel", "random"}, default="auto"
+        k-means in input space, two-step kernel k-means, or a random partition. "auto"
+        is "input" for the linear and RBF kernels and "kernel" for all others.
+    prediction : {"exact", "early"}, default="exact"
+        Whether to go on to the exact solution.
+    early_level : int or "auto", default="auto"
+        Level at which "early" stops; 3 means up to 64 clusters. "auto" takes the finest
+        with at least 700 rows a cluster. At most `n_levels`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering; early models depend on it, exact ones do not.
+    max_time : float, optional
+        Limit in seconds. When it ends the exact finish (as Ctrl-C does), the last
+        complete level is kept as an early model, with a ``ConvergenceWarning``.
+    warm_start : bool, default=False
+        Start an exact fit without levels from the last fit's solution.
+    checkpoint : path, optional
+        File that keeps the last complete level: a killed fit on the same data and
+        settings goes on above it. Removed when the fit is complete.
+
+    Attributes
+    ----------
+    early_ : EarlyModel or None
+        Clusters and local models; None when the model is the exact one.
+    certificate_ : Certificate, or list of them in pair order
+        Of the whole problem; of an early model, with status "early", of the problem
+        whose kernel is cut to the clusters.
+    history_ : list of dict
+        One entry a level: clusters, their sizes, seconds for clustering and training,
+        objective and gap (of the cut kernel), support vectors and, after an exact fit,
+        the precision and recall of those against the final ones.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, \
+n_iter_, fit_status_, shape_fit_, class_weight_, gamma_, n_features_in_, \
+feature_names_in_
+        As in ``SVC``. In an early model ``dual_coef_`` holds the local coefficients
+        side by side and ``intercept_`` the average local intercept; the model itself,
+        which uses them only within a cluster, is ``early_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from widemargin import DivideConquerSVC
+    >>> X, y = make_moons(5000, noise=0.2, random_state=0)
+    >>> early = DivideConquerSVC(prediction="early", early_level=2, random_state=0)
+    >>> early.fit(X, y).early_.n_clusters
+    16
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "n_levels": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        "n_branches": [Interval(Integral, 2, None, closed="left")],
+        "sample_size": [Interval(Integral, 1, None, closed="left"), None],
+        "clustering": [StrOptions({"auto", "input", "kernel", "random"})],
+        "prediction": [StrOptions({"exact", "early"})],
+        "early_level": [
+            StrOptions({"auto"}),
+            Interval(Integral, 0, None, closed="left"),
+        ],
+        "checkpoint": "no_validation",
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = False,
+        tol: float = 1e-3,
+        cache_size: float | str = "auto",
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        n_levels: int | str = "auto",
+        n_branches: int = 4,
+        sample_size: int | None = None,
+        clustering: str = "auto",
+        prediction: str = "exact",
+        early_level: int | str = "auto",
+        checkpoint: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.n_levels = n_levels
+        self.n_branches = n_branches
+        self.sample_size = sample_size
+        self.clustering = clustering
+        self.prediction = prediction
+        self.early_level = early_level
+        self.checkpoint = checkpoint
+
+    @validated
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DivideConquerSVC:
+        """Fit the model to training data.
+
+        Parameters
+        ----------
+        X : array, CSR, dask array or dask dataframe of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array or dask collection of shape (n_samples,)
+            Labels.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        if is_dask(X, y, sample_weight):
+            from .collections import fit_collections
+
+            fit_collections(self, X, y, sample_weight)
+            return self
+        data = validate_training(self, X, y, sample_weight)
+        kernel = self._resolve_kernel(data)
+        threads = effective_threads(self.n_jobs)
+        gram = self._make_gram(data, kernel, threads)
+        tasks = self._binary_tasks(data, gram, kernel)
+        problems = [self._pair_problem(task) for task in tasks]
+        division = Division(data.X, kernel, problems, [task.rows for task in tasks])
+        ladder = self._ladder(division, Limits.of(gram, self.max_time))
+        with ClusterProgress(self.verbose, type(self).__name__) as progress:
+            ladder.climb(progress)
+        solutions = self._finished(ladder, tasks, threads)
+        if solutions is None:
+            self._store_early(data, kernel, tasks, ladder, threads)
+        else:
+            self._store_exact(data, kernel, tasks, ladder, solutions)
+        if self.checkpoint is not None and self.fit_status_ == 0:
+            checkpoints.remove(self.checkpoint)
+        return self
+
+    # ---- levels --------------------------------------------------------------
+
+    def _ladder(self, division: Division, limits: Limits) -> Ladder:
+        finest, stop = self._levels(division.samples.shape[0])
+        options = self._solve_options(division.problems[0])
+        plan = Plan(
+            finest,
+            self.n_branches,
+            self.clustering,
+            self.sample_size,
+            seed=self._clustering_seed(),
+        )
+        return Ladder(division, plan, stop, options, limits, self.checkpoint)
+
+    def _levels(self, n: int) -> tuple[int, int]:
+        """Finest level to solve and the one to stop at."""
+        if self.prediction == "early":
+            return early_levels(n, self.n_levels, self.early_level, self.n_branches)
+        limited = self.max_time is not None or self.checkpoint is not None
+        return exact_levels(n, self.n_levels, self.n_branches, limited)
+
+    def _clustering_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _finished(
+        self, ladder: Ladder, tasks: list[BinaryTask], threads: int
+    ) -> list[Solution] | None:
+        """Solve the whole problem from the last level; None to keep that level."""
+        if self.prediction == "early":
+            return None
+        level = ladder.level
+        for pair, task in enumerate(tasks):
+            if level is not None:
+                task.start = level.betas[pair]
+        late = level is not None and ladder.limits.late
+        if ladder.interrupted or late:
+            return None
+        try:
+            finish = partial(self._conquer, ladder=ladder)
+            solutions = self._solve_pairs(tasks, threads, finish)
+        except KeyboardInterrupt:
+            if level is None:
+                raise
+            ladder.interrupted = True
+            return None
+        cut = any(s.status in ("max_time", "interrupted") for s in solutions)
+        return None if cut and level is not None else solutions
+
+    def _conquer(self, task: BinaryTask, ladder: Ladder) -> Solution:
+        problem = self._pair_problem(task)
+        with Progress(self.verbose, self.tol, type(self).__name__) as progress:
+            solution = conquer(
+                problem,
+                task.start,
+                self._solve_options(problem) | {"monitor": progress.monitor},
+                ladder.limits,
+                refine=ladder.level is not None and ladder.stop_at == 1,
+                record=task.history.append,
+            )
+        task.history.append(summary(solution, "finish" if ladder.level else "solve"))
+        return solution
+
+    def _store_exact(
+        self,
+        data: Training,
+        kernel: Kernel,
+        tasks: list[BinaryTask],
+        ladder: Ladder,
+        solutions: list[Solution],
+    ) -> None:
+        ladder.foretold([solution.support for solution in solutions])
+        self._store(data, kernel, tasks, solutions)
+        self.early_: EarlyModel | None = None
+        if ladder.plan.n_levels == 0 and self.n_levels == "auto":
+            skipped = {"stage": "levels", "size": data.labels.size, "seconds": 0.0}
+            ladder.stages.append(
+                skipped | {"objective": None, "gap": None, "skipped": SKIPPED}
+            )
+        self.history_ = ladder.stages + self.history_
+        self._warn_unless_converged(solutions)
+
+    def _store_early(
+        self,
+        data: Training,
+        kernel: Kernel,
+        tasks: list[BinaryTask],
+        ladder: Ladder,
+        threads: int,
+    ) -> None:
+        level = ladder.level
+        if level is None:
+            raise ValueError(
+                f"max_time={self.max_time} ended the fit before its first level was "
+                "complete: raise max_time or early_level."
+            )
+        seconds = sum(stage["seconds"] for stage in ladder.stages)
+        solutions = early_solutions(level, seconds, threads)
+        self._store(data, kernel, tasks, solutions)
+        model = early_model(level, data.X, kernel, ladder.division.rows)
+        self.early_ = model
+        self._columns = None
+        if isinstance(kernel, Precomputed) and data.rows.size < data.n_given:
+            self._columns = data.rows  # of the kernel matrix that prediction gets
+        self.history_ = ladder.stages + self.history_
+        if self.prediction == "exact":
+            self.fit_status_ = 1
+            warnings.warn(
+                "The exact finish was stopped "
+                f"({'Ctrl-C' if ladder.interrupted else 'max_time'}); the model is the "
+                f"early one of level {level.number} ({model.n_clusters} "
+                "clusters). Fit again, with checkpoint= to go on from this level.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        else:
+            self._warn_unless_converged(solutions)
+
+    # ---- prediction ----------------------------------------------------------
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if self.early_ is None:
+            return super()._pair_decisions(X)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+        )
+        columns = getattr(self, "_columns", None)
+        decisions = self.early_.decision(
+            X if columns is None else X[:, columns], effective_threads(self.n_jobs)
+        )
+        return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+    def decision_function(self, X: Any) -> Any:
+        """Return signed distances to the boundary, in units of the margin.
+
+        An early model answers with the value of the point's own cluster. Within a
+        cluster the values are those of an SVM; between clusters they are not on one
+        scale (each has its own margin and intercept), they jump at cluster borders, and
+        a cluster that saw a single class answers with a constant +1 or -1.
+
+        Parameters and shapes are those of :meth:`widemargin.SVC.decision_function`;
+        a dask array or dataframe is answered by a dask array, lazily.
+        """
+        if is_dask(X):
+            from .collections import lazy_decisions
+
+            return lazy_decisions(self, X)
+        return super().decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted labels; for a dask array or dataframe lazily."""
+        if is_dask(X):
+            from .collections import lazy_labels
+
+            return lazy_labels(self, X)
+        return super().predict(X)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for an exact model with ``kernel="linear"`` only."""
+        if getattr(self, "early_", None) is not None:
+            raise AttributeError(
+                "an early model has weights of its own in each cluster"
+            )
+        return KernelClassifier.coef_.fget(self)  # type: ignore[attr-defined]

@@ -1,0 +1,49 @@
+"""Which levels a fit solves."""
+
+from __future__ import annotations
+
+from ..levels import automatic_levels, levels_pay
+
+INSURED = 100_000  # from here on a level costs little beside the exact fit it insures
+
+
+def early_levels(
+    n: int, n_levels: int | str, early_level: int | str, n_branches: int
+) -> tuple[int, int]:
+    """Finest level to solve and the one to stop at, for early prediction.
+
+    Raises
+    ------
+    ValueError
+        When `early_level` is above `n_levels`.
+    """
+    finest = automatic_levels(n, n_branches)
+    if isinstance(n_levels, str):
+        stop = finest if isinstance(early_level, str) else int(early_level)
+        return stop, stop
+    if isinstance(early_level, str):
+        return int(n_levels), min(finest, int(n_levels))
+    if early_level > n_levels:
+        raise ValueError(
+            f"early_level={early_level} is above n_levels={n_levels}: lower "
+            "early_level, raise n_levels, or leave n_levels='auto'."
+        )
+    return int(n_levels), int(early_level)
+
+
+def exact_levels(
+    n: int, n_levels: int | str, n_branches: int, limited: bool
+) -> tuple[int, int]:
+    """Finest level to solve and the one to stop at before the whole problem.
+
+    ``(0, 1)`` means none. Where no level pays, one is solved all the same when the fit
+    is long or `limited` (by time, or to be resumed): an interrupted fit should have
+    something to show.
+    """
+    if not isinstance(n_levels, str):
+        return int(n_levels), 1
+    finest = automatic_levels(n, n_branches)
+    if levels_pay(n):
+        return finest, 1
+    insured = finest > 0 and (limited or n >= INSURED)
+    return (finest, finest) if insured else (0, 1)
