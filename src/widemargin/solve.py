@@ -195,7 +195,8 @@ def solve(
         problem, beta, gradient, tol if drawn else max(tol, SINGLE_PRECISION), budget,
         shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
-    trusted = tol >= SINGLE_PRECISION and _float32_error(problem, beta) <= 0.25 * tol
+    single = _float32_error(problem, beta) <= 0.25 * max(tol, SINGLE_PRECISION)
+    trusted = tol >= SINGLE_PRECISION and single
     solution = Solution(
         problem, beta, gradient + problem.linear, status, budget.steps, budget.seconds
     )
@@ -217,7 +218,7 @@ def solve(
             target = max(goal, 0.02 * violation)
             status = _run(
                 problem, beta, gradient, target, budget,
-                shrinking, seed, selection, monitor, screen, known[0],
+                shrinking, seed, selection, monitor, screen, known[0], single,
             )  # fmt: skip
         solution = Solution(
             problem, beta, gradient + problem.linear, status, budget.steps,
@@ -277,17 +278,19 @@ def _run(
     monitor: Monitor | None,
     screen: Screen | None,
     exact_at: Vector,
+    single: bool = True,
 ) -> str:
     """Run the compiled solver in place on ``beta`` and ``gradient``.
 
     ``exact_at`` is the last point at which the gradient was known in float64.
+    ``single`` allows float32 rows, where they are good enough for these samples.
     """
     core = problem.gram._core
     arrays = (core, problem.linear, problem.lower, problem.upper)
     limits = (budget.steps_left(), budget.seconds_left())
     equality = problem.total is not None
     if selection == "blocks":
-        single = problem.gram.single_precision_suffices
+        single = single and problem.gram.single_precision_suffices
 
         def decide(steps: int, samples: Any, keep: Any) -> None:
             assert screen is not None

@@ -32,7 +32,7 @@ def samples_and_labels(draw):
     seed = draw(st.integers(0, 2**32 - 1))
     coarse = draw(st.sampled_from([0.5, 1.0, None]))
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * draw(st.sampled_from([1e-3, 1.0, 30.0]))
+    X = rng.standard_normal((n, d)) * draw(st.sampled_from([1e-3, 1.0, 5.0]))
     if coarse is not None:
         X = np.round(X / coarse) * coarse
     y = np.where(rng.random(n) < draw(st.floats(0.1, 0.9)), 1.0, -1.0)
