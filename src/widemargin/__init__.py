@@ -6,6 +6,7 @@ from .divide_conquer import DivideConquerSVC
 from .dpwss import DPWSSClassifier
 from .persistence import load, save
 from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
+from .ramp import RampSVC
 from .svc import SVC
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "PrivacyWarning",
     "PrivateSVC",
     "PublicBoundsScaler",
+    "RampSVC",
     "load",
     "privacy_audit",
     "save",

@@ -37,6 +37,7 @@ from .multiclass import (
 )
 from .problem import DualProblem, classification_problem
 from .progress import ClusterProgress, Progress
+from .screening import Screener
 from .solution import Solution
 from .solve import solve
 from .training import Training, validate_training
@@ -81,6 +82,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
         "solver": [StrOptions({"auto", "direct", "divide"})],
+        "screening": [StrOptions({"safe"}), None],
     }
 
     # ---- fitting -------------------------------------------------------------
@@ -178,13 +180,19 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             self._dense_dual_coef(), self.support_.astype(np.intp), labels, given
         )
 
-    def _solve_pairs(self, tasks: list[BinaryTask], threads: int) -> list[Solution]:
+    def _solve_pairs(
+        self,
+        tasks: list[BinaryTask],
+        threads: int,
+        solve_pair: Callable[[BinaryTask], Solution] | None = None,
+    ) -> list[Solution]:
+        solve_pair = solve_pair or self._solve_pair
         if len(tasks) < PARALLEL_PAIRS or threads == 1:
-            return [self._solve_pair(task) for task in tasks]
+            return [solve_pair(task) for task in tasks]
         for task in tasks:  # pairs side by side, each on one thread
             task.gram = task.gram.subset(np.arange(task.gram.n), threads=1)
         solutions = Parallel(n_jobs=threads, prefer="threads")(
-            delayed(self._solve_pair)(task) for task in tasks
+            delayed(solve_pair)(task) for task in tasks
         )
         return list(solutions)
 
@@ -203,42 +211,52 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         problem: DualProblem,
         start: Any = None,
         record: Callable[[dict[str, Any]], None] | None = None,
+        **wishes: Any,
     ) -> Solution:
-        """Solve to this estimator's tolerance and limits, whole or divided.
+        """Solve to this estimator's tolerance and limits; `record` earlier stages.
 
-        `record` is told of the stages before the last (see :mod:`widemargin.levels`).
+        `wishes` are options of :func:`widemargin.solve.solve` that differ from them.
         """
+        options = self._solve_options(problem) | wishes
+        solution = self._solve_with(problem, start, record, options)
+        if "screen" in options:
+            solution.extras["screened"] = options["screen"].checks
+        return solution
+
+    def _solve_with(
+        self, problem: DualProblem, start: Any, record: Any, options: dict[str, Any]
+    ) -> Solution:
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
-            options = self._solve_options(problem) | {"monitor": progress.monitor}
-            if not self._divides(problem):
-                return solve(problem, start=start, max_time=self.max_time, **options)
+            options = options | {"monitor": progress.monitor}
+            max_time = options.pop("max_time", self.max_time)
+            # A solved neighbour is a better start than clusters are.
+            if isinstance(start, Solution) or not self._divides(problem):
+                return solve(problem, start=start, max_time=max_time, **options)
             plan = Plan(automatic_levels(problem.n), seed=options["seed"])
             with ClusterProgress(self.verbose, type(self).__name__) as clusters:
                 return solve_divided(
-                    problem,
-                    plan,
-                    options,
-                    Limits.of(problem.gram, self.max_time),
-                    start=start,
-                    record=record,
-                    progress=clusters,
-                )
+                    problem, plan, options, Limits.of(problem.gram, max_time),
+                    start=start, record=record, progress=clusters,
+                )  # fmt: skip
 
     def _solve_options(self, problem: DualProblem) -> dict[str, Any]:
         """Return what is asked of every solve of this fit."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return {
+        options = {
             "tol": self.tol,
             "accuracy": "exact" if problem.n <= EXACT_SIZE else "tol",
             "max_iter": self.max_iter,
             "shrinking": self.shrinking,
             "seed": int(seed),
         }
+        if getattr(self, "screening", None) is not None:
+            options["screen"] = Screener()
+        return options
 
     def _divides(self, problem: DualProblem) -> bool:
         """Say whether the problem is solved through levels of clusters."""
         solver = getattr(self, "solver", "direct")
-        return bool(solver == "divide" or (solver == "auto" and levels_pay(problem)))
+        return bool(solver == "divide" or (solver == "auto" and levels_pay(problem.n)))
 
     def _store(
         self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
@@ -272,7 +290,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         self._exact = all(s.status == "polished" for s in solutions)
         self._fitted_on = (data.n_given, tuple(data.classes), kernel)
 
-    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
+    def _warn_unless_converged(self, solutions: Any) -> None:
         worst = max(
             (s for s in solutions if not s.converged),
             key=lambda s: s.certificate.kkt_violation or 0.0,

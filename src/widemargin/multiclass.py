@@ -162,4 +162,5 @@ def summary(solution: Solution, stage: str) -> dict[str, Any]:
         "n_iter": solution.n_iter,
         "n_support": int(solution.support.size),
         "status": solution.status,
+        **solution.extras,
     }

@@ -251,7 +251,9 @@ def screen(
     )
 
 
-def distances_within(gram: Gram, members: NDArray[np.intp] | None = None) -> Distances:
+def distances_within(
+    gram: Gram, members: NDArray[np.integer[Any]] | None = None
+) -> Distances:
     """Return a function from samples to their feature-space distances to all members.
 
     Samples are named by their place among `members` (default: all of `gram`).

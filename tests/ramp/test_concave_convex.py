@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,10 +13,12 @@ from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.ramp.concave_convex import (
     RampProblem,
+    believable,
     carry,
     continued_descent,
     descend,
     grow,
+    resume,
     stationarity,
 )
 from widemargin.solve import solve
@@ -28,6 +32,10 @@ def exactly(problem, start):
     assert 0.0 <= certificate.gap <= TOL * np.sum(problem.upper - problem.lower) + 1e-9
     assert certificate.kkt_violation <= TOL
     return solution
+
+
+def keep(rounds):
+    return lambda figures, solution: rounds.append(figures)
 
 
 def random_ramp(rng, *, s=None, fit_intercept=True):
@@ -50,7 +58,7 @@ def test_objective_never_rises_and_the_end_is_stationary(fit_intercept):
     for _ in range(40):
         ramp = random_ramp(rng, fit_intercept=fit_intercept)
         rounds = []
-        end = descend(ramp, exactly, record=rounds.append)
+        end = descend(ramp, exactly, record=keep(rounds))
         objectives = [entry["objective"] for entry in rounds]
         assert np.all(np.diff(objectives) <= 1e-7 * max(1.0, objectives[0]))
         assert end.settled
@@ -133,7 +141,7 @@ def test_gap_is_a_gap_when_samples_are_clipped():
 def test_without_a_ceiling_the_first_problem_is_the_last():
     ramp = random_ramp(np.random.default_rng(5), s=-np.inf)
     rounds = []
-    end = descend(ramp, exactly, record=rounds.append)
+    end = descend(ramp, exactly, record=keep(rounds))
     assert len(rounds) == 1 and end.settled and not end.clipped.any()
     assert_allclose(end.objective, end.solution.certificate.objective, rtol=1e-9)
 
@@ -160,7 +168,7 @@ def test_all_clipped(fit_intercept):
     gram = Gram(rng.normal(size=(12, 2)), Linear())
     ramp = RampProblem(gram, y, np.ones(12), -0.5, fit_intercept)
     rounds = []
-    end = descend(ramp, exactly, clipped=np.ones(12, bool), record=rounds.append)
+    end = descend(ramp, exactly, clipped=np.ones(12, bool), record=keep(rounds))
     assert end.settled
     assert rounds[0]["objective"] <= 12.0 + 1e-9  # beta = 0 costs 1 a sample
     assert end.objective <= rounds[0]["objective"]
@@ -205,8 +213,46 @@ def test_continuation_finds_the_flips_a_plain_start_keeps():
     ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.full(120, 100.0), 0.0)
     plain = descend(ramp, lambda problem, start: solve(problem, tol=1e-6, start=start))
     continued = continued_descent(
-        ramp, lambda problem, start: solve(problem, tol=1e-6, start=start)
+        ramp,
+        lambda problem, start: solve(problem, tol=1e-6, start=start),
+        lambda problem, start: solve(problem, tol=1e-2, start=start),
     )
     assert continued.settled
     assert continued.clipped[flips].sum() > plain.clipped[flips].sum() + 5
     assert continued.clipped.sum() <= 24
+
+
+def test_continuation_does_not_end_in_a_constant_model():
+    """At a tiny C an unequal class is clipped whole, and that would be stationary."""
+    rng = np.random.default_rng(11)
+    y = np.repeat([1.0, -1.0], [80, 40])
+    X = rng.normal(size=(120, 2)) + np.outer(y, [2.0, 0.0])
+    ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.full(120, 1.0), 0.0)
+    small = replace(ramp, costs=1e-3 * ramp.costs)
+    assert descend(small, exactly).clipped[y < 0].all()
+    end = continued_descent(ramp, exactly, exactly)
+    assert end.settled and end.clipped.sum() <= 12
+    assert believable(ramp, end.clipped)
+    assert not believable(ramp, y < 0)
+
+
+def test_a_former_model_is_taken_up_where_it_ended():
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        ramp = random_ramp(rng)
+        end = descend(ramp, exactly)
+        clipped, start = resume(ramp, end.solution.beta)
+        assert_allclose(start.values, ramp.gram.times(start.beta), rtol=1e-9, atol=1e-9)
+        again = descend(ramp, exactly, clipped=clipped, start=start)
+        assert again.objective <= end.objective + 1e-7 * max(1.0, end.objective)
+
+
+def test_a_solve_that_was_stopped_ends_the_procedure():
+    ramp = random_ramp(np.random.default_rng(13))
+
+    def stopped(problem, start):
+        return solve(problem, tol=1e-9, start=start, max_iter=1)
+
+    for end in (descend(ramp, stopped), continued_descent(ramp, stopped, stopped)):
+        assert not end.settled
+        assert end.solution.status == "max_iter"

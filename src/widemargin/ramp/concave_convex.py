@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
     Solver = Callable[[DualProblem, Solution | None], Solution]
-    Record = Callable[[dict[str, Any]], None]
+    Record = Callable[[dict[str, Any], Solution], None]
 
+STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
 STEP = 10.0  # factor between the costs of two stages of the continuation (5.5)
 CONTINUATION = (STEP**-3, STEP**-2, STEP**-1)  # shares of C solved before C itself
 
@@ -181,7 +182,7 @@ def descend(
     max_rounds : int
         Most convex problems solved.
     record : callable, optional
-        Called with a dict after each convex problem.
+        Called after each convex problem with its figures and its solution.
     """
     if clipped is None:
         clipped = np.zeros(ramp.gram.n, bool)
@@ -191,7 +192,11 @@ def descend(
         objective = ramp.objective(solution)
         after = ramp.clips(solution)
         if record is not None:
-            record({"round": round_, "objective": objective, "clipped": after})
+            record(
+                {"round": round_, "objective": objective, "clipped": after}, solution
+            )
+        if solution.status in STOPPED:
+            return Outcome(solution, clipped, objective, False)
         repeats = np.array_equal(after, clipped)
         if best is not None and objective >= best.objective and not repeats:
             # No descent left within the tolerance of the solves: the sets would only
@@ -210,6 +215,7 @@ def descend(
 def continued_descent(
     ramp: RampProblem,
     solver: Solver,
+    rough: Solver,
     *,
     max_rounds: int = 50,
     record: Record | None = None,
@@ -219,23 +225,45 @@ def continued_descent(
     Where the costs are small the model is smooth, and a mislabelled sample far inside
     the other class is far below ``s``; it is clipped before it can bend the boundary,
     and stays clipped while the costs grow. The point so reached can have the higher
-    ``J`` and still be the better model (5.5).
+    ``J`` and still be the better model (5.5). The stages before the last only have to
+    find whom to clip: `rough` may solve them loosely. One that clips most of a class
+    has found a constant model, not wrong labels, and is passed over.
     """
     clipped, start = None, None
     for share in CONTINUATION:
         stage = replace(ramp, costs=share * ramp.costs)
         end = descend(
             stage,
-            solver,
+            rough,
             clipped=clipped,
             start=start,
             max_rounds=max_rounds,
             record=record,
         )
-        clipped, start = end.clipped, grow(end.solution)
+        if end.solution.status in STOPPED:
+            break
+        if believable(ramp, end.clipped):
+            clipped, start = end.clipped, grow(end.solution)
+        else:
+            clipped, start = None, None
     return descend(
         ramp, solver, clipped=clipped, start=start, max_rounds=max_rounds, record=record
     )
+
+
+def believable(ramp: RampProblem, clipped: Mask) -> bool:
+    """Say whether at most half of each class, by cost, is held to be mislabelled."""
+    sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
+    return all(float(side @ clipped) <= 0.5 * float(side.sum()) for side in sides)
+
+
+def resume(ramp: RampProblem, beta: Vector) -> tuple[Mask, Solution]:
+    """Return the clipped set and the start that a former model's `beta` stands for."""
+    problem = ramp.convex(np.zeros(ramp.gram.n, bool))
+    point = project(beta, problem.lower, problem.upper, problem.total)
+    former = Solution(problem, point, ramp.gram.times(point), "start", exact=True)
+    clipped = ramp.clips(former)
+    return clipped, carry(ramp, former, clipped)
 
 
 def grow(solution: Solution, most: float = STEP) -> Solution:

@@ -62,6 +62,9 @@ class SVC(IncrementalClassifier):
         "divide" goes through levels of clusters (divide and conquer) to the same
         solution, "direct" solves the whole problem at once, "auto" takes what measured
         faster. See :class:`widemargin.DivideConquerSVC` for early prediction.
+    screening : "safe" or None, default=None
+        "safe" takes samples out for good as soon as their value is certain. Same
+        solution; needs a positive semi-definite kernel ("sigmoid" is not screened).
 
     Attributes
     ----------
@@ -109,6 +112,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        screening: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -130,3 +134,4 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.screening = screening

@@ -1,0 +1,246 @@
+"""The ramp-loss classifier: hinge loss up to a ceiling, so that outliers let go."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._sklearn import Interval, StrOptions
+from ..base import KernelClassifier
+from ..clusters import Limits
+from ..kernels import Kernel
+from ..multiclass import BinaryTask, summary
+from ..problem import DualProblem
+from ..solution import Solution
+from ..training import Training
+from .concave_convex import (
+    STOPPED,
+    Outcome,
+    RampProblem,
+    continued_descent,
+    descend,
+    resume,
+    stationarity,
+)
+
+ROUGH = 1e-2  # tolerance of the stages that only have to find whom to clip
+ROUNDS_RAN_OUT = "max_cccp_iter"
+
+
+class RampSVC(KernelClassifier):
+    """Kernel classifier with the ramp loss: wrong labels pull only so far.
+
+    Minimises ``1/2 ||w||^2 + C sum_i min(1 - s, max(0, 1 - y_i F(x_i)))`` with
+    ``F(x) = <w, phi(x)> + b``: the hinge loss of an SVM, flat below the margin ``s``.
+    A sample beyond it, deep inside the other class, no longer pulls on the boundary and
+    is listed in ``outliers_``. The concave-convex procedure finds a stationary point,
+    not the global minimum, through a few SVM problems that share their kernel rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a unit of margin violation.
+    s : float, default=0.0
+        Margin below which the loss is flat, at most 0. ``0`` gives up every
+        misclassified sample, ``-1`` only those as far on the wrong side as a support
+        vector is on the right one, ``-inf`` none: the plain SVM.
+    init : {"svm", "continuation"}, default="continuation"
+        Where the procedure starts: at the plain SVM, or at the clipped set found by
+        solving C/1000, C/100 and C/10 first. With a flexible kernel the plain SVM has
+        already bent around the wrong labels, and a start there often stays there.
+    max_cccp_iter : int, default=50
+        Most convex problems solved at each C.
+    screening : "safe" or None, default="safe"
+        "safe" takes samples out as soon as their value is certain. Same solution; needs
+        a positive semi-definite kernel ("sigmoid" is not screened).
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
+class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
+fit_intercept, n_jobs, max_time, warm_start, solver
+        As in :class:`widemargin.SVC`, for each convex problem; ``max_time`` is for all
+        together.
+
+    Attributes
+    ----------
+    outliers_ : ndarray of int
+        Training rows clipped at the end: those the model believes to be mislabelled.
+        With more than two classes, clipped in at least one of their class pairs.
+    objective_ : float, or ndarray in pair order
+        The primal ramp objective J.
+    certificate_ : Certificate, or list of them in pair order
+        Of the last convex problem; ``kkt_violation`` is that of J.
+    history_ : list of dict
+        One record per convex problem: ``objective`` (J), ``gap``, ``clipped`` and
+        ``screened``, the share of samples decided against iteration and time.
+    n_cccp_iter_ : ndarray of int
+        Convex problems solved, in pair order.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, \
+n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
+        As in scikit-learn's SVC.
+
+    See Also
+    --------
+    widemargin.SVC : The same with the hinge loss.
+
+    References
+    ----------
+    R. Collobert, F. Sinz, J. Weston and L. Bottou, "Trading convexity for scalability",
+    ICML 2006; Z. Zhai, B. Gu, X. Li and H. Huang, "Safe sample screening for robust
+    support vector machine", AAAI 2020 (its screening rules are corrected here).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import RampSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> flipped = np.random.default_rng(0).choice(569, size=57, replace=False)
+    >>> y[flipped] = 1 - y[flipped]
+    >>> model = RampSVC().fit(scale(X), y)
+    >>> len(np.intersect1d(model.outliers_, flipped)) >= 50
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "s": [Interval(Real, None, 0.0, closed="right")],
+        "init": [StrOptions({"svm", "continuation"})],
+        "max_cccp_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        s: float = 0.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        init: str = "continuation",
+        max_cccp_iter: int = 50,
+        screening: str | None = "safe",
+        shrinking: bool = True,
+        probability: Any = False,
+        tol: float = 1e-3,
+        cache_size: float | str = "auto",
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.C = C
+        self.s = s
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.init = init
+        self.max_cccp_iter = max_cccp_iter
+        self.screening = screening
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+
+    def _solve_pair(self, task: BinaryTask) -> Solution:
+        """Run the concave-convex procedure on two classes."""
+        ramp = RampProblem(
+            task.gram, task.y, task.costs, float(self.s), self.fit_intercept
+        )
+        limits = Limits.of(task.gram, self.max_time)
+
+        def solver(problem: DualProblem, start: Solution | None) -> Solution:
+            earlier = task.history.append
+            return self._solve(problem, start, earlier, **limits.timed({}))
+
+        def rough(problem: DualProblem, start: Solution | None) -> Solution:
+            loose = {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
+            return self._solve(problem, start, **limits.timed(loose))
+
+        def record(figures: dict[str, Any], solution: Solution) -> None:
+            figures["clipped"] = int(np.count_nonzero(figures["clipped"]))
+            task.history.append(summary(solution, "convex") | figures)
+
+        settings: dict[str, Any] = {"max_rounds": self.max_cccp_iter, "record": record}
+        if task.start is not None:
+            clipped, start = resume(ramp, task.start)
+            end = descend(ramp, solver, clipped=clipped, start=start, **settings)
+        elif self.init == "svm" or not np.isfinite(self.s):
+            end = descend(ramp, solver, **settings)
+        else:
+            end = continued_descent(ramp, solver, rough, **settings)
+        return finished(ramp, end, task.history)
+
+    def _store(
+        self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
+    ) -> None:
+        super()._store(data, kernel, tasks, solutions)
+        clipped = [
+            task.rows[solution.extras["clipped"]]
+            for task, solution in zip(tasks, solutions, strict=True)
+        ]
+        self.outliers_ = data.rows[np.unique(np.concatenate(clipped))]
+        objectives = np.array([s.extras["objective"] for s in solutions])
+        self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
+        self.n_cccp_iter_ = np.array([s.extras["rounds"] for s in solutions])
+        certificates = [
+            replace(s.certificate, kkt_violation=s.extras["stationarity"])
+            for s in solutions
+        ]
+        self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
+
+    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
+        if any(solution.status == ROUNDS_RAN_OUT for solution in solutions):
+            warnings.warn(
+                f"RampSVC solved max_cccp_iter={self.max_cccp_iter} convex problems "
+                "and the clipped samples still change. Increase max_cccp_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        else:
+            super()._warn_unless_converged(solutions)
+
+
+def finished(
+    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]]
+) -> Solution:
+    """Return the last convex problem's solution as that of the whole procedure."""
+    solution = end.solution
+    convex = [entry for entry in history if entry["stage"] == "convex"]
+    ran_out = not end.settled and solution.status not in STOPPED
+    return replace(
+        solution,
+        status=ROUNDS_RAN_OUT if ran_out else solution.status,
+        n_iter=sum(entry["n_iter"] for entry in convex),
+        seconds=sum(entry["seconds"] for entry in convex),
+        extras={
+            "objective": end.objective,
+            "clipped": ramp.clips(solution),
+            "stationarity": stationarity(ramp, solution),
+            "rounds": len(convex),
+        },
+    )
