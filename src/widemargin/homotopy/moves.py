@@ -169,16 +169,18 @@ def _intercept(values: Vector, problem: DualProblem) -> float:
     )
 
 
-def _violation(beta: Vector, values: Vector, problem: DualProblem) -> float:
-    """KKT violation and infeasibility of the sum, per unit of the linear term."""
-    worst = kkt_violation(
-        beta,
-        values - problem.linear,
-        problem.lower,
-        problem.upper,
-        problem.total is not None,
-    )
-    return worst / max(float(np.abs(problem.linear).max(initial=0.0)), 1e-300)
+def _solves(beta: Vector, values: Vector, problem: DualProblem) -> bool:
+    """Whether a point is feasible and violates the KKT conditions by rounding only."""
+    if (beta < problem.lower).any() or (beta > problem.upper).any():
+        return False
+    has_equality = problem.total is not None
+    if has_equality:
+        short = abs(float(beta.sum()) - float(problem.total or 0.0))
+        if short > 1e-13 * max(float(np.abs(beta).sum()), 1e-300):
+            return False
+    gradient = values - problem.linear
+    worst = kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
+    return worst <= EXACT * float(np.abs(problem.linear).max(initial=0.0))
 
 
 def _only_point(problem: DualProblem) -> Vector | None:
@@ -229,6 +231,8 @@ def _reach(
     if only is not None:
         return _direct(only, target, begun)
     account = PathAccount(route="path")
+    if _solves(start.beta, start.values, target):
+        return _certified(target, start.beta, start.values, account, begun), account
     diagonal = target.gram.diagonal()
     watched: Indices = np.empty(0, dtype=np.intp)
     for _ in range(REPAIRS):
@@ -237,7 +241,7 @@ def _reach(
         if counts["status"] != "complete":
             break
         values = start.values + target.gram.times(beta - start.beta)
-        if _violation(beta, values, target) <= EXACT:
+        if _solves(beta, values, target):
             return _certified(target, beta, values, account, begun), account
         start = Start(
             beta=beta,
