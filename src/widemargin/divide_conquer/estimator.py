@@ -50,7 +50,7 @@ class DivideConquerSVC(KernelClassifier):
     ----------
     C, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, fit_intercept, \
-n_jobs
+n_jobs, screening
         As in :class:`widemargin.SVC`. ``fit_intercept=True`` nests the clusters of the
         levels; ``False`` is the paper's problem, which clusters each level anew on the
         support vectors of the level below. ``n_jobs`` clusters are solved at a time,
@@ -153,6 +153,7 @@ feature_names_in_
         prediction: str = "exact",
         early_level: int | str = "auto",
         checkpoint: Any = None,
+        screening: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -180,6 +181,7 @@ feature_names_in_
         self.prediction = prediction
         self.early_level = early_level
         self.checkpoint = checkpoint
+        self.screening = screening
 
     @validated
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DivideConquerSVC:

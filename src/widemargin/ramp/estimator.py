@@ -108,7 +108,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
-        "s": [Interval(Real, None, 0.0, closed="right")],
+        "s": [Interval(Real, None, 0.0, closed="both")],
         "init": [StrOptions({"svm", "continuation"})],
         "max_cccp_iter": [Interval(Integral, 1, None, closed="left")],
     }

@@ -1,0 +1,323 @@
+"""RampSVC: what it promises, against SVC, against itself, and on bad input."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from widemargin import SVC, DivideConquerSVC, RampSVC
+from widemargin.gram import Gram
+from widemargin.ramp.concave_convex import RampProblem, stationarity
+from widemargin.solution import Solution
+
+
+def moons(n=300, share=0.15, seed=0):
+    """Two moons with a share of the labels flipped: samples, labels, who."""
+    X, y = make_moons(n, noise=0.15, random_state=seed)
+    flipped = np.random.default_rng(seed).choice(
+        n, size=round(share * n), replace=False
+    )
+    y[flipped] = 1 - y[flipped]
+    return X, y, flipped
+
+
+def cancer(share=0.1, seed=0):
+    X, y = load_breast_cancer(return_X_y=True)
+    size = round(share * len(y))
+    flipped = np.random.default_rng(seed).choice(len(y), size=size, replace=False)
+    y[flipped] = 1 - y[flipped]
+    return scale(X), y, flipped
+
+
+def assert_certified(model, tol):
+    certificates = model.certificate_
+    for certificate in (
+        certificates if isinstance(certificates, list) else [certificates]
+    ):
+        assert certificate.gap >= 0.0
+        assert certificate.status in ("converged", "polished")
+        assert certificate.kkt_violation <= 10 * tol
+
+
+@parametrize_with_checks([RampSVC(), RampSVC(init="svm", screening=None)])
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("init", ["svm", "continuation"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_without_a_ceiling_it_is_the_plain_svm(init, kernel):
+    X, y, _ = cancer()
+    ramp = RampSVC(C=2.0, kernel=kernel, s=-np.inf, init=init).fit(X, y)
+    plain = SVC(C=2.0, kernel=kernel).fit(X, y)
+    assert_certified(ramp, 1e-8)
+    assert_allclose(ramp.objective_, plain.certificate_.objective, rtol=1e-9)
+    assert_allclose(ramp.decision_function(X), plain.decision_function(X), atol=1e-6)
+    assert ramp.outliers_.size == 0
+
+
+def test_flipped_labels_are_named():
+    X, y, flipped = moons()
+    model = RampSVC(C=10.0, gamma=2.0).fit(X, y)
+    assert_certified(model, 1e-8)
+    caught = np.intersect1d(model.outliers_, flipped).size
+    assert caught >= 0.9 * flipped.size
+    assert caught >= 0.8 * model.outliers_.size
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert_array_equal(model.outliers_, np.flatnonzero(margins < 0.0))
+
+
+def test_objective_is_the_primal_of_the_ramp():
+    X, y, _ = moons(120)
+    model = RampSVC(C=3.0, gamma=1.0, s=-0.5).fit(X, y)
+    gram = Gram(X, model._kernel)
+    beta = np.zeros(120)
+    beta[model.support_] = model.dual_coef_[0]
+    quadratic = beta @ gram.times(beta)
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    loss = np.minimum(1.5, np.maximum(0.0, 1.0 - margins)).sum()
+    assert_allclose(model.objective_, 0.5 * quadratic + 3.0 * loss, rtol=1e-9)
+
+
+def test_objective_falls_over_the_history():
+    X, y, _ = cancer(0.15)
+    model = RampSVC(C=1.0, init="svm").fit(X, y)
+    rounds = [entry for entry in model.history_ if entry["stage"] == "convex"]
+    objectives = [entry["objective"] for entry in rounds]
+    assert len(rounds) == model.n_cccp_iter_[0] >= 2
+    assert np.all(np.diff(objectives) <= 1e-10 * objectives[0])
+    assert_allclose(model.objective_, objectives[-1], rtol=1e-12)
+    for entry in rounds:
+        assert {"size", "seconds", "gap", "clipped", "screened"} <= set(entry)
+        assert entry["gap"] >= 0.0
+    # every round after the first is screened before its first step
+    assert all(entry["screened"][0]["n_iter"] == 0 for entry in rounds[1:])
+
+
+CONTESTANTS = [
+    {"screening": screening, "shrinking": shrinking}
+    for screening in ("safe", None)
+    for shrinking in (True, False)
+]
+
+
+@pytest.mark.parametrize("init", ["svm", "continuation"])
+@pytest.mark.parametrize("C", [0.5, 10.0])
+def test_the_four_contestants_end_alike(init, C):
+    """Equal to 1e-9 where the clipped sets agree; else parted at the kink (5.5)."""
+    X, y, _ = moons(400, share=0.1, seed=1)
+    models = [
+        RampSVC(C=C, gamma=1.0, init=init, **choice).fit(X, y) for choice in CONTESTANTS
+    ]
+    reference = models[0]
+    for model in models:
+        assert_certified(model, 1e-8)
+    for model in models[1:]:
+        parted = np.setxor1d(model.outliers_, reference.outliers_)
+        if parted.size == 0:
+            assert_allclose(model.objective_, reference.objective_, rtol=1e-9)
+        else:
+            margins = np.abs(reference.decision_function(X[parted]))
+            assert np.all(margins <= 10 * reference.tol)
+
+
+def test_kernel_rows_are_not_evaluated_again_between_rounds(monkeypatch):
+    """The rounds share one Gram: the later ones ask for the columns that changed."""
+    grams = []
+    original = RampProblem.convex
+
+    def spy(self, clipped):
+        grams.append((self.gram, self.gram.evaluated))
+        return original(self, clipped)
+
+    monkeypatch.setattr(RampProblem, "convex", spy)
+    X, y, _ = moons(3000, share=0.1)
+    model = RampSVC(C=1.0, gamma=1.0, init="svm", cache_size=500, shrinking=False)
+    model.fit(X, y)
+    assert model.n_cccp_iter_[0] >= 3
+    assert len({id(gram) for gram, _ in grams}) == 1
+    gram, _ = grams[0]
+    first_round = grams[1][1] - grams[0][1]
+    later = gram.evaluated - grams[1][1]
+    assert first_round >= 3000 * 100
+    assert later <= 0.5 * first_round * (model.n_cccp_iter_[0] - 1)
+
+
+def test_screening_is_offered_by_every_kernel_estimator():
+    X, y, _ = moons(3000, share=0.1)
+    plain = SVC(C=1.0, gamma=1.0, tol=1e-6).fit(X, y)
+    for model in (
+        SVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe"),
+        DivideConquerSVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe"),
+    ):
+        model.fit(X, y)
+        assert model.certificate_.kkt_violation <= 1e-6
+        assert_allclose(
+            model.certificate_.objective, plain.certificate_.objective, rtol=1e-8
+        )
+    screened = SVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe").fit(X, y)
+    assert screened.history_[-1]["screened"][-1]["share"] > 0.5
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_weight_two_is_a_row_twice(fit_intercept):
+    X, y, _ = moons(150)
+    weights = np.ones(150)
+    weights[:40] = 2.0
+    options = {"C": 2.0, "gamma": 1.0, "fit_intercept": fit_intercept}
+    weighted = RampSVC(**options).fit(X, y, sample_weight=weights)
+    doubled = RampSVC(**options).fit(
+        np.vstack([X, X[:40]]), np.concatenate([y, y[:40]])
+    )
+    assert_allclose(weighted.objective_, doubled.objective_, rtol=1e-9)
+    assert_allclose(
+        weighted.decision_function(X), doubled.decision_function(X), atol=1e-6
+    )
+    twice = doubled.outliers_[doubled.outliers_ < 150]
+    assert_array_equal(weighted.outliers_, twice)
+
+
+def test_rows_without_weight_are_absent_and_outliers_keep_their_numbers():
+    X, y, _ = moons(200)
+    weights = np.ones(200)
+    weights[::5] = 0.0
+    present = np.flatnonzero(weights)
+    with_zeros = RampSVC(C=5.0, gamma=2.0).fit(X, y, sample_weight=weights)
+    without = RampSVC(C=5.0, gamma=2.0).fit(X[present], y[present])
+    assert_array_equal(with_zeros.outliers_, present[without.outliers_])
+
+
+def test_class_weight_multiplies_the_costs():
+    X, y, _ = moons(150)
+    by_class = RampSVC(gamma=1.0, class_weight={0: 3.0}).fit(X, y)
+    by_row = RampSVC(gamma=1.0).fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0))
+    assert_allclose(by_class.objective_, by_row.objective_, rtol=1e-9)
+
+
+def test_several_classes():
+    X, y = load_iris(return_X_y=True)
+    flipped = np.random.default_rng(0).choice(150, size=12, replace=False)
+    noisy = y.copy()
+    noisy[flipped] = (noisy[flipped] + 1) % 3
+    model = RampSVC(C=10.0).fit(scale(X), noisy)
+    assert_certified(model, 1e-8)
+    assert model.objective_.shape == model.n_cccp_iter_.shape == (3,)
+    assert np.intersect1d(model.outliers_, flipped).size >= 9
+    assert model.score(scale(X), y) >= 0.93
+
+
+def test_sparse_is_dense():
+    X, y, _ = cancer()
+    X[np.abs(X) < 0.5] = 0.0
+    dense = RampSVC(gamma=0.05).fit(X, y)
+    csr = RampSVC(gamma=0.05).fit(sparse.csr_matrix(X), y)
+    assert_allclose(csr.objective_, dense.objective_, rtol=1e-9)
+    assert_array_equal(csr.outliers_, dense.outliers_)
+
+
+@pytest.mark.parametrize("solver", ["direct", "divide"])
+def test_solver_by_division_reaches_the_same_kind_of_point(solver):
+    X, y, flipped = moons(3000, share=0.1)
+    model = RampSVC(C=1.0, gamma=2.0, solver=solver, init="svm", tol=1e-6).fit(X, y)
+    assert_certified(model, 1e-6)
+    caught = np.intersect1d(model.outliers_, flipped).size
+    assert caught >= 0.9 * flipped.size
+    stages = {entry["stage"] for entry in model.history_}
+    assert ("convex" in stages) and (len(stages) > 1) == (solver == "divide")
+
+
+def test_the_end_is_stationary_whatever_the_certificate_says():
+    X, y, _ = moons(200)
+    model = RampSVC(C=2.0, gamma=1.0).fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    ramp = RampProblem(Gram(X, model._kernel), signs, np.full(200, 2.0), 0.0)
+    beta = np.zeros(200)
+    beta[model.support_] = model.dual_coef_[0]
+    clipped = np.zeros(200, bool)
+    clipped[model.outliers_] = True
+    point = Solution(ramp.convex(clipped), beta, ramp.gram.times(beta), "checked")
+    assert_allclose(point.intercept, model.intercept_[0], atol=1e-9)
+    assert stationarity(ramp, point) <= 1e-8
+
+
+def test_one_class_can_be_clipped_whole():
+    """Two against forty at a tiny C: only the constant model is stationary."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(42, 2))
+    y = np.repeat([1, 0], [40, 2])
+    model = RampSVC(C=1e-4, init="svm").fit(X, y)
+    assert_array_equal(model.outliers_, [40, 41])
+    assert np.all(model.predict(X) == 1)
+    assert model.certificate_.gap >= 0.0
+
+
+def test_warm_start_takes_the_last_model_up():
+    X, y, _ = moons(600)
+    model = RampSVC(C=1.0, gamma=1.0, warm_start=True).fit(X, y)
+    first, rounds = model.objective_, model.n_cccp_iter_[0]
+    model.fit(X, y)
+    assert model.objective_ <= first * (1 + 1e-9)
+    assert model.n_cccp_iter_[0] <= 2 < rounds
+
+
+def test_running_out_of_rounds_is_said():
+    X, y, _ = moons()
+    with pytest.warns(ConvergenceWarning, match="Increase max_cccp_iter"):
+        model = RampSVC(gamma=1.0, init="svm", max_cccp_iter=1).fit(X, y)
+    assert model.certificate_.status == "max_cccp_iter"
+    assert model.fit_status_ == 1
+
+
+def test_limits_of_steps_and_time_are_said():
+    X, y, _ = moons(3000)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = RampSVC(gamma=1.0, max_iter=5).fit(X, y)
+    assert model.certificate_.status == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = RampSVC(gamma=1.0, C=100.0, tol=1e-9, max_time=1e-9).fit(X, y)
+    assert model.certificate_.status == "max_time"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("s", 0.5),
+        ("s", float("nan")),
+        ("init", "random"),
+        ("screening", "unsafe"),
+        ("screening", True),
+        ("max_cccp_iter", 0),
+        ("C", 0.0),
+        ("solver", "magic"),
+        ("kernel", "laplace"),
+    ],
+)
+def test_bad_parameters_are_named(parameter, value):
+    X, y, _ = moons(50)
+    with pytest.raises(ValueError, match=f"'{parameter}' parameter of RampSVC"):
+        RampSVC(**{parameter: value}).fit(X, y)
+
+
+def test_bad_data_are_named():
+    X, y, _ = moons(50)
+    with pytest.raises(ValueError, match="number of classes has to be greater"):
+        RampSVC().fit(X, np.ones(50))
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        RampSVC().fit(X, y)
+
+
+def test_an_indefinite_kernel_is_solved_unscreened():
+    X, y, _ = moons(200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RampSVC(kernel="sigmoid", gamma=0.1).fit(X, y)
+    assert all(not entry.get("screened") for entry in model.history_)
