@@ -116,7 +116,7 @@ def training_rows(model: Any) -> int:
 
 
 def _rows_within(value: Any, features: int, depth: int) -> int:
-    """Rows with that many features in an attribute, however it is nested."""
+    """Rows with that many features in the largest array of an attribute."""
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         whole = len(value.shape) == 2 and value.shape[1] == features
         return int(value.shape[0]) if whole else 0
@@ -128,7 +128,8 @@ def _rows_within(value: Any, features: int, depth: int) -> int:
         inside = value
     else:
         inside = vars(value).values() if hasattr(value, "__dict__") else ()
-    return sum(_rows_within(entry, features, depth + 1) for entry in inside)
+    found = (_rows_within(entry, features, depth + 1) for entry in inside)
+    return max(found, default=0)
 
 
 def _refuse_strangers(model: Any) -> None:

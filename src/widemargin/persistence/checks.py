@@ -75,7 +75,9 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
     if coefficients.ndim != 2 or coefficients.shape[0] != max(classes - 1, 1):
         raise StorageError("dual_coef_ does not fit classes_")
     # a precomputed kernel leaves no vectors
-    expected = (0, 0) if attributes["kernel"] == "precomputed" else (count, features)
+    expected = (
+        (0, 0) if attributes.get("kernel") == "precomputed" else (count, features)
+    )
     if vectors.shape != expected:
         raise StorageError("support_vectors_ does not fit dual_coef_")
     if np.shape(attributes["intercept_"]) != (max(pairs, 1),):

@@ -35,6 +35,7 @@ RECORDS = {
     "Gaussian": "widemargin.kernels",
     "Sigmoid": "widemargin.kernels",
     "Precomputed": "widemargin.kernels",
+    "PrivacyReport": "widemargin.private.report",
     "EarlyModel": "widemargin.divide_conquer.early",
     "InputRouter": "widemargin.routing",
     "KernelRouter": "widemargin.routing",
