@@ -1,0 +1,201 @@
+"""Figures 2 and 3 of the robust SVM paper: times, and the share of samples decided.
+
+Figure 2's four contestants are `RampSVC` with screening on or off and shrinking on or
+off; beside them stands one plain `SVC` fit, which the whole procedure is measured
+against. One setting is measured in one process, contestants in turn, repeat by repeat,
+so that a ratio compares neighbours in time. Figure 3 is read from ``history_``.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin import SVC, RampSVC
+from widemargin.reproduction.datasets import (
+    load_dense,
+    load_libsvm,
+    scale_to_interval,
+    signs,
+    subsample,
+)
+from widemargin.reproduction.measuring import say
+from widemargin.reproduction.results import Record, ResultStore
+
+Vector = NDArray[np.float64]
+
+SIZE = 20_000
+COSTS = (0.1, 1.0, 10.0, 100.0)
+KAPPAS = (None, 0.05, 0.5, 5.0)  # None: the linear kernel
+CONTESTANTS: dict[str, dict[str, Any]] = {
+    "none": {"screening": None, "shrinking": False},
+    "safe": {"screening": "safe", "shrinking": False},
+    "shrink": {"screening": None, "shrinking": True},
+    "safe+shrink": {"screening": "safe", "shrinking": True},
+}
+LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
+
+
+def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
+    """Load one of the paper's four data sets, `size` samples drawn with seed 0."""
+    if name == "letter":
+        parts = [load_dense("letter.scale"), load_dense("letter.scale.t")]
+        X = np.vstack([samples for samples, _ in parts])
+        y = signs(np.concatenate([labels for _, labels in parts]), lambda k: k <= 13)
+    elif name == "a9a":
+        X, y = load_libsvm("a9a")
+    elif name == "cod-rna":
+        X, y = load_dense("cod-rna")
+        X = scale_to_interval(X)
+    else:
+        X, y = load_dense(name)
+    y = signs(y, lambda labels: labels > 0)
+    X, y = subsample(X, y, size)
+    return (X if sparse.issparse(X) else np.ascontiguousarray(X)), y
+
+
+#: data set -> the files it is made of
+FILES: dict[str, tuple[str, ...]] = {
+    "cod-rna": ("cod-rna",),
+    "a9a": ("a9a",),
+    "letter": ("letter.scale", "letter.scale.t"),
+    "ijcnn1": ("ijcnn1",),
+}
+DATASETS = tuple(FILES)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One panel point of Figure 2."""
+
+    dataset: str
+    kappa: float | None
+    C: float
+    tol: float = 1e-6
+    size: int = SIZE
+
+    @property
+    def key(self) -> str:
+        """The name of the setting in the results file."""
+        kernel = "linear" if self.kappa is None else f"kappa {self.kappa:g}"
+        return f"{self.dataset} {kernel} C {self.C:g} tol {self.tol:g} n {self.size}"
+
+    def parameters(self, threads: int) -> dict[str, Any]:
+        """Return the parameters every contestant shares."""
+        kernel = {"kernel": "linear"} if self.kappa is None else {"gamma": self.kappa}
+        return {
+            "C": self.C,
+            "tol": self.tol,
+            "cache_size": 1000,
+            "max_time": LONGEST,
+            "n_jobs": threads,
+            **kernel,
+        }
+
+
+def settings(tol: float = 1e-6, size: int = SIZE) -> Iterator[Setting]:
+    """Yield the settings of Figure 2 and those with the linear kernel."""
+    for kappa, C, dataset in product(KAPPAS[1:] + KAPPAS[:1], COSTS, DATASETS):
+        yield Setting(dataset, kappa, C, tol, size)
+
+
+def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
+    """Fit every contestant in turn, `repeats` times, and keep each one's fastest."""
+    X, y = load(setting.dataset, setting.size)
+    shared = setting.parameters(threads)
+    models: dict[str, Any] = {"SVC": SVC(**shared)}
+    for name, choice in CONTESTANTS.items():
+        models[name] = RampSVC(init="svm", **shared, **choice)
+    figures: dict[str, Record] = {}
+    for repeat in range(repeats):
+        for name, model in models.items():
+            known = figures.get(name)
+            if known is not None and known["seconds"] > LONGEST / repeats:
+                continue  # long enough for one run to be a measurement
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                before, started = time.process_time(), time.perf_counter()
+                model.fit(X, y)
+                seconds = time.perf_counter() - started
+                processor = time.process_time() - before
+            if known is None:
+                known = figures[name] = outcome(model)
+            known["seconds"] = min(seconds, known.get("seconds", np.inf))
+            known["processor"] = min(processor, known.get("processor", np.inf))
+            known["repeats"] = repeat + 1
+    return {
+        "n": len(y),
+        "d": int(X.shape[1]),
+        "threads": threads,
+        "setting": setting.key,
+        "contestants": figures,
+    }
+
+
+def outcome(model: Any) -> Record:
+    """Return what a fitted model reached: objective, gap, rounds, outliers, curve."""
+    certificate = model.certificate_
+    record: Record = {
+        "status": certificate.status,
+        "gap": certificate.gap,
+        "kkt_violation": certificate.kkt_violation,
+        "objective": getattr(model, "objective_", certificate.objective),
+        "support": len(model.support_),
+    }
+    if hasattr(model, "outliers_"):
+        record["outliers"] = len(model.outliers_)
+        record["rounds"] = len(model.history_)
+        record["curve"] = [curve(stage) for stage in model.history_]
+    return record
+
+
+def curve(stage: dict[str, Any]) -> list[list[float]]:
+    """Return Figure 3's points of one convex problem: iteration, seconds, share."""
+    points = stage.get("screened", [])
+    return [[point["n_iter"], point["seconds"], point["share"]] for point in points]
+
+
+def campaign(store: ResultStore, *, quick: bool = False, threads: int = 2) -> None:
+    """Measure every setting that `store` does not hold; `quick` takes small samples."""
+    todo = list(settings(size=1000 if quick else SIZE))
+    for number, setting in enumerate(todo, 1):
+        if store.has(setting.key, any_commit=True):
+            continue
+        repeats = 1 if quick else 3
+        record = store.add(
+            setting.key, measure(setting, repeats=repeats, threads=threads)
+        )
+        times = ", ".join(
+            f"{name} {figures['seconds']:.2f}"
+            for name, figures in record["contestants"].items()
+        )
+        say(f"{number}/{len(todo)} {setting.key}: {times}")
+
+
+def ratios(store: ResultStore) -> dict[str, Any]:
+    """Return what the issue asks for: medians and the worst case, from the store."""
+    gain, whole, regret, capped = [], [], [], 0
+    for record in store.records.values():
+        figures = record["contestants"]
+        seconds = {name: entry["seconds"] for name, entry in figures.items()}
+        capped += any(entry["status"] == "max_time" for entry in figures.values())
+        gain.append(seconds["none"] / seconds["safe+shrink"])
+        whole.append(seconds["safe+shrink"] / seconds["SVC"])
+        best = min(seconds[name] for name in CONTESTANTS)
+        regret.append(seconds["safe+shrink"] <= 1.25 * best + 0.1)
+    return {
+        "settings": len(gain),
+        "with a stopped fit": capped,
+        "median of none / safe+shrink": float(np.median(gain)),
+        "median of safe+shrink / SVC": float(np.median(whole)),
+        "share within 1.25x the best plus 0.1 s": float(np.mean(regret)),
+    }
