@@ -160,9 +160,7 @@ def test_what_is_taken_from_the_package_itself(path):
         core = (node.module or "").endswith("_core")
         names = [alias.name for alias in node.names]
         if core or (root and "_core" in names):
-            assert inside in CORE_CALLERS, (
-                f"line {node.lineno}: calls the compiled core"
-            )
+            assert inside in CORE_CALLERS, f"line {node.lineno}: calls the core"
         elif root and not inside.startswith(ABOVE):
             beside = ROOT / "src" / "widemargin"
             for name in names:
