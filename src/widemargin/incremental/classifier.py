@@ -349,7 +349,7 @@ class IncrementalClassifier(KernelClassifier):
             return kept, PathAccount(route="unchanged"), state.age
         old = state.solution(old_gram.subset(members))
         solution, account = mover(old, target, members)
-        return solution, account, state.age + 1
+        return solution, account, 1 + (state.age if state.trusted else 0)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are live rows: none, none left, or some."""

@@ -51,13 +51,16 @@ class PairState:
             exact, age if exact else 0,
         )  # fmt: skip
 
+    @property
+    def trusted(self) -> bool:
+        """Whether ``values`` may be built upon, or are to be computed afresh."""
+        return self.exact and self.age < REFRESH
+
     def solution(self, gram: Gram) -> Solution:
         """Return the solution over the samples it belongs to."""
         problem = DualProblem(gram, self.linear, self.lower, self.upper, self.total)
-        trusted = self.exact and self.age < REFRESH
-        return Solution(
-            problem, self.beta, self.values, "polished" if trusted else "converged"
-        )
+        status = "polished" if self.trusted else "converged"
+        return Solution(problem, self.beta, self.values, status)
 
     def solves(self, problem: DualProblem) -> bool:
         """Whether this is exactly the problem that was solved."""

@@ -1,0 +1,214 @@
+"""Bad input and Ctrl-C leave the model bit-identical; errors say what to do."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier
+
+from widemargin import SVC, CostSensitiveSVC
+from widemargin.incremental import Refused
+
+X, y = make_moons(120, noise=0.25, random_state=0)
+CALLS = {"left": None}
+
+
+def unchanged(model, action, error, match):
+    """Assert that the action raises and that the model is what it was, to the bit."""
+    before = pickle.dumps(model)
+    with pytest.raises(error, match=match):
+        action(model)
+    assert pickle.dumps(model) == before
+    return model
+
+
+def bad(change):
+    """Return a chunk in which one thing is wrong."""
+    samples, labels = X[100:].copy(), y[100:].copy()
+    if change == "NaN":
+        samples[3, 1] = np.nan
+    elif change == "features":
+        samples = samples[:, :1]
+    elif change == "class":
+        labels[4] = 7
+    elif change == "lengths":
+        labels = labels[:-1]
+    return samples, labels
+
+
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ("NaN", "NaN"),
+        ("features", "features"),
+        ("class", "not among the classes"),
+        ("lengths", "inconsistent"),
+    ],
+)
+def test_bad_chunks(estimator, change, match):
+    model = estimator(gamma=1.0).fit(X[:100], y[:100])
+    unchanged(model, lambda m: m.partial_fit(*bad(change)), ValueError, match)
+
+
+@pytest.mark.parametrize(
+    ("ids", "match"),
+    [
+        ([5000], "not live"),
+        ([3, 3], "more than once"),
+        (["3"], "not live"),
+        ([1.5], "integers or all strings"),
+        ([True], "integers or all strings"),
+    ],
+)
+def test_bad_ids_to_forget(ids, match):
+    model = SVC(gamma=1.0).fit(X, y)
+    unchanged(model, lambda m: m.forget(ids), ValueError, match)
+
+
+def test_bad_ids_to_add():
+    chunk = (X[100:], y[100:])
+    named = SVC(gamma=1.0).fit(X[:100], y[:100], ids=np.arange(100))
+    unchanged(named, lambda m: m.partial_fit(*chunk), ValueError, "every call or in")
+    cases = {
+        "already in use": np.arange(90, 110),
+        "more than once": np.zeros(20, int),
+        "one each": np.arange(100, 110),
+        "all integers or all strings": [str(i) for i in range(20)],
+    }
+    for match, ids in cases.items():
+        unchanged(
+            named, lambda m, i=ids: m.partial_fit(*chunk, ids=i), ValueError, match
+        )
+    running = SVC(gamma=1.0).fit(X[:100], y[:100])
+    ids = np.arange(100, 120)
+    unchanged(
+        running,
+        lambda m: m.partial_fit(*chunk, ids=ids),
+        ValueError,
+        "every call or in",
+    )
+    with pytest.raises(ValueError, match="one each"):
+        SVC().fit(X, y, ids=[1, 2])
+    named.forget([5]).partial_fit(X[:1], y[:1], ids=[5])  # a free id may be used again
+    assert named.ids_[-1] == 5
+
+
+def test_running_ids_are_never_used_twice():
+    model = SVC(gamma=1.0).fit(X[:100], y[:100])
+    model.forget([99]).partial_fit(X[100:], y[100:])
+    assert_array_equal(model.ids_, np.r_[0:99, 100:120])
+    model.fit(X, y)
+    assert_array_equal(model.ids_, np.arange(120))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"gamma": 2.0},
+        {"gamma": "auto"},
+        {"kernel": "linear"},
+        {"fit_intercept": False},
+        {"C": -1.0},
+        {"nonsense": 3},
+    ],
+    ids=str,
+)
+def test_updates_that_cannot_be(params):
+    model = SVC(gamma="scale").fit(X, y)
+    match = "parameter" if "C" in params or "nonsense" in params else "Call fit"
+    unchanged(model, lambda m: m.update(C=2.0, **params) if "C" not in params
+              else m.update(**params), ValueError, match)  # fmt: skip
+    assert model.C == 1.0
+
+
+def test_kernel_changed_by_set_params_is_refused_until_fit():
+    model = SVC(gamma=1.0).fit(X, y).set_params(gamma=2.0)
+    unchanged(model, lambda m: m.partial_fit(X, y), ValueError, "Call fit")
+    unchanged(model, lambda m: m.forget([0]), ValueError, "Call fit")
+    model.fit(X, y).forget([0])
+    estimated = SVC(gamma="scale").fit(X, y)
+    number = estimated.gamma_
+    estimated.set_params(gamma=number).partial_fit(X[:1], y[:1])  # the same number
+
+
+def test_before_any_fit():
+    for action in (lambda m: m.forget([0]), lambda m: m.update(C=2.0)):
+        unchanged(SVC(), action, NotFittedError, "not fitted")
+    unchanged(SVC(), lambda m: m.partial_fit(X, y), ValueError, "classes must be")
+    unchanged(
+        SVC(),
+        lambda m: m.partial_fit(X, y, classes=[0]),
+        ValueError,
+        "greater than one",
+    )
+    model = SVC(gamma=1.0).partial_fit(X, y, classes=[0, 1])
+    unchanged(
+        model, lambda m: m.partial_fit(X, y, classes=[0, 2]), ValueError, "not the same"
+    )
+    unchanged(
+        SVC(class_weight="balanced"),
+        lambda m: m.partial_fit(X, y, classes=[0, 1]),
+        ValueError,
+        "balanced",
+    )
+
+
+def test_precomputed_kernels_have_no_rows_to_keep():
+    model = SVC(kernel="precomputed").fit(X @ X.T, y)
+    unchanged(model, lambda m: m.forget([0]), ValueError, "precomputed")
+    unchanged(model, lambda m: m.partial_fit(X @ X.T, y), ValueError, "precomputed")
+
+
+def interrupting(A, B):
+    """Be a Gaussian kernel that sends Ctrl-C once the counter has run down."""
+    if CALLS["left"] is not None:
+        CALLS["left"] -= 1
+        if CALLS["left"] == 0:
+            CALLS["left"] = None
+            os.kill(os.getpid(), signal.SIGINT)
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
+
+
+@pytest.mark.parametrize("after", [1, 3, 6, 12])
+@pytest.mark.parametrize("what", ["add", "forget", "update"])
+def test_ctrl_c_changes_nothing(what, after):
+    model = SVC(kernel=interrupting, C=5.0).fit(X[:90], y[:90])
+    before = pickle.dumps(model)
+    action = {
+        "add": lambda: model.partial_fit(X[90:], y[90:]),
+        "forget": lambda: model.forget(model.support_[:30]),
+        "update": lambda: model.update(C=0.2),
+    }[what]
+    CALLS["left"] = after
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            action()
+    finally:
+        CALLS["left"] = None
+    assert pickle.dumps(model) == before
+    action()  # and afterwards it can be done
+    assert model.certificate_.kkt_violation <= 1e-8
+
+
+class WithoutUpdates:
+    """An estimator that refuses."""
+
+    partial_fit = Refused("it holds no rows to add to.")
+
+
+def test_a_refusal_says_why_and_does_not_count_as_a_method():
+    assert not hasattr(WithoutUpdates(), "partial_fit")
+    assert hasattr(SGDClassifier(), "partial_fit")
+    with pytest.raises(
+        AttributeError, match="WithoutUpdates has no partial_fit: it ho"
+    ):
+        WithoutUpdates().partial_fit(X, y)
+    assert isinstance(WithoutUpdates.partial_fit, Refused)
