@@ -18,7 +18,7 @@ _REPORT = "widemargin-demo.html"
 LINES = (
     "from widemargin import SVC; from widemargin.cli.demo.photograph import pixels",
     "X, y = pixels(10_000)",
-    "print(SVC(C=10, gamma=300, tol=1e-3).fit(X, y).certificate_)",
+    "print(SVC(C=1, gamma=300).fit(X, y).certificate_)",
 )
 
 
@@ -43,7 +43,7 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     written = _write(Path(report), played)
     click.echo()
     for act in played:
-        click.echo(f"  {act.title} {act.summary}  ({act.seconds:.1f} s)")
+        click.echo(f"  {act.lead} {act.summary}  ({act.seconds:.1f} s)")
     click.echo(f"\nThe report, with the pictures: {written.resolve().as_uri()}")
     if "photograph" in chosen:
         click.echo("Act one again, in Python:")

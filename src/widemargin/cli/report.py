@@ -54,7 +54,7 @@ footer { color: var(--soft); font-size: .88rem; padding-bottom: 2.5rem; }
 def demo_page(acts: Sequence[Act], lines: Sequence[str]) -> str:
     """Return the report of the demo; ``lines`` are the Python that repeats act one."""
     entries = "".join(
-        f'<li><a href="#{act.name}">{html.escape(act.title)}</a>: '
+        f'<li><a href="#{act.name}">{html.escape(act.lead)}</a> '
         f"{html.escape(act.summary)}</li>"
         for act in acts
     )

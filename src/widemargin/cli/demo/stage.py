@@ -60,6 +60,11 @@ class Act:
     seconds: float = 0.0
     parts: list[Paragraph | Table | Picture] = field(default_factory=list)
 
+    @property
+    def lead(self) -> str:
+        """The title, ready for the summary to follow."""
+        return self.title if self.title.endswith("?") else f"{self.title}:"
+
 
 @dataclass
 class Work:
@@ -119,8 +124,8 @@ class Stage:
             work.seconds = time.perf_counter() - work.started
             ended.set()
             heart.join()
-            end = f"  {text}: {work.seconds:.1f} s"
-            self._print(f"\r\x1b[2K{end}\n" if self._terminal else f" {end[-7:]}\n")
+            end = f"{work.seconds:.1f} s\n"
+            self._print(f"\r\x1b[2K  {text}: {end}" if self._terminal else f" {end}")
 
     @contextlib.contextmanager
     def axes(
