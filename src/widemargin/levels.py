@@ -137,9 +137,9 @@ def run_levels(
         Told of every stage, of every cluster, and of every complete level
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
-    # parts are plain solves in other threads: no polish, no screening, no watching
+    # parts are plain solves in other threads: no screening, no watching, no polish
     plain = {key: value for key, value in options.items() if key != "screen"}
-    options = {**plain, "accuracy": "tol", "monitor": None}
+    plain["monitor"] = None
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
     if resume is not None:
@@ -150,8 +150,9 @@ def run_levels(
         clock = time.perf_counter()
         partition = _partition_of(number, level, division, plan, nested)
         clustered = time.perf_counter()
+        rough = {"accuracy": "tol"} if partition.n_clusters > 1 else {}
         solved = solve_level(
-            number, partition, division, current, options, limits, progress
+            number, partition, division, current, plain | rough, limits, progress
         )
         if limits.late:
             break

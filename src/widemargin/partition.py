@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from ._lloyd import InputSpace, KernelSpace, k_means, split_giants
 from .gram import Gram
 from .kernels import Gaussian, Kernel, Linear, Precomputed
-from .routing import InputRouter, KernelRouter, RandomRouter, Router, Samples
+from .routing import (
+    InputRouter,
+    KernelRouter,
+    RandomRouter,
+    Router,
+    Samples,
+    one_blas_thread,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -124,16 +131,32 @@ def divide(
     seed : int
         Seed of every random choice made here.
     """
-    n = X.shape[0]
     rng = np.random.default_rng(seed)
     clustering = resolve_clustering(clustering, kernel)
-    n_clusters = min(n_clusters, n)
+    n_clusters = min(n_clusters, X.shape[0])
     if n_clusters <= 1:
         return _compact(InputRouter(np.zeros((1, X.shape[1])), np.zeros(X.shape[1])), X)
     if clustering == "random":
         odd = rng.integers(1 << 62, size=X.shape[1], dtype=np.uint64) * 2 + 1
         return _compact(RandomRouter(n_clusters, odd.astype(np.uint64)), X)
 
+    with one_blas_thread():
+        return _by_means(
+            X, kernel, n_clusters, clustering, sample_size, candidates, rng
+        )
+
+
+def _by_means(
+    X: Samples,
+    kernel: Kernel,
+    n_clusters: int,
+    clustering: str,
+    sample_size: int | None,
+    candidates: Indices | None,
+    rng: np.random.Generator,
+) -> Partition:
+    """Partition by the means of a clustered sample; see :func:`divide`."""
+    n = X.shape[0]
     if sample_size is None:
         sample_size = max(5000 if clustering == "input" else 1000, 16 * n_clusters)
     drawn = _draw(np.arange(n) if candidates is None else candidates, sample_size, rng)

@@ -14,12 +14,15 @@ dot product, so that ``W`` collapses to the mean vectors.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from .gram import Gram
 from .kernels import Kernel, Precomputed
@@ -29,6 +32,21 @@ Indices = NDArray[np.intp]
 Samples = Any  # a dense (n, d) array or a CSR matrix
 
 _BLOCK = 1 << 17  # scores per block of points: half a megabyte of float32, in cache
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products in one thread: these are too small to share out.
+
+    Waking the threads of a BLAS for each costs more than the product, and on a busy
+    machine many times more.
+    """
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limit
 
 
 class Router(Protocol):
@@ -70,8 +88,10 @@ class _NearestCentre:
         if self.n_clusters == 1:
             return labels
         rows = max(64, _BLOCK // self.n_clusters)
-        for start in range(0, n, rows):
-            labels[start : start + rows] = self._assign_block(Z[start : start + rows])
+        with one_blas_thread() if n > rows else nullcontext():
+            for start in range(0, n, rows):
+                block = Z[start : start + rows]
+                labels[start : start + rows] = self._assign_block(block)
         return labels
 
     def _assign_block(self, Z: Samples) -> Indices:

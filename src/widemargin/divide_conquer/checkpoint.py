@@ -69,7 +69,6 @@ def write(
         arrays[f"beta {pair}"] = beta
     header = {
         "level": level.number,
-        "pairs": len(level.betas),
         "router": kind,
         "data": data,
         "settings": settings,
@@ -123,16 +122,24 @@ def _restored(
     arrays: dict[str, NDArray[Any]],
     division: Division,
 ) -> tuple[Level, list[dict[str, Any]]]:
-    samples = division.samples
-    sizes = [problem.n for problem in division.problems]
+    samples, problems = division.samples, division.problems
     router = _router(header["router"], arrays, samples, division.kernel)
-    groups, cells = arrays["groups"], arrays["cells"]
-    if len(cells) != samples.shape[0] or len(groups) != router.n_clusters:
+    groups, cells = arrays["groups"].astype(np.intp), arrays["cells"].astype(np.intp)
+    if not np.array_equal(router.assign(samples), cells):
         raise ValueError("its clusters are not those of the samples")
-    partition = Partition(router, groups.astype(np.intp), cells.astype(np.intp))
-    betas = [arrays[f"beta {pair}"] for pair in range(header["pairs"])]
-    if [len(beta) for beta in betas] != sizes:
-        raise ValueError("its coefficients are not those of the class pairs")
+    used = np.unique(groups)
+    if len(groups) != router.n_clusters or not np.array_equal(
+        used, np.arange(len(used))
+    ):
+        raise ValueError("its groups of cells are not numbered from 0")
+    partition = Partition(router, groups, cells)
+    betas = [arrays[f"beta {pair}"] for pair in range(len(problems))]
+    for beta, problem in zip(betas, problems, strict=True):
+        inside = (beta >= problem.lower) & (beta <= problem.upper)  # NaN is not
+        if len(beta) != problem.n or not inside.all():
+            raise ValueError("its coefficients are not those of the class pairs")
+    if arrays["intercepts"].shape != (partition.n_clusters, len(problems)):
+        raise ValueError("its intercepts are not those of the clusters")
     nothing = np.empty(0)
     parts = [
         [PartSolution(beta=nothing, **part) for part in solved]

@@ -127,7 +127,8 @@ class EarlyModel:
         return np.asarray(values + intercepts)
 
     def _sums(self, gram: Gram, Z: Samples, own: slice) -> Vector:
-        dtype = np.float32 if gram.single_precision_suffices else np.float64
+        single = self.n_clusters > 1 and gram.single_precision_suffices
+        dtype = np.float32 if single else np.float64  # one cluster: as exact as SVC
         if self.n_pairs == 1:  # one vector of coefficients: the fused product
             return gram.cross(Z, self.coefficients[own, 0], dtype=dtype)[:, None]
         return gram.cross(Z, self.coefficients[own], dtype=dtype)
