@@ -326,12 +326,15 @@ def blobs(n, *, noise=1.0, seed=0):
 @pytest.mark.parametrize("shrinking", [True, False])
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_solving_with_and_without_screening_is_the_same(shrinking, tol, intercept):
-    X, y = blobs(1500)
+@pytest.mark.parametrize("rank", [True, False])
+def test_solving_with_and_without_screening_is_the_same(
+    shrinking, tol, intercept, rank
+):
+    X, y = blobs(1000)
     problem = classification_problem(
-        Gram(X, Gaussian(0.3)), y, np.full(1500, 5.0), intercept
+        Gram(X, Gaussian(0.3)), y, np.full(1000, 5.0), intercept
     )
-    screener = Screener()
+    screener = Screener(smallest=0, rank=rank)
     screened = solve(problem, tol=tol, shrinking=shrinking, screen=screener)
     plain = solve(problem, tol=tol, shrinking=shrinking)
     for solution in (screened, plain):
@@ -352,7 +355,7 @@ def test_after_the_polish_the_objectives_agree_to_nine_digits():
         problem = random_problem(rng, intercept=bool(rng.random() < 0.5), size=25)
         ends = [
             solve(problem, tol=1e-9, accuracy="exact", screen=screener).certificate
-            for screener in (None, Screener())
+            for screener in (None, Screener(smallest=0, rank=True))
         ]
         assert ends[0].kkt_violation <= 1e-8 and ends[1].kkt_violation <= 1e-8
         assert_allclose(ends[0].objective, ends[1].objective, rtol=1e-9, atol=1e-12)
@@ -407,4 +410,12 @@ def test_an_indefinite_kernel_is_not_screened():
     problem = classification_problem(gram, y, np.full(300, 1.0))
     remaining = np.arange(300, dtype=np.int32)
     zero = np.zeros(300)
-    assert Screener()(problem, 0, remaining, zero, -y, 0.0).all()
+    assert Screener(smallest=0)(problem, 0, remaining, zero, -y, 0.0).all()
+
+
+def test_few_samples_are_not_checked():
+    X, y = blobs(300)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0))
+    screener = Screener(smallest=301)
+    assert solve(problem, screen=screener).converged
+    assert screener.checks == []

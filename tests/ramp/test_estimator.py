@@ -88,12 +88,12 @@ def test_objective_is_the_primal_of_the_ramp():
 
 
 def test_objective_falls_over_the_history():
-    X, y, _ = cancer(0.15)
-    model = RampSVC(C=1.0, init="svm").fit(X, y)
+    X, y, _ = moons(3000, share=0.15)
+    model = RampSVC(C=1.0, gamma=1.0, init="svm", tol=1e-6).fit(X, y)
     rounds = [entry for entry in model.history_ if entry["stage"] == "convex"]
     objectives = [entry["objective"] for entry in rounds]
     assert len(rounds) == model.n_cccp_iter_[0] >= 2
-    assert np.all(np.diff(objectives) <= 1e-10 * objectives[0])
+    assert np.all(np.diff(objectives) <= 1e-7 * objectives[0])
     assert_allclose(model.objective_, objectives[-1], rtol=1e-12)
     for entry in rounds:
         assert {"size", "seconds", "gap", "clipped", "screened"} <= set(entry)
