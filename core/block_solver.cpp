@@ -15,12 +15,12 @@ namespace widemargin {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Size kFirstStage = 2000;    // samples solved before any other is looked at
+constexpr Size kFirstStage = 2000;  // samples solved before any other is looked at
 constexpr Size kStageGrowth = 4;
 constexpr double kStageTolerance = 0.05;
-constexpr double kMargin = 0.1;       // how near a violation a sample stays active
-constexpr double kInnerShare = 0.1;   // working set solved to this share of the gap
-constexpr double kKeepShare = 0.5;    // of a working set that stays for the next one
+constexpr double kMargin = 0.1;      // how near a violation a sample stays active
+constexpr double kInnerShare = 0.1;  // working set solved to this share of the gap
+constexpr double kKeepShare = 0.5;   // of a working set that stays for the next one
 
 // Largest and smallest gradient over the samples that can move; optimal when they meet.
 struct Extremes {
@@ -44,6 +44,12 @@ struct Extremes {
   }
 };
 
+// beta at some moment, and the dual objective then (relative to the start).
+struct Snapshot {
+  std::vector<double> beta;
+  double objective;
+};
+
 template <class Real>
 class BlockSolver {
  public:
@@ -59,7 +65,7 @@ class BlockSolver {
         beta_(beta),
         gradient_(gradient),
         version_(problem.n, 0) {
-    snapshots_.emplace_back(beta, beta + problem.n);
+    snapshots_.push_back({std::vector<double>(beta, beta + problem.n), 0.0});
   }
 
   Outcome run() {
@@ -67,31 +73,29 @@ class BlockSolver {
     double target = first_target();
     for (;;) {
       const bool finished = solve_active(target);
-      refresh();
-      const Extremes extremes = survey();
-      outcome_.violation = extremes.violation(problem_.equality);
-      if (!finished) break;
-      if (universe_ < remaining_) {
-        if (outcome_.violation <= stage_tolerance()) {
-          universe_ = std::min(remaining_, universe_ * kStageGrowth);
-          refresh();
-        }
-      } else if (outcome_.violation > options_.tolerance) {
-        screen();
-      } else if (!recall()) {
-        break;
-      }
-      const Extremes wider = survey();
-      const double violation = wider.violation(problem_.equality);
-      select(wider);
-      target = std::max(stage_tolerance(), kInnerShare * violation);
-    }
-    universe_ = remaining_ = problem_.n;
-    if (outcome_.status != Status::converged) {
+      if (outcome_.status == Status::interrupted) return outcome_;
+      // A stage is left after one round: it only has to give the next one a good start.
+      universe_ = finished ? std::min(remaining_, universe_ * kStageGrowth) : problem_.n;
       refresh();
       outcome_.violation = survey().violation(problem_.equality);
+      if (!finished) break;
+      if (universe_ == remaining_) {
+        if (outcome_.violation > options_.tolerance)
+          screen();
+        else if (!recall())
+          break;
+      }
+      select();
+      target =
+          std::max(stage_tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
     }
     return outcome_;
+  }
+
+  void mark_stale(bool* out) const {
+    const bool unknown = outcome_.status == Status::interrupted;
+    for (Size i = 0; i < problem_.n; ++i)
+      out[i] = unknown || version_[i] != Index(snapshots_.size() - 1);
   }
 
  private:
@@ -148,35 +152,38 @@ class BlockSolver {
       for (Size k = problem_.n - 1; k > 0; --k) std::swap(order_[k], order_[generator() % (k + 1)]);
       universe_ = kFirstStage;
     }
-    select(survey());
+    diagonal_.resize(problem_.n);
+    std::vector<Index> everyone(problem_.n);
+    std::iota(everyone.begin(), everyone.end(), Index(0));
+    source_.diagonal(everyone.data(), problem_.n, diagonal_.data());
+    level_ = survey().level(problem_.equality);
+    select();
   }
 
   Extremes survey() const {
     Extremes out;
     for (Size k = 0; k < universe_; ++k) {
       const Size i = Size(order_[k]);
-      out.meet(gradient_[i], beta_[i], problem_.lower[i], problem_.upper[i]);
+      if (version_[i] == Index(snapshots_.size() - 1))
+        out.meet(gradient_[i], beta_[i], problem_.lower[i], problem_.upper[i]);
     }
     return out;
   }
 
   // Chooses the active samples: free, violating, or near a violation.
-  void select(const Extremes& extremes) {
-    const double level = extremes.level(problem_.equality);
-    const double margin = std::max(kMargin, extremes.violation(problem_.equality));
+  void select() {
     std::vector<Index> wanted;
     for (Size k = 0; k < universe_; ++k) {
       const Index i = order_[k];
-      const double above = gradient_[i] - level;
-      const bool grows = beta_[i] < problem_.upper[i], falls = beta_[i] > problem_.lower[i];
-      if (!options_.shrinking || (grows && above < margin) || (falls && above > -margin))
+      if (version_[Size(i)] != Index(snapshots_.size() - 1)) continue;
+      const double above = gradient_[i] - level_;
+      const bool grows = beta_[i]<problem_.upper[i], falls = beta_[i]> problem_.lower[i];
+      if (!options_.shrinking || (grows && above < kMargin) || (falls && above > -kMargin))
         wanted.push_back(i);
     }
     active_ = cache_.arrange(wanted);
     const Size count = active_.size();
     g_.resize(count), b_.resize(count), lower_.resize(count), upper_.resize(count);
-    diagonal_.resize(count);
-    source_.diagonal(active_.data(), count, diagonal_.data());
     for (Size p = 0; p < count; ++p) {
       const Size i = Size(active_[p]);
       g_[p] = gradient_[i], b_[p] = beta_[i];
@@ -185,8 +192,10 @@ class BlockSolver {
     working_.clear();
   }
 
-  // Brings the gradient of every sample of the universe up to date: active ones are, the others
-  // owe the changes since the snapshot they were last computed at.
+  // Brings the gradients of the universe up to date. Active samples are; the others owe the
+  // changes since the snapshot they were last computed at. A sample at zero whose gradient is
+  // farther from the margin than w has moved since then is passed over: it cannot violate.
+  // (Not with screening, which asks for the gradients of all.)
   void refresh() {
     std::vector<char> is_active(problem_.n, 0);
     for (Size p = 0; p < active_.size(); ++p) {
@@ -194,46 +203,90 @@ class BlockSolver {
       gradient_[i] = g_[p];
       is_active[i] = 1;
     }
-    std::vector<std::vector<Index>> owing(snapshots_.size());
+    const Size live = snapshots_.size();
+    std::vector<std::vector<Index>> owing(live), passive(live);
     for (Size k = 0; k < universe_; ++k) {
       const Index i = order_[k];
-      if (!is_active[Size(i)]) owing[Size(version_[Size(i)])].push_back(i);
+      if (is_active[Size(i)]) continue;
+      const Index v = version_[Size(i)];
+      bool moved = beta_[i] != 0.0;
+      for (const Snapshot& snapshot : snapshots_) moved = moved || snapshot.beta[Size(i)] != 0.0;
+      (moved || options_.decide ? owing : passive)[Size(v)].push_back(i);
     }
-    for (Size v = 0; v < owing.size(); ++v) {
-      if (owing[v].empty()) continue;
-      std::vector<Index> changed;
-      std::vector<double> change;
-      for (Size i = 0; i < problem_.n; ++i)
-        if (beta_[i] != snapshots_[v][i]) {
-          changed.push_back(Index(i));
-          change.push_back(beta_[i] - snapshots_[v][i]);
-        }
-      if (changed.empty()) continue;
-      std::vector<double> sums(owing[v].size(), 0.0);
-      source_.sweep(Sweep<Real>{changed.data(), changed.size(), owing[v].data(), owing[v].size(),
-                                nullptr, change.data(), sums.data()},
-                    team_);
-      gram_.count(changed.size() * owing[v].size());
-      for (Size k = 0; k < owing[v].size(); ++k) gradient_[owing[v][k]] += sums[k];
+    for (Size v = 0; v < live; ++v) bring_up(snapshots_[v], owing[v]);
+    const Extremes extremes = survey_active();
+    level_ = extremes.level(problem_.equality);
+    for (Size v = 0; v < live; ++v) {
+      if (passive[v].empty()) continue;
+      const double radius = moved_since(snapshots_[v], extremes.level(problem_.equality));
+      const double high = std::max(extremes.highest_falling, problem_.equality ? -kInfinity : 0.0);
+      const double low = std::min(extremes.lowest_growing, problem_.equality ? kInfinity : 0.0);
+      std::vector<Index> near;
+      for (Index i : passive[v]) {
+        const double reach = radius * std::sqrt(std::max(diagonal_[Size(i)], 0.0));
+        const bool at_lower =
+            problem_.lower[i] == 0.0 && gradient_[i] - reach > high + options_.tolerance;
+        const bool at_upper =
+            problem_.upper[i] == 0.0 && gradient_[i] + reach < low - options_.tolerance;
+        if (!(at_lower || at_upper)) near.push_back(i);
+      }
+      bring_up(snapshots_[v], near);
+      owing[v].insert(owing[v].end(), near.begin(), near.end());
     }
-    snapshots_.emplace_back(beta_, beta_ + problem_.n);
-    for (Size k = 0; k < universe_; ++k) version_[Size(order_[k])] = Index(snapshots_.size() - 1);
-    drop_unused_snapshots();
+    snapshots_.push_back({std::vector<double>(beta_, beta_ + problem_.n), objective_});
+    for (Index i : active_) version_[Size(i)] = Index(live);
+    for (const auto& group : owing)
+      for (Index i : group) version_[Size(i)] = Index(live);
+    forget_snapshots();
   }
 
-  // In use are the one of now, the start (samples not looked at yet) and those at which samples
-  // were taken out.
-  void drop_unused_snapshots() {
-    std::vector<Index> number(snapshots_.size(), -1);
-    for (Index version : version_) number[Size(version)] = 0;
-    Size used = 0;
-    for (Size v = 0; v < snapshots_.size(); ++v) {
-      if (number[v] < 0) continue;
-      if (used != v) snapshots_[used] = std::move(snapshots_[v]);
-      number[v] = Index(used++);
+  // gradient += K (beta - snapshot) for the given samples
+  void bring_up(const Snapshot& snapshot, const std::vector<Index>& samples) {
+    if (samples.empty()) return;
+    std::vector<Index> changed;
+    std::vector<double> change;
+    for (Size i = 0; i < problem_.n; ++i)
+      if (beta_[i] != snapshot.beta[i]) {
+        changed.push_back(Index(i));
+        change.push_back(beta_[i] - snapshot.beta[i]);
+      }
+    if (changed.empty()) return;
+    std::vector<double> sums(samples.size(), 0.0);
+    source_.sweep(Sweep<Real>{changed.data(), changed.size(), samples.data(), samples.size(),
+                              nullptr, change.data(), sums.data()},
+                  team_);
+    gram_.count(changed.size() * samples.size());
+    for (Size k = 0; k < samples.size(); ++k) gradient_[samples[k]] += sums[k];
+  }
+
+  // Upper bound on ||w - w_snapshot||. The dual is quadratic, so with the gradient now,
+  // 1/2 ||w - w_then||^2 = D_then - D_now + gradient' (beta_now - beta_then); every changed
+  // sample's gradient is up to date when this is called.
+  double moved_since(const Snapshot& snapshot, double level) const {
+    double half_square = snapshot.objective - objective_, size = std::abs(half_square);
+    for (Size i = 0; i < problem_.n; ++i) {
+      const double change = beta_[i] - snapshot.beta[i];
+      if (change == 0.0) continue;
+      const double term = (gradient_[i] - level) * change;
+      half_square += term;
+      size += std::abs(term);
     }
-    snapshots_.resize(used);
-    for (Index& version : version_) version = number[Size(version)];
+    const double rounding = 1e-5 * size + 1e-9;
+    return std::sqrt(2.0 * std::max(half_square, 0.0) + 2.0 * rounding);
+  }
+
+  void forget_snapshots() {
+    std::vector<Index> renumber(snapshots_.size(), -1);
+    renumber.back() = 0;
+    for (Index v : version_) renumber[Size(v)] = 0;
+    std::vector<Snapshot> kept;
+    for (Size v = 0; v < snapshots_.size(); ++v)
+      if (renumber[v] == 0) {
+        renumber[v] = Index(kept.size());
+        kept.push_back(std::move(snapshots_[v]));
+      }
+    snapshots_ = std::move(kept);
+    for (Index& v : version_) v = renumber[Size(v)];
   }
 
   // ---- working sets -----------------------------------------------------------------------
@@ -259,6 +312,10 @@ class BlockSolver {
         chosen.push_back(*p);
       }
     std::reverse(chosen.begin(), chosen.end());
+    kept_.clear();
+    std::vector<Index> place(active_.size(), -1);
+    for (Size k = 0; k < working_.size(); ++k) place[Size(working_[k])] = Index(k);
+    for (Index p : chosen) kept_.push_back(place[Size(p)]);
     growing_.clear(), falling_.clear();
     const double up = problem_.equality ? extremes.highest_falling : 0.0;
     const double low = problem_.equality ? extremes.lowest_growing : 0.0;
@@ -286,16 +343,30 @@ class BlockSolver {
 
   Size working_capacity() const { return 512; }
 
+  // Kernel block of the working set. Members kept from the last one bring their entries along.
+  void fill_block(Size size) {
+    const Size count = working_.size();
+    std::vector<Real> block(size * size, Real(0));
+    const Size kept = std::min(kept_.size(), count);
+    const Size old_size = old_size_;
+    for (Size a = 0; a < kept; ++a)
+      for (Size b = 0; b < kept; ++b)
+        block[a * size + b] = block_[Size(kept_[a]) * old_size + Size(kept_[b])];
+    cache_.block(working_.data(), count, kept, size, block.data(), team_);
+    for (Size a = 0; a < kept; ++a)
+      for (Size b = kept; b < count; ++b) block[a * size + b] = block[b * size + a];
+    block_ = std::move(block);
+    old_size_ = size;
+  }
+
   // One working set: solve it in cache, then move the gradient of all active samples.
   // Returns the steps taken.
   long solve_working_set(const Extremes& extremes, double target) {
     constexpr Size width = panel_width<Real>();
     const Size count = working_.size();
     const Size size = (count + width - 1) / width * width;
-    std::vector<Index> positions(working_);
-    std::sort(positions.begin(), positions.end());
-    block_.assign(size * size, Real(0));
-    cache_.block(positions.data(), count, size, block_.data(), team_);
+    const std::vector<Index>& positions = working_;
+    fill_block(size);
     const double level = extremes.level(problem_.equality);
     const Real never = std::numeric_limits<Real>::infinity();
     std::vector<Real> diagonal(size, Real(1)), gradient(size, Real(0)), growth(size, never),
@@ -303,19 +374,25 @@ class BlockSolver {
     std::vector<double> beta(size, 0.0), lower(size, 0.0), upper(size, 0.0);
     for (Size k = 0; k < count; ++k) {
       const Size p = Size(positions[k]);
-      diagonal[k] = Real(diagonal_[p]);
+      diagonal[k] = Real(diagonal_[Size(active_[p])]);
       gradient[k] = Real(g_[p] - level);
       beta[k] = b_[p], lower[k] = lower_[p], upper[k] = upper_[p];
       if (beta[k] < upper[k]) growth[k] = Real(0);
       if (beta[k] > lower[k]) fall[k] = Real(0);
     }
     const double gap = extremes.violation(problem_.equality);
-    PairCall<Real> call{size,         block_.data(), diagonal.data(), gradient.data(),
-                        growth.data(), fall.data(),  beta.data(),     lower.data(),
-                        upper.data(), std::max(kInnerShare * gap, 0.5 * target),
+    PairCall<Real> call{size,
+                        block_.data(),
+                        diagonal.data(),
+                        gradient.data(),
+                        growth.data(),
+                        fall.data(),
+                        beta.data(),
+                        lower.data(),
+                        upper.data(),
+                        std::max(kInnerShare * gap, 0.5 * target),
                         std::min<long>(control_.steps_left(outcome_.steps), long(50 * count))};
-    const long steps =
-        problem_.equality ? routines<Real>().pairs(call) : box_pairs(call, count);
+    const long steps = problem_.equality ? routines<Real>().pairs(call) : box_pairs(call, count);
     std::vector<Index> changed;
     std::vector<double> change;
     for (Size k = 0; k < count; ++k) {
@@ -323,6 +400,8 @@ class BlockSolver {
       if (beta[k] == b_[p]) continue;
       changed.push_back(active_[p]);
       change.push_back(beta[k] - b_[p]);
+      // 1/2 (gradient before + gradient after) is the slope along the whole step
+      objective_ += 0.5 * change.back() * (g_[p] - level + double(gradient[k]));
       b_[p] = beta[k];
       beta_[active_[p]] = beta[k];
     }
@@ -361,14 +440,19 @@ class BlockSolver {
 
   std::vector<Index> order_;  // the universe is its first universe_ members
   Size universe_ = 0;
-  Size remaining_ = 0;        // beyond them stand the samples that screening has taken out
-  bool recalled_ = false;     // they have been brought back; no more screening
-  std::vector<std::vector<double>> snapshots_;
+  Size remaining_ = 0;     // beyond them stand the samples that screening has taken out
+  bool recalled_ = false;  // they have been brought back; no more screening
+  double level_ = 0.0;     // where the gradients of free samples stood after the last round
+  std::vector<Snapshot> snapshots_;
+  double objective_ = 0.0;
   std::vector<Index> version_;  // of each sample's gradient: the snapshot it belongs to
 
-  std::vector<Index> active_;  // by position: sample, gradient, beta, box, diagonal
-  std::vector<double> g_, b_, lower_, upper_, diagonal_;
+  std::vector<Index> active_;  // by position: sample, gradient, beta, box
+  std::vector<double> g_, b_, lower_, upper_;
+  std::vector<double> diagonal_;  // by sample
   std::vector<Index> working_;
+  std::vector<Index> kept_;  // where the first members of the working set stood in the last one
+  Size old_size_ = 0;
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_;
   Outcome outcome_;
@@ -378,12 +462,17 @@ class BlockSolver {
 
 template <class Real>
 Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, double* beta,
-                     double* gradient) {
+                     double* gradient, bool* stale) {
   std::lock_guard<std::mutex> lock(gram.busy());
-  return BlockSolver<Real>(problem, gram, options, beta, gradient).run();
+  BlockSolver<Real> solver(problem, gram, options, beta, gradient);
+  const Outcome outcome = solver.run();
+  solver.mark_stale(stale);
+  return outcome;
 }
 
-template Outcome solve_blocks<float>(const Problem&, Gram&, const Options&, double*, double*);
-template Outcome solve_blocks<double>(const Problem&, Gram&, const Options&, double*, double*);
+template Outcome solve_blocks<float>(const Problem&, Gram&, const Options&, double*, double*,
+                                     bool*);
+template Outcome solve_blocks<double>(const Problem&, Gram&, const Options&, double*, double*,
+                                      bool*);
 
 }  // namespace widemargin

@@ -8,10 +8,12 @@
 
 namespace widemargin {
 
-// On entry beta is feasible and gradient = K beta - linear; on return both are up to date for all
-// samples, whatever the status. Bitwise the same for any number of threads.
+// On entry beta is feasible and gradient = K beta - linear. On return the gradient is up to date
+// except where `stale`: those samples are at zero and their gradient, though old, is on the right
+// side of the margin, as the present one provably is (after an interruption all are stale, and
+// nothing is promised). Bitwise the same for any number of threads.
 template <class Real>
 Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, double* beta,
-                     double* gradient);
+                     double* gradient, bool* stale);
 
 }  // namespace widemargin

@@ -39,8 +39,7 @@ inline void two_variable_step(double g_i, double g_j, double k_ii, double k_jj, 
   step_i = step_j = 0.0;
   for (int side = 0; side < 2; ++side) {
     const double s = lower_upper_i[side] - beta_i;
-    const double t =
-        clipped_step(g_j + k_ij * s, k_jj, beta_j, lower_upper_j[0], lower_upper_j[1]);
+    const double t = clipped_step(g_j + k_ij * s, k_jj, beta_j, lower_upper_j[0], lower_upper_j[1]);
     if (value(s, t) < best) best = value(s, t), step_i = s, step_j = t;
     const double t2 = lower_upper_j[side] - beta_j;
     const double s2 =
@@ -90,11 +89,12 @@ long box_pairs(const PairCall<Real>& call, Size members) {
     }
     const Real* row_j = call.block + j * call.size;
     double step_i = 0.0, step_j = 0.0;
-    const double box_i[2] = {call.lower[i], call.upper[i]}, box_j[2] = {call.lower[j], call.upper[j]};
+    const double box_i[2] = {call.lower[i], call.upper[i]},
+                 box_j[2] = {call.lower[j], call.upper[j]};
     if (j != i)
       two_variable_step(g_i, double(call.gradient[j]), double(call.diagonal[i]),
-                        double(call.diagonal[j]), double(row_i[j]), call.beta[i], call.beta[j], box_i,
-                        box_j, step_i, step_j);
+                        double(call.diagonal[j]), double(row_i[j]), call.beta[i], call.beta[j],
+                        box_i, box_j, step_i, step_j);
     if (step_i == 0.0 && step_j == 0.0)
       step_i = clipped_step(g_i, double(call.diagonal[i]), call.beta[i], box_i[0], box_i[1]);
     const Real never = Real(INFINITY);

@@ -33,6 +33,8 @@ const Routines<Real>& routines() {
 template const Routines<float>& routines<float>();
 template const Routines<double>& routines<double>();
 
-const char* target_name() { return use_avx2() ? "avx2" : "baseline"; }
+const char* target_name() {
+  return use_avx2() ? "avx2" : "baseline";
+}
 
 }  // namespace widemargin

@@ -20,10 +20,10 @@ template <class Real>
 struct StripCall {
   KernelSpec kernel;
   Size features;
-  const Real* strip;         // [features][kStripRows]
-  const Real* strip_norms;   // kStripRows half squared norms (Gaussian only)
-  const Real* panels;        // [n_panels][features][Width]
-  const Real* panel_norms;   // n_panels * Width half squared norms (Gaussian only)
+  const Real* strip;        // [features][kStripRows]
+  const Real* strip_norms;  // kStripRows half squared norms (Gaussian only)
+  const Real* panels;       // [n_panels][features][Width]
+  const Real* panel_norms;  // n_panels * Width half squared norms (Gaussian only)
   Size n_panels;
   Real* store[kStripRows];   // where to keep the entries of each row, or nullptr
   Real weights[kStripRows];  // accumulate[c] += sum_r weights[r] K[r, c]
@@ -34,30 +34,30 @@ struct StripCall {
 template <class Real>
 struct SparseCall {
   KernelSpec kernel;
-  const Real* panel;        // [slots][Width], the working rows; slot 0 is all zero when mapped
-  const Index* slots;       // feature -> slot, or nullptr for the identity
-  const Real* row_norms;    // Width half squared norms
+  const Real* panel;      // [slots][Width], the working rows; slot 0 is all zero when mapped
+  const Index* slots;     // feature -> slot, or nullptr for the identity
+  const Real* row_norms;  // Width half squared norms
   const std::int64_t* offsets;
   const Index* indices;
   const Real* data;
-  const Real* norms;        // half squared norm of every CSR row
-  const Index* columns;     // which CSR rows
+  const Real* norms;     // half squared norm of every CSR row
+  const Index* columns;  // which CSR rows
   Size n_columns;
-  Size n_rows;              // of the Width, how many count
-  Real* const* store;       // n_rows destinations, each possibly nullptr; or nullptr
-  const Real* weights;      // Width
-  double* accumulate;       // n_columns sums, or nullptr
+  Size n_rows;          // of the Width, how many count
+  Real* const* store;   // n_rows destinations, each possibly nullptr; or nullptr
+  const Real* weights;  // Width
+  double* accumulate;   // n_columns sums, or nullptr
 };
 
 // The pair solver's inner loop on a working set whose kernel block is in cache.
 template <class Real>
 struct PairCall {
-  Size size;            // padded to a multiple of panel_width<Real>()
-  const Real* block;    // [size][size] kernel entries
+  Size size;          // padded to a multiple of panel_width<Real>()
+  const Real* block;  // [size][size] kernel entries
   const Real* diagonal;
-  Real* gradient;       // moved by the solver, relative to the intercept
-  Real* growth;         // 0 where the member can grow, +inf where it cannot
-  Real* fall;           // 0 where the member can shrink, -inf where it cannot
+  Real* gradient;  // moved by the solver, relative to the intercept
+  Real* growth;    // 0 where the member can grow, +inf where it cannot
+  Real* fall;      // 0 where the member can shrink, -inf where it cannot
   double* beta;
   const double* lower;
   const double* upper;

@@ -25,8 +25,8 @@ struct Progress {
 
 struct Options {
   double tolerance = 1e-3;
-  long max_steps = -1;       // pair steps; negative: no limit
-  double max_seconds = -1;   // negative: no limit
+  long max_steps = -1;      // pair steps; negative: no limit
+  double max_seconds = -1;  // negative: no limit
   bool shrinking = true;
   std::uint64_t seed = 0;
   // Called between blocks, at most every few milliseconds; false stops the solve.

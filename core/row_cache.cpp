@@ -152,6 +152,7 @@ const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& want
   for (Index sample : wanted)
     if (state[Size(sample)] == 1) columns_.push_back(sample);
   layout(columns_.size());
+  source_.prepare(columns_.data(), columns_.size(), prepared_);
   return columns_;
 }
 
@@ -184,8 +185,14 @@ void RowCache<Real>::apply(const Index* rows, const double* weights, Size count,
       store.push_back(slot[k] < 0 ? nullptr : entries(slot[k]) + valid);
       row_weights.push_back(weights[k]);
     }
-    Sweep<Real> work{ids.data(), ids.size(), columns_.data() + valid, width - valid, store.data(),
-                     row_weights.data(), gradient + valid};
+    Sweep<Real> work{ids.data(),
+                     ids.size(),
+                     columns_.data() + valid,
+                     width - valid,
+                     store.data(),
+                     row_weights.data(),
+                     gradient + valid,
+                     valid == 0 && !prepared_.panels.empty() ? &prepared_ : nullptr};
     source_.sweep(work, team);
     evaluated_ += std::uint64_t(ids.size()) * (width - valid);
     if (valid == 0) continue;
@@ -218,7 +225,8 @@ void RowCache<Real>::apply(const Index* rows, const double* weights, Size count,
 }
 
 template <class Real>
-void RowCache<Real>::block(const Index* positions, Size count, Size stride, Real* out, Team& team) {
+void RowCache<Real>::block(const Index* positions, Size count, Size first, Size stride, Real* out,
+                           Team& team) {
   std::vector<Index> ids(count), absent;
   std::vector<Real*> store;
   Index last = 0;
@@ -226,10 +234,10 @@ void RowCache<Real>::block(const Index* positions, Size count, Size stride, Real
     ids[a] = columns_[Size(positions[a])];
     last = std::max(last, positions[a]);
   }
-  for (Size a = 0; a < count; ++a) {
+  for (Size a = first; a < count; ++a) {
     const Index slot = slot_of(ids[a]);
     Real* to = out + a * stride;
-    if (slot >= 0 && slots_[Size(slot)].valid > Size(last)) {
+    if (!source_.cheap() && slot >= 0 && slots_[Size(slot)].valid > Size(last)) {
       const Real* row = entries(slot);
       for (Size b = 0; b < count; ++b) to[b] = row[positions[b]];
     } else {
@@ -252,9 +260,9 @@ const Real* RowCache<Real>::row(Index sample, Team& team) {
   Slot& self = slots_[Size(slot)];
   if (self.valid < columns_.size()) {
     Real* to = entries(slot) + self.valid;
-    source_.sweep(Sweep<Real>{&sample, 1, columns_.data() + self.valid,
-                              columns_.size() - self.valid, &to},
-                  team);
+    source_.sweep(
+        Sweep<Real>{&sample, 1, columns_.data() + self.valid, columns_.size() - self.valid, &to},
+        team);
     evaluated_ += columns_.size() - self.valid;
     self.valid = columns_.size();
   }

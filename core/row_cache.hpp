@@ -27,8 +27,8 @@ class RowCache {
   // where the budget allows.
   void apply(const Index* rows, const double* weights, Size count, double* gradient, Team& team);
 
-  // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]]
-  void block(const Index* positions, Size count, Size stride, Real* out, Team& team);
+  // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]] for first <= a < count
+  void block(const Index* positions, Size count, Size first, Size stride, Real* out, Team& team);
 
   // Complete row of a sample, evaluated if need be; valid until the next call.
   const Real* row(Index sample, Team& team);
@@ -36,7 +36,7 @@ class RowCache {
  private:
   struct Slot {
     Index sample = -1;
-    Size valid = 0;        // entries known, a prefix of the columns
+    Size valid = 0;  // entries known, a prefix of the columns
     Index newer = -1, older = -1;
   };
 
@@ -53,6 +53,7 @@ class RowCache {
   Size budget_;
   std::atomic<std::uint64_t>& evaluated_;
   std::vector<Index> columns_;
+  Prepared<Real> prepared_;      // of all the columns
   std::vector<Index> slots_of_;  // sample -> slot
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> stamp_;
@@ -61,7 +62,7 @@ class RowCache {
   std::uint64_t clock_ = 0;
   std::unique_ptr<Slab> slab_;
   Real* memory_ = nullptr;
-  Size capacity_ = 0;    // entries per slot
+  Size capacity_ = 0;  // entries per slot
   Size slot_limit_ = 0;
 };
 

@@ -47,33 +47,34 @@ double Samples::largest_square() const {
   return 2.0 * double(most);
 }
 
-namespace {
-
-template <class Real, class Value>
-void pack_dense(const Value* dense, Size features, const double* shift, double scale,
-                const Index* ids, Size count, Size width, Real* out) {
-  for (Size c = 0; c < width; ++c) {
-    if (c >= count) {
-      for (Size k = 0; k < features; ++k) out[k * width + c] = Real(0);
-      continue;
-    }
-    const Value* sample = dense + Size(ids[c]) * features;
-    if (shift != nullptr) {
-      for (Size k = 0; k < features; ++k)
-        out[k * width + c] = Real((double(sample[k]) - shift[k]) * scale);
-    } else {
-      for (Size k = 0; k < features; ++k) out[k * width + c] = Real(sample[k]);
-    }
-  }
+// The dense samples in the precision and the coordinates of the tiles; the caller's own array when
+// nothing is to be changed.
+template <class Real>
+const Real* Samples::transformed() const {
+  constexpr bool is_float = sizeof(Real) == 4;
+  const void* same =
+      is_float ? static_cast<const void*>(dense32_) : static_cast<const void*>(dense64_);
+  if (same != nullptr && shift_.empty()) return static_cast<const Real*>(same);
+  Lazy<Real>& cached = lazy<Real>();
+  std::call_once(cached.data_once, [&] {
+    cached.data.resize(n_ * features_);
+    for (Size i = 0; i < n_; ++i)
+      for (Size k = 0; k < features_; ++k) {
+        const Size at = i * features_ + k;
+        const double value = dense32_ ? double(dense32_[at]) : dense64_[at];
+        cached.data[at] = Real(shift_.empty() ? value : (value - shift_[k]) * scale_);
+      }
+  });
+  return cached.data.data();
 }
-
-}  // namespace
 
 template <class Real>
 void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
-  const double* shift = shift_.empty() ? nullptr : shift_.data();
-  if (dense32_) return pack_dense(dense32_, features_, shift, scale_, ids, count, width, out);
-  pack_dense(dense64_, features_, shift, scale_, ids, count, width, out);
+  const Real* samples = transformed<Real>();
+  for (Size c = 0; c < width; ++c) {
+    const Real* sample = c < count ? samples + Size(ids[c]) * features_ : nullptr;
+    for (Size k = 0; k < features_; ++k) out[k * width + c] = sample ? sample[k] : Real(0);
+  }
 }
 
 template <class Real>
@@ -105,9 +106,9 @@ const Real* Samples::half_norms() const {
 template <class Real>
 Samples::Rows<Real> Samples::rows() const {
   constexpr bool is_float = sizeof(Real) == 4;
-  const void* same = is_float ? static_cast<const void*>(data32_) : static_cast<const void*>(data64_);
-  if (same != nullptr && scale_ == 1.0)
-    return {offsets_, indices_, static_cast<const Real*>(same)};
+  const void* same =
+      is_float ? static_cast<const void*>(data32_) : static_cast<const void*>(data64_);
+  if (same != nullptr && scale_ == 1.0) return {offsets_, indices_, static_cast<const Real*>(same)};
   Lazy<Real>& cached = lazy<Real>();
   std::call_once(cached.data_once, [&] {
     const Size count = Size(offsets_[n_]);
@@ -150,6 +151,7 @@ template const double* Samples::half_norms<double>() const;
 template Samples::Rows<float> Samples::rows<float>() const;
 template Samples::Rows<double> Samples::rows<double>() const;
 template Size Samples::scatter<float>(const Index*, Size, Size, Index*, std::vector<float>&) const;
-template Size Samples::scatter<double>(const Index*, Size, Size, Index*, std::vector<double>&) const;
+template Size Samples::scatter<double>(const Index*, Size, Size, Index*,
+                                       std::vector<double>&) const;
 
 }  // namespace widemargin

@@ -51,17 +51,20 @@ class Samples {
   // scatters sparse rows; returns the slots used. With `slots` (size features, all zero) features
   // are renumbered from 1 in order of appearance; slot 0 stays zero.
   template <class Real>
-  Size scatter(const Index* ids, Size count, Size width, Index* slots, std::vector<Real>& out) const;
+  Size scatter(const Index* ids, Size count, Size width, Index* slots,
+               std::vector<Real>& out) const;
   void clear_slots(const Index* ids, Size count, Index* slots) const;
 
  private:
   template <class Real>
   struct Lazy {
     std::once_flag norms_once, data_once;
-    std::vector<Real> norms, data;
+    std::vector<Real> norms, data;  // data: transformed dense samples, or scaled CSR values
   };
   template <class Real>
   Lazy<Real>& lazy() const;
+  template <class Real>
+  const Real* transformed() const;  // dense only
 
   Size n_, features_;
   const float* dense32_ = nullptr;

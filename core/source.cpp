@@ -10,7 +10,8 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kPanelBytes = 192 * 1024;  // packed columns per pass: stays in the second-level cache
+constexpr Size kPanelBytes =
+    192 * 1024;  // packed columns per pass: stays in the second-level cache
 
 // Four rows at a time, packed [feature][kStripRows], with their norms.
 template <class Real>
@@ -20,7 +21,8 @@ struct Strips {
 };
 
 template <class Real>
-Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel, const Sweep<Real>& work) {
+Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel,
+                         const Sweep<Real>& work) {
   const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
   Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
                    std::vector<Real>(strips * kStripRows)};
@@ -35,6 +37,19 @@ Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel, const
   return out;
 }
 
+template <class Real>
+void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* ids, Size count,
+                 Real* panels, Real* norms) {
+  constexpr Size width = panel_width<Real>();
+  for (Size first = 0; first < count; first += width) {
+    const Size present = std::min(width, count - first);
+    columns.pack(ids + first, present, width, panels + first * columns.features());
+    if (kernel.kind == KernelKind::gaussian)
+      for (Size c = 0; c < width; ++c)
+        norms[first + c] = c < present ? columns.half_norms<Real>()[ids[first + c]] : Real(0);
+  }
+}
+
 // Columns [begin, end) of a dense sweep, chunk by chunk.
 template <class Real>
 void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const Samples& columns,
@@ -42,19 +57,23 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
   constexpr Size width = panel_width<Real>();
   const Size features = columns.features();
   const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
-  const Size chunk = std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
-  std::vector<Real> panels(chunk * features * width), norms(chunk * width);
-  std::vector<Real> tail(kStripRows * width);
+  const Size chunk =
+      std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
+  std::vector<Real> packed, packed_norms, tail(kStripRows * width);
+  if (!work.prepared) {
+    packed.resize(chunk * features * width);
+    packed_norms.resize(chunk * width);
+  }
   for (Size first = begin; first < end; first += chunk * width) {
     const Size count = std::min(chunk * width, end - first);
     const Size n_panels = (count + width - 1) / width;
-    for (Size p = 0; p < n_panels; ++p) {
-      const Index* ids = work.columns + first + p * width;
-      const Size present = std::min(width, count - p * width);
-      columns.pack(ids, present, width, panels.data() + p * features * width);
-      if (kernel.kind == KernelKind::gaussian)
-        for (Size c = 0; c < width; ++c)
-          norms[p * width + c] = c < present ? columns.half_norms<Real>()[ids[c]] : Real(0);
+    const Real* panels = packed.data();
+    const Real* norms = packed_norms.data();
+    if (work.prepared) {
+      panels = work.prepared->panels.data() + first * features;
+      norms = work.prepared->norms.data() + first;
+    } else {
+      pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
     }
     const Size full = count / width;
     StripCall<Real> call;
@@ -70,8 +89,8 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
         call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
         call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
       }
-      call.panels = panels.data();
-      call.panel_norms = norms.data();
+      call.panels = panels;
+      call.panel_norms = norms;
       call.n_panels = full;
       call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
       routines<Real>().strip(call);
@@ -84,8 +103,8 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
         destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
         call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
       }
-      call.panels = panels.data() + full * features * width;
-      call.panel_norms = norms.data() + full * width;
+      call.panels = panels + full * features * width;
+      call.panel_norms = norms + full * width;
       call.n_panels = 1;
       call.accumulate = work.accumulate ? sums : nullptr;
       routines<Real>().strip(call);
@@ -97,9 +116,9 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
   }
 }
 
-constexpr Size kDirectFeatures = 4096;      // wider sparse data is renumbered per group of rows
-constexpr Size kScatterBytes = 4 << 20;     // scattered rows per pass
-constexpr Size kSparseColumns = 512;        // CSR rows that stay in cache while the groups pass
+constexpr Size kDirectFeatures = 4096;   // wider sparse data is renumbered per group of rows
+constexpr Size kScatterBytes = 4 << 20;  // scattered rows per pass
+constexpr Size kSparseColumns = 512;     // CSR rows that stay in cache while the groups pass
 
 template <class Real>
 struct Group {
@@ -137,15 +156,17 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
   const auto csr = column_samples.rows<Real>();
   const Real* norms =
       kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
-  const double density = double(csr.offsets[column_samples.size()]) /
-                         double(std::max<Size>(column_samples.size(), 1));
+  const double density =
+      double(csr.offsets[column_samples.size()]) / double(std::max<Size>(column_samples.size(), 1));
   for (Size next = 0; next < work.n_rows;) {
     std::vector<Group<Real>> groups;
     for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
       groups.push_back(scatter_group(kernel, row_samples, work, next));
-      bytes += groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
+      bytes +=
+          groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
     }
-    const double cost = double(groups.size() * width) * double(work.n_columns) * (1.0 + density / 32.0);
+    const double cost =
+        double(groups.size() * width) * double(work.n_columns) * (1.0 + density / 32.0);
     team.run(work.n_columns, width, cost, [&](Size begin, Size end) {
       std::vector<Real*> store(width);
       for (Size first = begin; first < end; first += kSparseColumns) {
@@ -184,8 +205,8 @@ void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
   if (work.n_rows == 0 || work.n_columns == 0) return;
   if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
   const Strips<Real> strips = pack_strips(row_samples, kernel, work);
-  const double cost = double(work.n_rows) * double(work.n_columns) *
-                      (1.0 + double(row_samples.features()) / 32.0);
+  const double cost =
+      double(work.n_rows) * double(work.n_columns) * (1.0 + double(row_samples.features()) / 32.0);
   if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
   team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
     dense_columns(kernel, strips, column_samples, work, begin, end);
@@ -228,6 +249,28 @@ void SampleSource::sweep(const Sweep<double>& work, Team& team) const {
   sweep_samples(kernel_, *samples_, *samples_, work, team);
 }
 
+namespace {
+
+template <class Real>
+void prepare_panels(const KernelSpec& kernel, const Samples& samples, const Index* columns,
+                    Size count, Prepared<Real>& out) {
+  constexpr Size width = panel_width<Real>();
+  if (samples.sparse()) return;
+  const Size padded = (count + width - 1) / width * width;
+  out.panels.resize(padded * samples.features());
+  out.norms.resize(padded);
+  pack_panels(kernel, samples, columns, count, out.panels.data(), out.norms.data());
+}
+
+}  // namespace
+
+void SampleSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
+  prepare_panels(kernel_, *samples_, columns, count, out);
+}
+void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
+  prepare_panels(kernel_, *samples_, columns, count, out);
+}
+
 bool SampleSource::single_precision_suffices() const {
   // The exponent is a difference of numbers as large as the squared norms, each rounded to 6e-8.
   return kernel_.kind != KernelKind::gaussian || samples_->largest_square() < 2e3;
@@ -262,8 +305,7 @@ void sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
   for (Size first = 0; first < work.n_rows; first += block) {
     const Size count = std::min(block, work.n_rows - first);
     fill(work.rows + first, count, work.columns, work.n_columns, entries.data());
-    for (Size r = 0; r < count; ++r)
-      deliver(work, first + r, entries.data() + r * work.n_columns);
+    for (Size r = 0; r < count; ++r) deliver(work, first + r, entries.data() + r * work.n_columns);
   }
 }
 
@@ -301,8 +343,18 @@ void SubsetSource::forward(const Sweep<Real>& work, Team& team) const {
 void SubsetSource::diagonal(const Index* ids, Size count, double* out) const {
   base_->diagonal(map(ids, count).data(), count, out);
 }
-void SubsetSource::sweep(const Sweep<float>& work, Team& team) const { forward(work, team); }
-void SubsetSource::sweep(const Sweep<double>& work, Team& team) const { forward(work, team); }
+void SubsetSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
+  base_->prepare(map(columns, count).data(), count, out);
+}
+void SubsetSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
+  base_->prepare(map(columns, count).data(), count, out);
+}
+void SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
+  forward(work, team);
+}
+void SubsetSource::sweep(const Sweep<double>& work, Team& team) const {
+  forward(work, team);
+}
 
 void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
   std::vector<double> block;
@@ -314,7 +366,11 @@ void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
     for (Size k = 0; k < present; ++k) out[first + k] = block[k * present + k];
   }
 }
-void CallbackSource::sweep(const Sweep<float>& work, Team&) const { sweep_callback(fill_, work); }
-void CallbackSource::sweep(const Sweep<double>& work, Team&) const { sweep_callback(fill_, work); }
+void CallbackSource::sweep(const Sweep<float>& work, Team&) const {
+  sweep_callback(fill_, work);
+}
+void CallbackSource::sweep(const Sweep<double>& work, Team&) const {
+  sweep_callback(fill_, work);
+}
 
 }  // namespace widemargin

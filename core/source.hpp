@@ -3,12 +3,19 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "common.hpp"
 #include "parallel.hpp"
 #include "samples.hpp"
 
 namespace widemargin {
+
+// Columns packed once for many sweeps. Only some sources make use of it.
+template <class Real>
+struct Prepared {
+  std::vector<Real> panels, norms;
+};
 
 // Evaluate K[rows, columns]; keep the entries, or add weighted rows up, or both, in one pass.
 template <class Real>
@@ -20,6 +27,7 @@ struct Sweep {
   Real* const* store = nullptr;     // n_rows destinations of n_columns entries; each may be nullptr
   const double* weights = nullptr;  // n_rows; needed with accumulate
   double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
+  const Prepared<Real>* prepared = nullptr;  // of exactly these columns
 };
 
 class Source {
@@ -29,6 +37,10 @@ class Source {
   virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
   virtual void sweep(const Sweep<float>& work, Team& team) const = 0;
   virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
+  virtual void prepare(const Index*, Size, Prepared<float>&) const {}
+  virtual void prepare(const Index*, Size, Prepared<double>&) const {}
+  // Whether evaluating a block of entries costs less than gathering it from cached rows.
+  virtual bool cheap() const { return false; }
   // Whether float entries are good to about 1e-6: false where the norm trick would lose digits.
   virtual bool single_precision_suffices() const { return true; }
 };
@@ -46,6 +58,9 @@ class SampleSource final : public Source {
   void diagonal(const Index* ids, Size count, double* out) const override;
   void sweep(const Sweep<float>& work, Team& team) const override;
   void sweep(const Sweep<double>& work, Team& team) const override;
+  void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
+  void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  bool cheap() const override { return true; }
   bool single_precision_suffices() const override;
 
   const Samples& samples() const { return *samples_; }
@@ -80,6 +95,9 @@ class SubsetSource final : public Source {
   void diagonal(const Index* ids, Size count, double* out) const override;
   void sweep(const Sweep<float>& work, Team& team) const override;
   void sweep(const Sweep<double>& work, Team& team) const override;
+  void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
+  void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  bool cheap() const override { return base_->cheap(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
 
  private:

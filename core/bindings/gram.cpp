@@ -14,10 +14,14 @@ namespace {
 
 KernelSpec make_kernel(const std::string& kind, double gamma, double coef0, int degree) {
   KernelSpec kernel{KernelKind::linear, gamma, coef0, degree};
-  if (kind == "polynomial") kernel.kind = KernelKind::polynomial;
-  else if (kind == "gaussian") kernel.kind = KernelKind::gaussian;
-  else if (kind == "sigmoid") kernel.kind = KernelKind::sigmoid;
-  else if (kind != "linear") throw std::invalid_argument("unknown kernel " + kind);
+  if (kind == "polynomial")
+    kernel.kind = KernelKind::polynomial;
+  else if (kind == "gaussian")
+    kernel.kind = KernelKind::gaussian;
+  else if (kind == "sigmoid")
+    kernel.kind = KernelKind::sigmoid;
+  else if (kind != "linear")
+    throw std::invalid_argument("unknown kernel " + kind);
   return kernel;
 }
 
@@ -37,7 +41,8 @@ GramPtr dense(In2<T> X, const std::string& kind, double gamma, double coef0, int
                       make_kernel(kind, gamma, coef0, degree), bytes, threads);
 }
 
-// The CSR structure is checked by the caller (gram.py): indices within the features, offsets rising.
+// The CSR structure is checked by the caller (gram.py): indices within the features, offsets
+// rising.
 template <class T>
 std::unique_ptr<Samples> csr_samples(const In<T>& data, const In<Index>& indices,
                                      const In<std::int64_t>& offsets, Size features) {
@@ -95,7 +100,8 @@ void rows(Gram& gram, In<Index> indices, In<Index> columns, InOut2<Real> out) {
   gram.rows(indices.data(), indices.shape(0), columns.data(), columns.shape(0), out.data());
 }
 
-void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns, InOut<double> out) {
+void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
+           InOut<double> out) {
   check_indices(indices, gram.size(), "indices");
   check_indices(columns, gram.size(), "columns");
   nb::gil_scoped_release release;
@@ -105,7 +111,8 @@ void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
 
 // sum_j weights[j] K(z, x_j) for other samples z, or all the entries K(x_j, z).
 template <class Real>
-void cross_samples(Gram& gram, Samples& others, const double* weights, double* sums, Real* entries) {
+void cross_samples(Gram& gram, Samples& others, const double* weights, double* sums,
+                   Real* entries) {
   const auto* source = dynamic_cast<const SampleSource*>(&gram.source());
   if (source == nullptr) throw std::invalid_argument("cross needs a Gram made of samples");
   others.transform(source->samples().shift(), source->samples().scale());
@@ -130,8 +137,8 @@ void cross_dense(Gram& gram, In2<T> Z, In<double> weights, InOut<double> out) {
 }
 
 template <class T, class Real>
-void cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets, Size features,
-                  In<double> weights, InOut<double> out) {
+void cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets,
+                  Size features, In<double> weights, InOut<double> out) {
   nb::gil_scoped_release release;
   Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
   cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr);
@@ -194,22 +201,25 @@ void bind_gram(nb::module_& module) {
       .def_prop_ro("evaluated", &Gram::evaluated)
       .def_prop_ro("single_precision_suffices",
                    [](const Gram& self) { return self.source().single_precision_suffices(); })
-      .def("diagonal",
-           [](Gram& self, In<Index> indices, InOut<double> out) {
-             check_indices(indices, self.size(), "indices");
-             nb::gil_scoped_release release;
-             self.source().diagonal(indices.data(), indices.shape(0), out.data());
-           },
-           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
+      .def(
+          "diagonal",
+          [](Gram& self, In<Index> indices, InOut<double> out) {
+            check_indices(indices, self.size(), "indices");
+            nb::gil_scoped_release release;
+            self.source().diagonal(indices.data(), indices.shape(0), out.data());
+          },
+          nb::arg("indices").noconvert(), nb::arg("out").noconvert())
       .def("times", &times, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
-      .def("subset",
-           [](const Gram& self, In<Index> indices, Size bytes, int threads) {
-             check_indices(indices, self.size(), "indices");
-             return self.subset(std::vector<Index>(indices.data(), indices.data() + indices.shape(0)),
-                                bytes, threads);
-           },
-           nb::arg("indices").noconvert(), nb::arg("cache_bytes"), nb::arg("threads"));
+      .def(
+          "subset",
+          [](const Gram& self, In<Index> indices, Size bytes, int threads) {
+            check_indices(indices, self.size(), "indices");
+            return self.subset(
+                std::vector<Index>(indices.data(), indices.data() + indices.shape(0)), bytes,
+                threads);
+          },
+          nb::arg("indices").noconvert(), nb::arg("cache_bytes"), nb::arg("threads"));
   bind_value<float>(module, gram);
   bind_value<double>(module, gram);
   module.def("callback_gram", &callback, nb::arg("function"), nb::arg("n"), nb::arg("cache_bytes"));

@@ -18,12 +18,18 @@ namespace {
 
 const char* name_of(Status status) {
   switch (status) {
-    case Status::converged: return "converged";
-    case Status::max_steps: return "max_iter";
-    case Status::max_seconds: return "max_time";
-    case Status::interrupted: return "interrupted";
-    case Status::stalled: return "stalled";
-    case Status::exhausted: return "exhausted";
+    case Status::converged:
+      return "converged";
+    case Status::max_steps:
+      return "max_iter";
+    case Status::max_seconds:
+      return "max_time";
+    case Status::interrupted:
+      return "interrupted";
+    case Status::stalled:
+      return "stalled";
+    case Status::exhausted:
+      return "exhausted";
   }
   return "";
 }
@@ -41,7 +47,8 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
     try {
       if (failure) return false;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return !monitor || nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
+      return !monitor ||
+             nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
     } catch (...) {
       failure = std::current_exception();
       return false;
@@ -54,7 +61,8 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
         using Samples = nb::ndarray<nb::numpy, const Index, nb::ndim<1>>;
         using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
         if (!failure)
-          (*decide)(steps, Samples(samples, {count}), Flags(reinterpret_cast<bool*>(keep), {count}));
+          (*decide)(steps, Samples(samples, {count}),
+                    Flags(reinterpret_cast<bool*>(keep), {count}));
       } catch (...) {
         failure = std::current_exception();
       }
@@ -71,23 +79,26 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
 Problem make_problem(const Gram& gram, const In<double>& linear, const In<double>& lower,
                      const In<double>& upper, bool equality, const InOut<double>& beta,
                      const InOut<double>& gradient) {
-  for (Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0), gradient.shape(0)})
+  for (Size size :
+       {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0), gradient.shape(0)})
     if (size != gram.size()) throw std::invalid_argument("arrays must have one entry per sample");
   return {gram.size(), linear.data(), lower.data(), upper.data(), equality};
 }
 
 Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
-              bool equality, InOut<double> beta, InOut<double> gradient, double tolerance,
-              long max_steps, double max_seconds, bool shrinking, std::uint64_t seed,
-              bool single_precision, Monitor monitor, Decide decide) {
+              bool equality, InOut<double> beta, InOut<double> gradient, InOut<bool> stale,
+              double tolerance, long max_steps, double max_seconds, bool shrinking,
+              std::uint64_t seed, bool single_precision, Monitor monitor, Decide decide) {
   const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
-  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
-                 [&](const Options& options) {
-                   return single_precision
-                              ? solve_blocks<float>(problem, *gram, options, beta.data(), gradient.data())
-                              : solve_blocks<double>(problem, *gram, options, beta.data(), gradient.data());
-                 },
-                 decide);
+  return guarded(
+      {tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
+      [&](const Options& options) {
+        return single_precision ? solve_blocks<float>(problem, *gram, options, beta.data(),
+                                                      gradient.data(), stale.data())
+                                : solve_blocks<double>(problem, *gram, options, beta.data(),
+                                                       gradient.data(), stale.data());
+      },
+      decide);
 }
 
 Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
@@ -113,9 +124,8 @@ Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In
 
 Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower,
                    In<double> upper, InOut<double> beta, InOut<double> gradient, double epsilon,
-                   double sigma, bool once, bool robust_maximum, bool shrinking,
-                   std::uint64_t seed, double tolerance, long max_steps, double max_seconds,
-                   Monitor monitor) {
+                   double sigma, bool once, bool robust_maximum, bool shrinking, std::uint64_t seed,
+                   double tolerance, long max_steps, double max_seconds, Monitor monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
   DrawnPair choose({epsilon, sigma, once, robust_maximum, shrinking, seed}, problem.n);
   return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
@@ -130,18 +140,22 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
 void bind_solvers(nb::module_& module) {
   module.def("solve_blocks", &blocks, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
-             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("tolerance"),
-             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
-             nb::arg("single_precision"), nb::arg("monitor").none(), nb::arg("decide") = nb::none());
+             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
+             nb::arg("stale").noconvert(), nb::arg("tolerance"), nb::arg("max_steps"),
+             nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
+             nb::arg("single_precision"), nb::arg("monitor").none(),
+             nb::arg("decide") = nb::none());
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
-             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
-             nb::arg("gradient").noconvert(), nb::arg("rule"), nb::arg("tolerance"),
-             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("monitor").none());
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
+             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("rule"),
+             nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"),
+             nb::arg("monitor").none());
   module.def("solve_drawn_pairs", &drawn_pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
-             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("beta").noconvert(),
-             nb::arg("gradient").noconvert(), nb::arg("epsilon"), nb::arg("sigma"), nb::arg("once"),
-             nb::arg("robust_maximum"), nb::arg("shrinking"), nb::arg("seed"), nb::arg("tolerance"),
-             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("monitor").none());
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
+             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("epsilon"),
+             nb::arg("sigma"), nb::arg("once"), nb::arg("robust_maximum"), nb::arg("shrinking"),
+             nb::arg("seed"), nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"),
+             nb::arg("monitor").none());
 }
 
 }  // namespace widemargin

@@ -40,6 +40,7 @@ def solve_blocks(
     equality: bool,
     beta: _F,
     gradient: _F,
+    stale: NDArray[np.bool_],
     tolerance: float,
     max_steps: int,
     max_seconds: float,

@@ -31,8 +31,9 @@ class Solution:
         What was solved.
     beta : ndarray of shape (n,)
         Signed dual variables: the coefficients of the model.
-    values : ndarray of shape (n,)
-        ``K @ beta``, the decision values without the intercept.
+    known_values : ndarray of shape (n,)
+        ``K @ beta``, the decision values without the intercept; where ``stale``, an
+        older value on the same side of the margin.
     status : str
         How the solve ended.
     n_iter : int
@@ -40,23 +41,38 @@ class Solution:
     seconds : float
         Wall time.
     exact : bool
-        Whether ``values`` was summed in float64 throughout.
+        Whether the values were summed in float64 throughout.
+    stale : ndarray of bool, optional
+        Members at zero whose value the solver did not bring up to date, since they
+        provably violate nothing. They cost a good part of a fit, and no certificate
+        needs them: :attr:`values` computes them when asked for.
     """
 
     problem: DualProblem
     beta: Vector
-    values: Vector
+    known_values: Vector
     status: str
     n_iter: int = 0
     seconds: float = 0.0
     extras: dict[str, Any] = field(default_factory=dict)
     exact: bool = False
+    stale: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def values(self) -> Vector:
+        """``K @ beta`` for all members."""
+        if self.stale is None:
+            return self.known_values
+        values = self.known_values.copy()
+        owing = np.flatnonzero(self.stale)
+        values[owing] = self.problem.gram.times(self.beta, owing)
+        return values
 
     @cached_property
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
         p = self.problem
-        return optimal_intercept(self.values, p.linear, p.lower, p.upper, p.total)
+        return optimal_intercept(self.known_values, p.linear, p.lower, p.upper, p.total)
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -70,15 +86,20 @@ class Solution:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """Objective, bound, gap and violation, from ``beta`` and ``values`` alone."""
+        """Objective, bound, gap and violation, from ``beta`` and its values alone.
+
+        Stale members add exactly nothing to any of them: they are at zero, on the side
+        of the margin where the loss is zero.
+        """
         p = self.problem
-        residual = p.linear - self.values - self.intercept
+        values = self.known_values
+        residual = p.linear - values - self.intercept
         objective = primal_objective(
-            self.beta, self.values, self.intercept, p.linear, p.lower, p.upper, p.total
+            self.beta, values, self.intercept, p.linear, p.lower, p.upper, p.total
         )
         gap = duality_gap(self.beta, residual, p.lower, p.upper)
         violation = kkt_violation(
-            self.beta, self.values - p.linear, p.lower, p.upper, p.total is not None
+            self.beta, values - p.linear, p.lower, p.upper, p.total is not None
         )
         return Certificate(
             status=self.status,

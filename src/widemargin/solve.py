@@ -187,19 +187,21 @@ def solve(
     budget = _Budget(max_iter, max_time)
     beta, values, exact = _starting_point(problem, start)
     gradient = values - problem.linear
+    stale = np.zeros(problem.n, dtype=np.bool_)
     # The last point whose products are float64 throughout: refinement adds to them the
     # columns that changed since.
     known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
     status = _run(
-        problem, beta, gradient, tol if drawn else max(tol, SINGLE_PRECISION), budget,
+        problem, beta, gradient, stale, tol if drawn else max(tol, SINGLE_PRECISION), budget,
         shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
-    single = _float32_error(problem, beta) <= 0.25 * max(tol, SINGLE_PRECISION)
+    single = _float32_error(problem, beta) <= 0.5 * max(tol, SINGLE_PRECISION)
     trusted = tol >= SINGLE_PRECISION and single
     solution = Solution(
-        problem, beta, gradient + problem.linear, status, budget.steps, budget.seconds
-    )
+        problem, beta, gradient + problem.linear, status, budget.steps,
+        budget.seconds, stale=stale.copy() if stale.any() else None,
+    )  # fmt: skip
     if drawn or (trusted and accuracy == "tol" and status != "stalled"):
         return solution
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
@@ -211,18 +213,20 @@ def solve(
                 break
             known = (beta.copy(), known[1] + problem.gram.times(beta - known[0]))
             gradient = known[1] - problem.linear
+            stale[:] = False
             previous, violation = violation, _violation(problem, beta, gradient)
             status = "converged" if violation <= tol else "stalled"
             if violation <= goal or not violation < 0.9 * previous:
                 break
             target = max(goal, 0.02 * violation)
             status = _run(
-                problem, beta, gradient, target, budget,
+                problem, beta, gradient, stale, target, budget,
                 shrinking, seed, selection, monitor, screen, known[0], single,
             )  # fmt: skip
         solution = Solution(
             problem, beta, gradient + problem.linear, status, budget.steps,
             budget.seconds, exact=np.array_equal(beta, known[0]),
+            stale=stale.copy() if stale.any() else None,
         )  # fmt: skip
         margin = np.count_nonzero((beta > problem.lower) & (beta < problem.upper))
         if accuracy == "tol" or margin > POLISH_LIMIT:
@@ -270,6 +274,7 @@ def _run(
     problem: DualProblem,
     beta: Vector,
     gradient: Vector,
+    stale: NDArray[np.bool_],
     tol: float,
     budget: _Budget,
     shrinking: bool,
@@ -280,7 +285,7 @@ def _run(
     exact_at: Vector,
     single: bool = True,
 ) -> str:
-    """Run the compiled solver in place on ``beta`` and ``gradient``.
+    """Run the compiled solver in place on ``beta``, ``gradient`` and ``stale``.
 
     ``exact_at`` is the last point at which the gradient was known in float64.
     ``single`` allows float32 rows, where they are good enough for these samples.
@@ -299,9 +304,12 @@ def _run(
             keep[:] = screen(problem, done, samples, beta, gradient, error)
 
         status, steps, _ = _core.solve_blocks(
-            *arrays, equality, beta, gradient, tol, *limits,
+            *arrays, equality, beta, gradient, stale, tol, *limits,
             shrinking, seed, single, monitor, None if screen is None else decide,
         )  # fmt: skip
+        if status == "interrupted":  # where the solver stood, nothing was up to date
+            gradient[:] = problem.gram.times(beta) - problem.linear
+            stale[:] = False
     elif not equality:
         raise ValueError(
             f"selection={selection!r} needs an intercept (total); "

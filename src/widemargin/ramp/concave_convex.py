@@ -278,6 +278,7 @@ def grow(solution: Solution, most: float = STEP) -> Solution:
     return replace(
         solution,
         beta=factor * solution.beta,
-        values=factor * solution.values,
+        known_values=factor * solution.values,
         status="start",
+        stale=None,
     )
