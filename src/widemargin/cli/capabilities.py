@@ -1,0 +1,137 @@
+"""Who can do what: the capability table, asked of the estimators themselves.
+
+Nothing here is written down by hand. Parameters and methods are looked up, the rest is
+tried on a tiny problem: how many boundaries four classes take tells one-vs-one from
+one-vs-rest, and the certificate of that fit tells what it certifies.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from widemargin.cli.methods import METHODS, estimator_class
+
+COLUMNS = (
+    "estimator",
+    "command",
+    "kernels",
+    "sparse",
+    "multiclass",
+    "sample_weight",
+    "partial_fit",
+    "forget",
+    "dask",
+    "early prediction",
+    "certificate",
+    "private",
+)
+# parameters that have no default because nobody but the user can know them
+_REQUIRED: dict[str, Any] = {"clip_norm": 1.0, "insecure_noise": True}
+
+
+def capability_table() -> list[dict[str, str]]:
+    """Return one row per estimator, under `COLUMNS`."""
+    return [capabilities(method, estimator_class(method)) for method in METHODS]
+
+
+def capabilities(method: str, cls: Any) -> dict[str, str]:
+    """Return what one estimator can do, in words."""
+    estimator = cls()
+    known = estimator.get_params()
+    estimator.set_params(**{k: v for k, v in _REQUIRED.items() if k in known})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _fit_four_classes(estimator)
+    values = (
+        cls.__name__,
+        f"--method {method}",
+        _kernels(cls),
+        _yes(estimator.__sklearn_tags__().input_tags.sparse),
+        _scheme(estimator),
+        _yes(has_fit_parameter(estimator, "sample_weight")),
+        _method(estimator, "partial_fit"),
+        _method(estimator, "forget"),
+        _yes(importlib.util.find_spec(f"{METHODS[method][0]}.distributed") is not None),
+        _yes("prediction" in known),
+        _certificate(estimator),
+        _privacy(estimator),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def as_rst() -> str:
+    """Return the table as reStructuredText."""
+    rows = capability_table()
+    lines = [".. list-table::", "   :header-rows: 1", "   :stub-columns: 1", ""]
+    for cells in [list(COLUMNS), *([row[c] for c in COLUMNS] for row in rows)]:
+        for i, cell in enumerate(cells):
+            lines.append(f"   {'* -' if i == 0 else '  -'} {cell}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _fit_four_classes(estimator: Any) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(48) % 4
+    centres = np.array([[0.0, 0.0], [0.0, 0.9], [0.9, 0.0], [0.9, 0.9]])
+    estimator.fit(0.05 * rng.standard_normal((48, 2)) + centres[y], y)
+
+
+def _scheme(estimator: Any) -> str:
+    boundaries = len(np.atleast_1d(estimator.intercept_))
+    return {6: "one-vs-one", 4: "one-vs-rest"}.get(boundaries, f"{boundaries} models")
+
+
+def _kernels(cls: Any) -> str:
+    if "kernel" not in cls().get_params():
+        return "linear"
+    constraints = cls._parameter_constraints["kernel"]
+    names = {
+        name
+        for constraint in constraints
+        if hasattr(constraint, "options")
+        for name in constraint.options
+    }
+    words = sorted(names) + (["callable"] if callable in constraints else [])
+    return ", ".join(words)
+
+
+def _method(estimator: Any, name: str) -> str:
+    """Whether the method is there: always, never, or only with some settings."""
+    if hasattr(estimator, name):
+        return "yes"
+    if name == "partial_fit" and hasattr(type(estimator), name):
+        for value in _options(type(estimator), "solver"):
+            if hasattr(type(estimator)(solver=value), name):
+                return f'solver="{value}"'
+    return "no"
+
+
+def _options(cls: Any, parameter: str) -> list[str]:
+    return sorted(
+        str(option)
+        for constraint in cls._parameter_constraints.get(parameter, [])
+        for option in getattr(constraint, "options", ())
+    )
+
+
+def _certificate(estimator: Any) -> str:
+    certificate = getattr(estimator, "certificate_", None)
+    if certificate is None:
+        return "none: it would leak"
+    first = certificate[0] if isinstance(certificate, list) else certificate
+    return "KKT violation" if first.bound is None else "duality gap"
+
+
+def _privacy(estimator: Any) -> str:
+    if not hasattr(estimator, "privacy_report"):
+        return "no"
+    return "yes" if "epsilon" in estimator.get_params() else "no: selection only"
+
+
+def _yes(fact: Any) -> str:
+    return "yes" if fact else "no"

@@ -1,0 +1,82 @@
+"""The capability table says what the estimators do, and the docs print that table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import ignore_warnings
+
+import widemargin
+from widemargin.cli.capabilities import COLUMNS, as_rst, capability_table
+from widemargin.cli.methods import METHODS, estimator_class
+
+EVERY_KERNEL = "linear, poly, precomputed, rbf, sigmoid, callable"
+REQUIRED = {"private": {"clip_norm": 2.0}}
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, dict[str, str]]:
+    return {row["estimator"]: row for row in capability_table()}
+
+
+def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> None:
+    public = {
+        name
+        for name in widemargin.__all__
+        if hasattr(getattr(widemargin, name), "predict")
+    }
+    assert public == set(table)
+    assert all(tuple(row) == COLUMNS for row in table.values())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "column", "expected"),
+    [
+        ("SVC", "kernels", EVERY_KERNEL),
+        ("SVC", "forget", "yes"),
+        ("SVC", "multiclass", "one-vs-one"),
+        ("SVC", "certificate", "duality gap"),
+        ("DivideConquerSVC", "early prediction", "yes"),
+        ("DivideConquerSVC", "dask", "yes"),
+        ("DivideConquerSVC", "forget", "no"),
+        ("RampSVC", "partial_fit", "no"),
+        ("RampSVC", "sample_weight", "yes"),
+        ("CostSensitiveSVC", "partial_fit", "yes"),
+        ("ChanceConstrainedSVC", "kernels", "linear"),
+        ("ChanceConstrainedSVC", "partial_fit", 'solver="ssgd"'),
+        ("ChanceConstrainedSVC", "multiclass", "one-vs-rest"),
+        ("PrivateSVC", "private", "yes"),
+        ("PrivateSVC", "sample_weight", "no"),
+        ("PrivateSVC", "certificate", "none: it would leak"),
+        ("DPWSSClassifier", "kernels", "linear"),
+        ("DPWSSClassifier", "private", "no: selection only"),
+    ],
+)
+def test_known_facts(
+    table: dict[str, dict[str, str]], estimator: str, column: str, expected: str
+) -> None:
+    assert table[estimator][column] == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sparse_rows_are_taken_where_the_table_says_so(
+    table: dict[str, dict[str, str]], method: str
+) -> None:
+    cls = estimator_class(method)
+    X = sparse.random(60, 4, density=0.5, format="csr", rng=np.random.default_rng(0))
+    y = np.arange(60) % 2
+    model = cls(**REQUIRED.get(method, {}))
+    if table[cls.__name__]["sparse"] == "yes":
+        with ignore_warnings():
+            assert model.fit(X, y).predict(X).shape == (60,)
+    else:
+        with pytest.raises(TypeError, match=r"[Ss]parse"):
+            model.fit(X, y)
+
+
+def test_the_table_as_text(table: dict[str, dict[str, str]]) -> None:
+    text = as_rst()
+    assert text.startswith(".. list-table::")
+    assert text.count("   * - ") == len(table) + 1
+    assert text.count("     - ") == (len(COLUMNS) - 1) * (len(table) + 1)
