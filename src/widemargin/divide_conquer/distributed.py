@@ -143,6 +143,8 @@ def _as_array(collection: Any, name: str) -> Any:
     import dask.array as da
 
     if hasattr(collection, "to_dask_array"):
+        if getattr(collection, "dtype", None) is not None:  # one column: maybe text
+            return _column(collection)
         return collection.to_dask_array(lengths=True)
     if not is_dask(collection):
         return da.asarray(collection)
@@ -152,6 +154,13 @@ def _as_array(collection: Any, name: str) -> Any:
             f"{name}.compute_chunk_sizes() before fit."
         )
     return collection
+
+
+def _column(series: Any) -> Any:
+    """Column of a dask dataframe as an array; text and categories as objects."""
+    kind = series.dtype if isinstance(series.dtype, np.dtype) else np.dtype(object)
+    values = series.map_partitions(np.asarray, dtype=kind, meta=np.empty(0, kind))
+    return values.compute_chunk_sizes()
 
 
 def survey(blocks: Blocks, sample_size: int, seed: int) -> Survey:

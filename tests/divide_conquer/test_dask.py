@@ -1,0 +1,218 @@
+"""dask collections on a real cluster of two worker processes, one of them mortal."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin import SVC, DivideConquerSVC
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("dask.distributed")
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+def data(n=4000, seed=0):
+    X, y = make_moons(n, noise=0.25, random_state=seed)
+    return X, y
+
+
+def early(**parameters):
+    common = {"prediction": "early", "early_level": 2, "random_state": 0, "gamma": 2.0}
+    return DivideConquerSVC(**(common | parameters))
+
+
+def chunked(X, y, rows=500):
+    return da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
+
+
+def test_early_fit_is_a_fit_of_every_cluster(client):
+    X, y = data()
+    model = early(tol=1e-7).fit(*chunked(X, y))
+    assert 2 <= model.early_.n_clusters <= 16
+    assert model.certificate_.status == "early"
+    assert model.certificate_.kkt_violation <= 1.5e-7
+    home = model.early_.assign(X)
+    for cluster in np.unique(home):
+        own = home == cluster
+        if len(np.unique(y[own])) < 2:
+            continue
+        local = SVC(gamma=2.0, tol=1e-7).fit(X[own], y[own])
+        assert_allclose(
+            model.decision_function(X[own]), local.decision_function(X[own]), atol=1e-4
+        )
+    assert model.history_[0]["size"] == len(X)
+    assert model.shape_fit_ == X.shape
+    assert_array_equal(np.sort(model.early_.support), np.sort(model.support_))
+    assert_array_equal(X[model.support_], model.support_vectors_)
+
+
+def test_prediction_is_lazy_and_equals_prediction_in_memory(client):
+    X, y = data()
+    model = early().fit(*chunked(X, y))
+    Z = da.from_array(X, chunks=(700, 1))  # columns split too
+    lazy = model.predict(Z)
+    assert isinstance(lazy, da.Array) and lazy.chunks[0][0] == 700
+    assert_array_equal(lazy.compute(), model.predict(X))
+    values = model.decision_function(Z)
+    assert isinstance(values, da.Array)
+    assert_array_equal(values.compute(), model.decision_function(X))
+
+
+def test_a_model_fitted_in_memory_predicts_on_collections(client):
+    X, y = data(1000)
+    model = SVC(gamma=2.0).fit(X, y)
+    divided = DivideConquerSVC(gamma=2.0).fit(X, y)
+    lazy = divided.predict(da.from_array(X, chunks=(300, -1)))
+    assert_array_equal(lazy.compute(), model.predict(X))
+
+
+def test_one_worker_killed_during_fit_gives_the_same_model(client):
+    X, y = data(6000)
+    expected = early().fit(*chunked(X, y))
+
+    slow = da.map_blocks(_slowly, da.from_array(X, chunks=(500, -1)), dtype=X.dtype)
+    processes = client.run(os.getpid)
+    victim = next(iter(processes.values()))
+    killer = threading.Timer(1.0, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    begin = time.perf_counter()
+    model = early().fit(slow, da.from_array(y, chunks=500))
+    took = time.perf_counter() - begin
+    killer.join()
+    assert took > 1.0  # the fit was still running when the worker died
+    assert victim not in client.run(os.getpid).values()
+    assert_array_equal(model.support_, expected.support_)
+    assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    assert_array_equal(model.early_.intercepts, expected.early_.intercepts)
+
+
+def _slowly(block):
+    time.sleep(0.25)
+    return block
+
+
+def test_dataframes_with_names_and_text_labels(client):
+    X, y = data(2000)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    frame["label"] = np.array(["lower", "upper"])[y]
+    table = dd.from_pandas(frame, npartitions=4)
+    model = early().fit(table[["east", "north"]], table["label"])
+    assert list(model.feature_names_in_) == ["east", "north"]
+    assert list(model.classes_) == ["lower", "upper"]
+    lazy = model.predict(table[["east", "north"]])
+    assert np.mean(lazy.compute() == frame["label"]) > 0.9
+
+
+def test_several_classes_and_weights(client):
+    X, y = data(2000)
+    y = y + 2 * (X[:, 0] > 0.5)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    weights[::50] = 0
+    A, b = chunked(X, y)
+    model = early(early_level=1, decision_function_shape="ovo")
+    model.fit(A, b, sample_weight=da.from_array(weights, chunks=500))
+    assert len(model.certificate_) == 6
+    assert model.score(X, y) > 0.85
+    assert not np.isin(np.arange(0, 2000, 50), model.support_).any()
+    assert model.decision_function(A).compute().shape == (2000, 6)
+    ovr = clone(model).set_params(decision_function_shape="ovr").fit(A, b)
+    assert ovr.decision_function(A).compute().shape == (2000, 4)
+
+
+def test_gamma_scale_and_balanced_classes_are_those_of_all_rows(client):
+    X, y = data(1500)
+    keep = np.flatnonzero((y == 0) | (np.arange(1500) % 5 == 0))
+    X, y = X[keep], y[keep]
+    parameters = {"gamma": "scale", "class_weight": "balanced"}
+    model = early(**parameters).fit(*chunked(X, y, 200))
+    plain = SVC(**parameters).fit(X, y)
+    assert_allclose(model.gamma_, plain.gamma_, rtol=1e-9)
+    assert_allclose(model.class_weight_, plain.class_weight_, rtol=1e-12)
+
+
+def test_exact_finish_is_the_solution_of_all_rows(client):
+    X, y = data(3000)
+    parameters = {"C": 2.0, "gamma": 2.0, "tol": 1e-5}
+    model = DivideConquerSVC(early_level=2, random_state=0, **parameters)
+    model.fit(*chunked(X, y))
+    plain = SVC(**parameters).fit(X, y)
+    assert model.early_ is None and model.fit_status_ == 0
+    assert_allclose(
+        model.certificate_.objective, plain.certificate_.objective, rtol=1e-6
+    )
+    assert model.certificate_.kkt_violation <= 2e-5
+    assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-3)
+    finish = model.history_[-1]
+    assert finish["stage"] == "finish" and finish["gathered"] < 2000
+    assert_array_equal(X[model.support_], model.support_vectors_)
+
+
+def test_too_many_support_vectors_leave_the_early_model(client):
+    X, y = data(2000)
+    model = DivideConquerSVC(early_level=1, random_state=0, cache_size=0.001)
+    with pytest.warns(ConvergenceWarning, match="Raise cache_size"):
+        model.fit(*chunked(X, y))
+    assert model.early_ is not None and model.fit_status_ == 1
+    assert model.score(X, y) > 0.85
+
+
+def test_joblib_on_dask_gives_the_same_model(client):
+    X, y = data(2000)
+    model = DivideConquerSVC(prediction="early", early_level=2, random_state=0)
+    here = clone(model).fit(X, y)
+    with parallel_config(backend="dask"):
+        there = clone(model).fit(X, y)
+    assert_array_equal(here.dual_coef_, there.dual_coef_)
+
+
+def test_unknown_chunks_are_refused():
+    X, y = data(100)
+    A, b = chunked(X, y, 50)
+    with pytest.raises(ValueError, match=r"X\.compute_chunk_sizes"):
+        early().fit(A[A[:, 0] > 0], b)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "precomputed"}, "precomputed"),
+        ({"checkpoint": "there"}, "checkpoint="),
+        ({"max_time": 1.0}, "max_time="),
+    ],
+)
+def test_what_needs_memory_is_refused(parameters, message):
+    X, y = data(100)
+    with pytest.raises(ValueError, match=message):
+        early(**parameters).fit(*chunked(X, y, 50))
+
+
+def test_bad_rows_are_refused(client):
+    X, y = data(200)
+    with pytest.raises(ValueError, match="200 rows"):
+        early().fit(da.from_array(X, chunks=(50, -1)), da.from_array(y[:-1], chunks=50))
+    with pytest.raises(ValueError, match="greater than one"):
+        early().fit(*chunked(X, np.zeros(200), 50))
+    X[7, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        early().fit(*chunked(X, y, 50))
