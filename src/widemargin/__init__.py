@@ -1,6 +1,7 @@
 """Support vector machines for data as it really is."""
 
 from .certificate import Certificate
+from .chance_constrained import ChanceConstrainedSVC
 from .cost_sensitive import CostSensitiveSVC, total_cost_scorer
 from .divide_conquer import DivideConquerSVC
 from .dpwss import DPWSSClassifier
@@ -14,6 +15,7 @@ __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "Certificate",
+    "ChanceConstrainedSVC",
     "CostSensitiveSVC",
     "DPWSSClassifier",
     "DivideConquerSVC",

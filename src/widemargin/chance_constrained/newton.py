@@ -27,6 +27,7 @@ from widemargin.chance_constrained.polish import DualPoint, polish
 from widemargin.chance_constrained.smoothing import (
     Point,
     Smoothed,
+    corner_of_norm,
     hessian,
     hessian_product,
     line_search,
@@ -79,11 +80,15 @@ def newton(
     while width >= _LAST_WIDTH:
         # at w = 0 there are no equations to polish: the multipliers must do alone
         accuracy = _LOOSE if np.any(best.dual.w) or not history else _TIGHT
-        point, state, steps = _stage(
-            problem, point, width, accuracy, max_iter - n_iter, deadline
-        )
+        try:
+            point, state, steps = _stage(
+                problem, point, width, accuracy, max_iter - n_iter, deadline
+            )
+            stage_best, polished = _close(problem, point, state, width)
+        except KeyboardInterrupt:  # the best point so far is a model all the same
+            status = "interrupted"
+            break
         n_iter += steps
-        stage_best, polished = _close(problem, point, state)
         if stage_best.gap.gap <= best.gap.gap:
             best = stage_best
         history.append(_record(width, steps, started, best.gap))
@@ -142,7 +147,7 @@ def _record(width: float, steps: int, started: float, gap: Gap) -> Stage:
 
 
 def _close(
-    problem: ChanceProblem, point: Point, state: Smoothed
+    problem: ChanceProblem, point: Point, state: Smoothed, width: float
 ) -> tuple[_Candidate, bool]:
     """Return the best certified point of a stage, and whether it is polished."""
     inflation = problem.kappa * problem.uncertainty.spread(point.w)
@@ -157,7 +162,7 @@ def _close(
         best = at_origin
         if best.gap.relative <= _EXACT:
             return best, True
-    exact = polish(problem, point, state.alpha, state.band)
+    exact = polish(problem, point, state, corner_of_norm(problem, width))
     if exact is None:
         return best, False
     refined = _candidate(problem, exact)
@@ -203,7 +208,10 @@ def _direction(
         matrix, right = matrix[:-1, :-1], right[:-1]
     else:  # an empty band leaves b without curvature
         matrix[-1, -1] += 1e-12 * float(problem.costs.sum()) / width
-    scale = 1.0 / np.sqrt(np.diag(matrix))
+    # the diagonal exceeds that of the identity; where rounding spoiled it, it is set
+    floor = np.ones(len(right))
+    floor[problem.shape[1] :] = np.finfo(float).tiny
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), floor))
     scaled = matrix * np.outer(scale, scale)
     damping = 0.0
     while True:

@@ -1,14 +1,17 @@
 """Active-set polish: from nearly optimal to optimal to the last digits.
 
-Once it is known which samples lie exactly on their robust margin (``z_i = 0``, the
-set M), which violate it (U, ``alpha_i = c_i``) and which are clear of it, the optimum
-is the solution of smooth equations,
+Once it is known which samples lie exactly on their robust margin (``z_i = 0``, the set
+M), which violate it (``alpha_i = c_i``), which are clear of it, and which covariances
+are at the corner of their norm (``L_k'w = 0``, the set Z), the optimum is the solution
+of smooth equations,
 
-    w + sum_U c_i J_i(w) + sum_M alpha_i J_i(w) = 0,   sum_i y_i alpha_i = 0,   z_M = 0,
+    w - sum_i alpha_i y_i mu_i + kappa sum_k A_k Sigma_k w / s_k + sum_Z L_k nu_k = 0,
+    sum_i y_i alpha_i = 0,    z_M = 0,    L_Z'w = 0,
 
-and Newton's method on them converges quadratically. Sets are corrected as the
-multipliers and margins demand. Two fits of the same problem, written with weights or
-with repeated rows, then agree to rounding.
+(A_k the sum of alpha over covariance k; the second sum runs over k outside Z) and
+Newton's method on them converges quadratically. Sets are corrected as the multipliers
+and margins demand; ``||nu_k|| <= kappa A_k`` is checked at the end. Two fits of one
+problem, written with weights or with repeated rows, then agree to rounding.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from widemargin.chance_constrained.objective import ChanceProblem
 from widemargin.chance_constrained.rows import transpose_times
 from widemargin.chance_constrained.smoothing import (
     Point,
+    Smoothed,
     margin_rows,
     norm_curvature,
     point_at,
@@ -31,7 +35,7 @@ from widemargin.chance_constrained.smoothing import (
 Floats = NDArray[np.float64]
 
 _ROUNDS = 40
-_ZERO_SPREAD = 1e-9  # relative to the largest: below it the norm has a corner
+_CORNERS = (10.0, 1000.0)  # spreads below so many roundings are guessed to be 0
 
 
 @dataclass(frozen=True)
@@ -44,13 +48,28 @@ class DualPoint:
     directions: Floats
 
 
+@dataclass
+class _Sets:
+    """The guess: M, the multipliers, and the corners Z with their forces."""
+
+    on_margin: NDArray[np.bool_]
+    alpha: Floats
+    corners: NDArray[np.intp]
+    factors: list[Floats]  # L_k, k in Z
+    forces: list[Floats]  # nu_k
+
+    @property
+    def members(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.on_margin)
+
+    def key(self) -> bytes:
+        return np.where(self.on_margin, 2, self.alpha > 0.0).astype(np.int8).tobytes()
+
+
 def polish(
-    problem: ChanceProblem,
-    point: Point,
-    alpha: Floats,
-    on_margin: NDArray[np.bool_],
+    problem: ChanceProblem, point: Point, state: Smoothed, corner: float
 ) -> DualPoint | None:
-    """Solve the optimality equations from a nearly optimal point.
+    """Solve the optimality equations from the end of a smoothing stage.
 
     Parameters
     ----------
@@ -58,88 +77,149 @@ def polish(
         What to solve.
     point : Point
         A nearly optimal point.
-    alpha : ndarray of shape (n,)
-        Multipliers; those off the margin must be at 0 or at their cost.
-    on_margin : ndarray of bool
-        The first guess of M.
+    state : Smoothed
+        Its multipliers; the samples in its band are the first guess of M.
+    corner : float
+        The rounding delta of the norm: spreads of its order are taken for zero.
 
     Returns
     -------
     DualPoint or None
         None when the sets did not settle: the guess was too far off.
     """
-    on_margin, alpha = on_margin & (problem.costs > 0.0), alpha.copy()
-    most = 3 * (problem.shape[1] + 1) + 50
-    seen: set[bytes] = set()
-    for _ in range(_ROUNDS):
-        if np.count_nonzero(on_margin) > most:
-            return None
-        step = _newton_step(problem, point, alpha, on_margin)
-        if step is None:
-            return None
-        dw, db, multipliers = step
-        w = point.w + dw
-        size = float(np.abs(dw).max(initial=0.0) + abs(db))
-        reach = float(np.abs(w).max(initial=0.0) + abs(point.b + db))
-        members = np.flatnonzero(on_margin)
-        settled = size <= 1e-13 * reach
-        if size > 1e3 * (reach + 1.0):
-            return None
-        point = point_at(problem, w, point.b + db)
-        changed = _correct_sets(problem, point, alpha, on_margin, members, multipliers)
-        if settled and not changed:
-            return DualPoint(point.w, point.b, alpha, _directions(problem, point)[1])
-        kinds = np.where(on_margin, 2, alpha > 0.0).astype(np.int8)
-        sets = kinds.tobytes()
-        if changed and sets in seen:  # going round in circles: guess again, closer
-            return None
-        seen.add(sets)
+    spread = np.sqrt(np.maximum(np.square(state.spread) - corner * corner, 0.0))
+    active = (state.masses > 0.0) & (problem.kappa > 0.0)
+    tried: NDArray[np.bool_] | None = None
+    for factor in _CORNERS:
+        at_corner = active & (spread < factor * corner)
+        if tried is None or not np.array_equal(at_corner, tried):
+            found = _settle(problem, point, _first_guess(problem, state, at_corner))
+            if found is not None:
+                return found
+        tried = at_corner
     return None
 
 
-def _directions(problem: ChanceProblem, point: Point) -> tuple[Floats, Floats]:
-    """Return spreads and ``v_k = Sigma_k w / s_k`` (0 where the spread is 0)."""
+def _settle(
+    problem: ChanceProblem, point: Point, sets: _Sets | None
+) -> DualPoint | None:
+    """Alternate Newton steps and corrections of the sets until neither moves."""
+    seen: set[bytes] = set()
+    for _ in range(_ROUNDS):
+        if sets is None or _rows(sets) > _most_rows(problem):
+            return None
+        step = _newton_step(problem, point, sets)
+        if step is None:
+            return None
+        dw, db, multipliers = step
+        w, b = point.w + dw, point.b + db
+        size = float(np.abs(dw).max(initial=0.0) + abs(db))
+        reach = float(np.abs(w).max(initial=0.0) + abs(b))
+        if not np.isfinite(size) or size > 1e3 * (reach + 1.0):
+            return None
+        point = point_at(problem, w, b)
+        changed = _correct_sets(problem, point, sets, multipliers)
+        if not changed and size <= 1e-13 * reach:
+            return _certified(problem, point, sets)
+        key = sets.key()
+        if changed and key in seen:  # going round in circles: guess again, closer
+            return None
+        seen.add(key)
+    return None
+
+
+def _first_guess(
+    problem: ChanceProblem, state: Smoothed, at_corner: NDArray[np.bool_]
+) -> _Sets | None:
+    if np.count_nonzero(at_corner) > _most_rows(problem):
+        return None
+    corners, factors, forces = [], [], []
+    for k in np.flatnonzero(at_corner):
+        factor = problem.uncertainty.table.factor(int(k))
+        if factor.shape[1]:  # a certain sample has no norm, hence no corner
+            corners.append(int(k))
+            factors.append(factor)
+            inner = lstsq(factor, state.directions[k])[0]  # u_k of v_k = L_k u_k
+            forces.append(problem.kappa * state.masses[k] * inner)
+    return _Sets(
+        state.band & (problem.costs > 0.0),
+        state.alpha.copy(),
+        np.array(corners, dtype=np.intp),
+        factors,
+        forces,
+    )
+
+
+def _most_rows(problem: ChanceProblem) -> int:
+    """Return how many equations beside those of w are worth a try.
+
+    d + 1 are enough but for dependent ones, such as repeated samples.
+    """
+    return 3 * problem.shape[1] + 50
+
+
+def _rows(sets: _Sets) -> int:
+    return int(np.count_nonzero(sets.on_margin)) + sum(map(len, sets.forces))
+
+
+def _directions(
+    problem: ChanceProblem, point: Point, sets: _Sets
+) -> tuple[Floats, Floats]:
+    """Return spreads and ``v_k = Sigma_k w / s_k``, both 0 at the corners."""
     spread = np.sqrt(np.maximum(point.images @ point.w, 0.0))
-    safe = np.where(spread > 0.0, spread, 1.0)
-    return spread, point.images / safe[:, None]
+    spread[sets.corners] = 0.0
+    directions = point.images / np.where(spread > 0.0, spread, 1.0)[:, None]
+    directions[spread == 0.0] = 0.0
+    return spread, directions
 
 
 def _newton_step(
-    problem: ChanceProblem,
-    point: Point,
-    alpha: Floats,
-    on_margin: NDArray[np.bool_],
+    problem: ChanceProblem, point: Point, sets: _Sets
 ) -> tuple[Floats, float, Floats] | None:
-    """One Newton step on the optimality equations: (dw, db, multipliers of M)."""
-    spread, directions = _directions(problem, point)
+    """One Newton step on the optimality equations: (dw, db, new multipliers of M).
+
+    The forces at the corners are updated in place.
+    """
+    spread, directions = _directions(problem, point, sets)
+    alpha, members = sets.alpha, sets.members
     masses = problem.uncertainty.collect(alpha)
-    cornered = spread <= _ZERO_SPREAD * float(spread.max(initial=0.0))
-    if np.any(cornered & (masses > 0.0) & np.any(point.images != 0.0, axis=1)):
-        return None
+    curved = np.where(spread > 0.0, masses, 0.0)
     curvature = norm_curvature(
-        problem, masses, np.where(spread > 0.0, spread, 1.0), directions
+        problem, curved, np.where(spread > 0.0, spread, 1.0), directions
     )
     curvature[np.diag_indices_from(curvature)] += 1.0
-    members = np.flatnonzero(on_margin)
-    signs, costs = problem.signs[members], problem.costs[members]
     pull = point.w - transpose_times(problem.X, alpha * problem.signs)
     pull += problem.kappa * (masses @ directions)
-    jacobian = margin_rows(problem, directions, members)
+    for factor, force in zip(sets.factors, sets.forces, strict=True):
+        pull += factor @ force
+    equations = [margin_rows(problem, directions, members)]
+    equations += [factor.T for factor in sets.factors]
+    jacobian = np.vstack(equations)
     shortfall = _shortfalls(problem, point, spread)[members]
+    residual = np.concatenate([shortfall, *(f.T @ point.w for f in sets.factors)])
     try:
-        factor = cho_factor(curvature, lower=True)
-    except LinAlgError:
+        factored = cho_factor(curvature, lower=True)
+    except (LinAlgError, ValueError):
         return None
-    solved_pull = cho_solve(factor, pull)
+    solved_pull = cho_solve(factored, pull)
+    share = alpha[members] / problem.costs[members]
+    room = np.ones(len(residual))
+    room[: len(members)] = np.sqrt(np.clip(share * (1.0 - share), 0.0, 1.0))
+    border = np.zeros(len(residual))
+    border[: len(members)] = problem.signs[members]
     change, db = _bordered(
-        jacobian @ cho_solve(factor, jacobian.T),
-        signs if problem.fit_intercept else None,
-        shortfall - jacobian @ solved_pull,
+        jacobian @ cho_solve(factored, jacobian.T),
+        border if problem.fit_intercept and len(members) else None,
+        residual - jacobian @ solved_pull,
         -float(alpha @ problem.signs),
-        np.sqrt(np.clip(alpha[members] / costs * (1.0 - alpha[members] / costs), 0, 1)),
+        room,
     )
-    dw = -solved_pull - cho_solve(factor, jacobian.T @ change)
-    return dw, db, alpha[members] + change
+    start = len(members)
+    for j, force in enumerate(sets.forces):
+        sets.forces[j] = force + change[start : start + len(force)]
+        start += len(force)
+    dw = -solved_pull - cho_solve(factored, jacobian.T @ change)
+    return dw, db, alpha[members] + change[: len(members)]
 
 
 def _shortfalls(problem: ChanceProblem, point: Point, spread: Floats) -> Floats:
@@ -166,7 +246,8 @@ def _bordered(
     if count == 0:
         return right, 0.0
     scale = np.maximum(room, 1e-3)
-    scale /= np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+    size = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    scale /= np.where(size > 1e-150, size, 1.0)
     if border is None:
         system, target = gram * np.outer(scale, scale), right * scale
     else:
@@ -176,6 +257,8 @@ def _bordered(
         unit = float(scale.max())
         system[:count, count] = system[count, :count] = border * scale / unit
         target = np.append(right * scale, imbalance / unit)
+    if not np.all(np.isfinite(system)) or not np.all(np.isfinite(target)):
+        return np.full(count, np.nan), np.nan
     solution = lstsq(system, target, cond=1e-13, lapack_driver="gelsd")[0]
     if border is None:
         return solution * scale, 0.0
@@ -183,33 +266,43 @@ def _bordered(
 
 
 def _correct_sets(
-    problem: ChanceProblem,
-    point: Point,
-    alpha: Floats,
-    on_margin: NDArray[np.bool_],
-    members: NDArray[np.intp],
-    multipliers: Floats,
+    problem: ChanceProblem, point: Point, sets: _Sets, multipliers: Floats
 ) -> int:
     """Pin multipliers that left their box, free samples on the wrong side.
 
-    Changes ``alpha`` and ``on_margin`` in place and returns how many moved.
+    Changes ``sets`` in place and returns how many samples moved.
     """
+    members, alpha = sets.members, sets.alpha
     costs = problem.costs[members]
     slackness = 1e-9 * costs
     below, above = multipliers < -slackness, multipliers > costs + slackness
     outside = below | above
     alpha[members] = np.clip(multipliers, 0.0, costs)
-    on_margin[members[outside]] = False
+    sets.on_margin[members[outside]] = False
     alpha[members[below]] = 0.0
     alpha[members[above]] = costs[above]
-    spread = np.sqrt(np.maximum(point.images @ point.w, 0.0))
+    spread, _ = _directions(problem, point, sets)
     shortfall = _shortfalls(problem, point, spread)
     size = 1.0 + np.abs(point.margins) + abs(point.b)
     wrong = ((alpha <= 0.0) & (shortfall > 1e-10 * size)) | (
         (alpha >= problem.costs) & (shortfall < -1e-10 * size)
     )
-    wrong &= ~on_margin
+    wrong &= ~sets.on_margin & (problem.costs > 0.0)
     wrong[members] = False
-    wrong &= problem.costs > 0.0
-    on_margin |= wrong
+    sets.on_margin |= wrong
     return int(np.count_nonzero(outside) + np.count_nonzero(wrong))
+
+
+def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint | None:
+    """Return the polished point, unless a corner's force left its ball."""
+    _, directions = _directions(problem, point, sets)
+    masses = problem.uncertainty.collect(sets.alpha)
+    corners = zip(sets.corners, sets.factors, sets.forces, strict=True)
+    for k, factor, force in corners:
+        radius = problem.kappa * masses[k]
+        length = float(np.linalg.norm(force))
+        if length > radius * (1.0 + 1e-9):
+            return None
+        if length > 0.0:
+            directions[k] = factor @ (force / max(radius, length))
+    return DualPoint(point.w, point.b, sets.alpha, directions)

@@ -125,9 +125,8 @@ def make_rule(
     there is an intercept (mathematics.md 2.3): that is the radius.
     """
     total = summary.positive + summary.negative
-    mass = total
-    if fit_intercept:
-        mass = 2.0 * min(summary.positive, summary.negative)
+    smaller = min(summary.positive, summary.negative)
+    mass = 2.0 * smaller if fit_intercept and smaller > 0.0 else total
     return Rule(
         kappa=kappa,
         rows_total=summary.rows,

@@ -90,6 +90,9 @@ class CovarianceTable(Protocol):
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
 
+    def dense(self) -> Floats:
+        """Return all covariances as matrices, shape (k, d, d)."""
+
 
 @dataclass(frozen=True)
 class FullTable:
@@ -133,6 +136,10 @@ class FullTable:
         """Return the letter by which compiled code knows the table, and its array."""
         return "f", self.matrices
 
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.matrices)
+
 
 @dataclass(frozen=True)
 class DiagonalTable:
@@ -172,6 +179,10 @@ class DiagonalTable:
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
         return "d", self.variances
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.variances[:, :, None] * np.eye(self.variances.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -213,12 +224,18 @@ class FactorTable:
         return FactorTable(self.factors[indices])
 
     def factor(self, index: int) -> Floats:
-        """Return the factor as it was given."""
-        return np.asarray(self.factors[index])
+        """Return the factor without dependent columns."""
+        left, values, _ = np.linalg.svd(self.factors[index], full_matrices=False)
+        kept = values > 1e-14 * values.max(initial=0.0)
+        return np.asarray(left[:, kept] * values[kept])
 
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
         return "l", self.factors
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.factors @ self.factors.transpose(0, 2, 1))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,125 @@
+"""Blocks of rows: from a function, a list, or a file larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_X_y
+
+from widemargin.validation import check_weights
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows with what goes with them."""
+
+    X: Any
+    y: Any
+    covariance: Any = None
+    covariance_factor: Any = None
+    sample_weight: Any = None
+
+    @property
+    def weights(self) -> Floats:
+        """Sample weights, ones where none were given."""
+        weights = check_weights(self.sample_weight, self.X.shape[0])
+        return np.ones(self.X.shape[0]) if weights is None else weights
+
+
+class BlockSource(Protocol):
+    """Blocks that can be read any number of times."""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether blocks are worked on at the same time and averaged."""
+
+    def map(self, work: Callable[[Block], Result]) -> list[Result]:
+        """Apply ``work`` to every block."""
+
+    def shuffled(self, rng: np.random.Generator) -> Iterator[Block]:
+        """Return one pass, in a new order where the blocks can be reordered."""
+
+
+@dataclass(frozen=True)
+class SerialBlocks:
+    """Blocks read one after the other; ``load(k)`` where they have numbers."""
+
+    passes: Callable[[], Iterator[Block]]
+    count: int | None = None
+    load: Callable[[int], Block] | None = None
+    parallel: bool = False
+
+    def map(self, work: Callable[[Block], Result]) -> list[Result]:
+        """Apply ``work`` to every block, one in memory at a time."""
+        return [work(block) for block in self.passes()]
+
+    def shuffled(self, rng: np.random.Generator) -> Iterator[Block]:
+        """Return one pass, in random order where possible."""
+        if self.count is None or self.load is None:
+            return self.passes()
+        return map(self.load, rng.permutation(self.count))
+
+
+def user_blocks(blocks: Any) -> SerialBlocks:
+    """Return the blocks a user hands in: a function, or a sequence."""
+    if isinstance(blocks, Iterator):
+        raise ValueError(
+            "blocks is an iterator, which can be read only once: pass a function that "
+            "returns a new one for each pass, or a list; for data seen once there is "
+            "partial_fit."
+        )
+    if not callable(blocks) and not isinstance(blocks, Sequence):
+        raise ValueError(
+            f"blocks must be a function or a sequence of (X, y), got {type(blocks)}."
+        )
+
+    def passes() -> Iterator[Block]:
+        for item in blocks() if callable(blocks) else blocks:
+            X, y, *extras = item
+            yield Block(X, np.asarray(y), **(extras[0] if extras else {}))
+
+    return SerialBlocks(passes)
+
+
+def array_blocks(
+    X: Any, y: Any, covariance: Any, factor: Any, weights: Any, memory_mb: float
+) -> SerialBlocks:
+    """Cut a memory-mapped array into blocks of a quarter of the memory budget."""
+    bytes_per_row = X[:1].nbytes + 64
+    for extra in (covariance, factor):
+        bytes_per_row += 0 if extra is None else np.asarray(extra[:1]).nbytes
+    size = max(1, int(memory_mb * 2.5e5 / bytes_per_row))
+    count = -(-X.shape[0] // size)
+
+    def load(k: int) -> Block:
+        rows = slice(k * size, (k + 1) * size)
+
+        def part(array: Any) -> Any:
+            return None if array is None else np.array(array[rows])
+
+        return Block(part(X), part(y), part(covariance), part(factor), part(weights))
+
+    return SerialBlocks(lambda: map(load, range(count)), count, load)
+
+
+def checked(block: Block) -> Block:
+    """Return the block with samples that passed scikit-learn's checks."""
+    X, y = check_X_y(
+        block.X, block.y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+    )
+    return Block(X, y, block.covariance, block.covariance_factor, block.sample_weight)
+
+
+def floating(X: Any) -> Any:
+    """Return checked samples again in the form compiled code takes."""
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
+    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)

@@ -1,0 +1,92 @@
+"""Projections of very many samples, gathered in cells.
+
+Scale and intercept depend on a sample only through its sign, ``w'mu`` and ``||L'w||``.
+When the projections of all samples fit the memory budget they are kept as they are;
+else samples of one sign with nearly equal values share a cell that carries their cost
+and their mean, which changes the objective by second order in the cell's width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.chance_constrained.stochastic import Scores
+
+Floats = NDArray[np.float64]
+
+ALONG, ACROSS = 8192, 16  # cells for w'mu and for ||L'w||
+_BYTES_PER_SCORE = 128  # four numbers kept, and the solver's work on them
+
+
+def gather_scores(
+    run: Callable[[Callable[[Any], Any]], list[Any]],
+    project: Callable[[Any], list[Scores]],
+    memory_mb: float,
+) -> list[Scores]:
+    """Collect the projections of all blocks, one result for each binary problem.
+
+    Parameters
+    ----------
+    run : callable
+        Applies a function to every block.
+    project : callable
+        Returns the scores of one block, one for each binary problem.
+    memory_mb : float
+        Budget; above it projections are gathered in cells.
+    """
+    ranges = run(lambda block: _ranges(project(block)))
+    rows = sum(int(part[0][4]) for part in ranges)
+    count = len(ranges[0])
+    if rows * count * _BYTES_PER_SCORE <= memory_mb * 1e6:
+        parts = run(project)
+        return [_joined([part[k] for part in parts]) for k in range(count)]
+    stacked = np.array(ranges)
+    low, high = stacked[:, :, :2].min(axis=0), stacked[:, :, 2:4].max(axis=0)
+    sums = np.zeros((count, 3, 2 * ALONG * ACROSS))
+    for part in run(lambda block: _summed(project(block), low, high)):
+        sums += part
+    return [_cells(sums[k]) for k in range(count)]
+
+
+def _ranges(scores: list[Scores]) -> list[tuple[float, ...]]:
+    return [
+        (
+            float(s.along.min()),
+            float(s.spread.min()),
+            float(s.along.max()),
+            float(s.spread.max()),
+            float(len(s.along)),
+        )
+        for s in scores
+    ]
+
+
+def _joined(parts: list[Scores]) -> Scores:
+    names = ("along", "spread", "signs", "costs")
+    return Scores(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
+
+
+def _summed(scores: list[Scores], low: Floats, high: Floats) -> Floats:
+    """Return cost, cost times projection and cost times spread of every cell."""
+    out = np.zeros((len(scores), 3, 2 * ALONG * ACROSS))
+    for k, s in enumerate(scores):
+        width = np.maximum(high[k] - low[k], np.finfo(float).tiny)
+        along = np.minimum((s.along - low[k, 0]) / width[0] * ALONG, ALONG - 1)
+        across = np.minimum((s.spread - low[k, 1]) / width[1] * ACROSS, ACROSS - 1)
+        cell = (s.signs > 0.0) * ALONG * ACROSS
+        cell = cell + along.astype(np.intp) * ACROSS + across.astype(np.intp)
+        for j, values in enumerate((s.costs, s.costs * s.along, s.costs * s.spread)):
+            out[k, j] = np.bincount(cell, values, minlength=out.shape[2])
+    return out
+
+
+def _cells(sums: Floats) -> Scores:
+    """Return the occupied cells as samples."""
+    used = np.flatnonzero(sums[0] > 0.0)
+    costs = sums[0, used]
+    signs = np.where(used >= ALONG * ACROSS, 1.0, -1.0)
+    return Scores(sums[1, used] / costs, sums[2, used] / costs, signs, costs)

@@ -1,0 +1,156 @@
+"""Training data as the solvers take it: checked, weighted, scaled, in two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from widemargin.chance_constrained.covariances import Moments, moments_of
+from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.uncertainty import Uncertainty
+from widemargin.validation import check_weights, class_weights
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Validated training data: the rows with positive weight.
+
+    ``rows`` are their positions among the ``n_given`` rows that were handed in;
+    ``labels`` are class numbers.
+    """
+
+    X: Any
+    labels: NDArray[np.intp]
+    classes: NDArray[Any]
+    weights: Floats
+    rows: NDArray[np.intp]
+    n_given: int
+
+
+def check_samples(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> Any:
+    """Return X and y checked as scikit-learn does, without changing float32."""
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+    )
+    check_classification_targets(y)
+    return X, y
+
+
+def check_test_samples(estimator: Any, X: Any) -> Any:
+    """Return new samples checked against the fitted ones."""
+    return validate_data(
+        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+    )
+
+
+def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Samples:
+    """Check samples, labels and weights; leave out the rows without weight."""
+    X, y = check_samples(estimator, X, y)
+    weights = check_weights(sample_weight, X.shape[0])
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    if np.any(weights < 0.0):
+        raise ValueError(
+            "sample_weight has negative entries: weights count repetitions, so they "
+            "must be zero or more."
+        )
+    rows = np.flatnonzero(weights > 0.0)
+    classes, labels = np.unique(y[rows], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "The number of classes has to be greater than one; got "
+            f"{len(classes)} class (rows with zero sample_weight do not count)"
+        )
+    kept = X if len(rows) == X.shape[0] else X[rows]
+    return Samples(kept, labels, classes, weights[rows], rows, X.shape[0])
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Features measured in their standard deviations: ``(x - mean) / scale``."""
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def identity(cls, n_features: int) -> Scaling:
+        """Return the scaling that changes nothing."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
+    def of(cls, moments: Moments, *, centre: bool) -> Scaling:
+        """Return the scaling of samples with these moments (as StandardScaler)."""
+        variances = np.diag(moments.scatter) / moments.mass
+        scale = np.sqrt(variances)
+        constant = scale <= 10.0 * np.finfo(float).eps * np.abs(moments.mean)
+        mean = moments.mean if centre else np.zeros_like(moments.mean)
+        return cls(mean, np.where(constant, 1.0, scale))
+
+    def apply(self, X: Any) -> Any:
+        """Return the scaled samples; sparse ones are never centred."""
+        if sparse.issparse(X):
+            return (X @ sparse.diags_array(1.0 / self.scale)).tocsr().astype(X.dtype)
+        if not np.any(self.mean) and np.all(self.scale == 1.0):
+            return X
+        scaled = (X - self.mean.astype(X.dtype)) / self.scale.astype(X.dtype)
+        return np.ascontiguousarray(scaled)
+
+    def restore(self, w: Floats, b: float) -> tuple[Floats, float]:
+        """Return the same boundary in the original units."""
+        original = w / self.scale
+        return original, b - float(self.mean @ original)
+
+
+def scaling_of(X: Any, weights: Floats, wanted: bool) -> Scaling:
+    """Return the scaling of the samples, or none."""
+    if not wanted:
+        return Scaling.identity(X.shape[1])
+    return Scaling.of(moments_of(X, weights), centre=not sparse.issparse(X))
+
+
+def one_vs_rest(labels: NDArray[np.intp], n_classes: int) -> list[Floats]:
+    """Return the signs of each binary problem: one for two classes, else one each."""
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(labels == k, 1.0, -1.0) for k in positives]
+
+
+def sample_costs(
+    C: float, class_weight: Any, data: Samples | Any, weights: Floats
+) -> Floats:
+    """Return ``c_i``: C times class weight times sample weight."""
+    factors = class_weights(class_weight, data.classes, data.labels, weights)
+    return np.asarray(C * factors[data.labels] * weights)
+
+
+def binary_problems(
+    data: Samples,
+    costs: Floats,
+    uncertainty: Uncertainty,
+    scaling: Scaling,
+    kappa: float,
+    fit_intercept: bool,
+) -> list[ChanceProblem]:
+    """Return one problem, or one for each class against the rest.
+
+    Every row keeps its own covariance, that of its class where classes have one.
+    """
+    X = scaling.apply(data.X)
+    if np.any(scaling.scale != 1.0):
+        uncertainty = uncertainty.rescaled(scaling.scale)
+    return [
+        ChanceProblem(X, signs, costs, uncertainty, kappa, fit_intercept)
+        for signs in one_vs_rest(data.labels, len(data.classes))
+    ]

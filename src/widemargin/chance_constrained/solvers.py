@@ -1,0 +1,90 @@
+"""Which solver an estimator asks for, and how it is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from widemargin.chance_constrained.conic import (
+    sample_cones,
+    semidefinite,
+    shared_cones,
+)
+from widemargin.chance_constrained.newton import newton
+from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.solution import ChanceSolution, Stage
+from widemargin.chance_constrained.stochastic import stochastic
+from widemargin.progress import Progress
+from widemargin.validation import effective_threads
+
+Monitor = Callable[[Stage], None] | None
+Solver = Callable[[Any, ChanceProblem, np.random.Generator, Monitor], ChanceSolution]
+
+
+def _newton(
+    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+) -> ChanceSolution:
+    return newton(
+        problem,
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
+        max_time=estimator.max_time,
+        monitor=monitor,
+    )
+
+
+def _stochastic(
+    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+) -> ChanceSolution:
+    jobs = estimator.n_jobs
+    return stochastic(
+        problem,
+        epochs=estimator.epochs,
+        sampling=estimator.sampling,
+        refine=estimator.refine,
+        rng=rng,
+        workers=1 if jobs is None else effective_threads(jobs),
+        max_time=estimator.max_time,
+        monitor=monitor,
+    )
+
+
+def _cones(
+    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+) -> ChanceSolution:
+    shared = problem.uncertainty.groups is not None
+    solve = shared_cones if shared else sample_cones
+    return solve(problem, tol=estimator.tol, max_time=estimator.max_time)
+
+
+def _semidefinite(
+    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+) -> ChanceSolution:
+    return semidefinite(problem, tol=estimator.tol, max_time=estimator.max_time)
+
+
+SOLVERS: dict[str, Solver] = {
+    "newton": _newton,
+    "ssgd": _stochastic,
+    "socp": _cones,
+    "sdp": _semidefinite,
+}
+
+
+def solve_all(
+    estimator: Any, problems: list[ChanceProblem], rng: np.random.Generator
+) -> list[ChanceSolution]:
+    """Solve the binary problems one after the other, with a progress bar if wanted."""
+    solve = SOLVERS[estimator.solver]
+    with Progress(estimator.verbose, estimator.tol, "ChanceConstrainedSVC") as progress:
+
+        def monitor(stage: Stage) -> None:
+            gap = stage["gap"]  # the stochastic method has none: show its epochs
+            ends = estimator.tol ** (stage["size"] / estimator.epochs)
+            share = ends if gap is None else gap / max(abs(stage["objective"]), 1e-300)
+            progress(stage["size"], share, len(problems))
+
+        watch = monitor if estimator.verbose else None
+        return [solve(estimator, problem, rng, watch) for problem in problems]

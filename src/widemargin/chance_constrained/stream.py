@@ -1,0 +1,309 @@
+"""Data larger than memory: the stochastic method over blocks of rows.
+
+A first pass collects the moments of every class (labels, counts, covariances, scales,
+the numbers of the step); every epoch reads the blocks once more; a last one projects
+the samples on the average iterate, for the exact refit of scale and intercept. At any
+time one block is in memory, plus the projections; where those exceed the budget they
+are gathered in cells (:mod:`widemargin.chance_constrained.cells`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.chance_constrained.blocks import (
+    Block,
+    BlockSource,
+    checked,
+    floating,
+)
+from widemargin.chance_constrained.cells import gather_scores
+from widemargin.chance_constrained.covariances import (
+    CLASS,
+    Moments,
+    given_covariances,
+    moments_of,
+    sample_covariance,
+    sample_covariances,
+)
+from widemargin.chance_constrained.objective import ChanceProblem, shortfalls
+from widemargin.chance_constrained.samples import Scaling, one_vs_rest
+from widemargin.chance_constrained.solution import ChanceSolution, Stage
+from widemargin.chance_constrained.stochastic import (
+    CostSummary,
+    Descent,
+    Rule,
+    averaged,
+    draw_order,
+    make_rule,
+    refit,
+    scores_of,
+    visit,
+    visited,
+)
+from widemargin.chance_constrained.uncertainty import FullTable, Uncertainty
+from widemargin.validation import class_weights
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The estimator's parameters that concern training on blocks."""
+
+    C: float
+    kappa: float
+    covariance: Any
+    covariance_scale: float
+    standardize: bool
+    fit_intercept: bool
+    class_weight: Any
+    refine: bool
+    epochs: int
+    sampling: str
+    max_time: float | None
+    memory_mb: float
+
+    @classmethod
+    def of(cls, estimator: Any, kappa: float) -> Settings:
+        """Read them off the estimator."""
+        names = cls.__dataclass_fields__.keys() - {"kappa"}
+        return cls(kappa=kappa, **{name: getattr(estimator, name) for name in names})
+
+
+@dataclass(frozen=True)
+class BlockFit:
+    """Models trained on blocks, in the units of X."""
+
+    classes: NDArray[Any]
+    models: list[tuple[Floats, float]]
+    solutions: list[ChanceSolution]
+    covariances: Floats | None
+    bounded_share: Any
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """All that must be known of the data before the first step."""
+
+    classes: NDArray[Any]
+    covariances: Floats | None
+    scaling: Scaling
+    factors: Floats  # cost of a unit of weight, for each class
+    rules: list[Rule]
+    settings: Settings
+
+    def problems(self, block: Block) -> list[ChanceProblem]:
+        """Return the binary problems on one block."""
+        labels = np.searchsorted(self.classes, block.y)
+        if self.covariances is None:
+            uncertainty = sample_covariances(
+                block.covariance, block.covariance_factor, *block.X.shape
+            )
+        else:
+            table = FullTable(self.covariances)
+            uncertainty = Uncertainty(table, labels.astype(np.intp))
+        if self.settings.standardize:
+            uncertainty = uncertainty.rescaled(self.scaling.scale)
+        X = self.scaling.apply(floating(block.X))
+        costs = self.factors[labels] * block.weights
+        return [
+            ChanceProblem(
+                X,
+                signs,
+                costs,
+                uncertainty,
+                self.settings.kappa,
+                self.settings.fit_intercept,
+            )
+            for signs in one_vs_rest(labels, len(self.classes))
+        ]
+
+
+def _describe(block: Block) -> tuple[dict[Any, Moments], int, bool]:
+    """Return moments by label, the number of rows, and whether rows bring covariances.
+
+    The only pass in which the samples are checked.
+    """
+    block = checked(block)
+    own = block.covariance is not None or block.covariance_factor is not None
+    weights, found = block.weights, {}
+    for label in np.unique(block.y):
+        rows = np.flatnonzero(block.y == label)
+        found[label] = moments_of(block.X[rows], weights[rows])
+    return found, block.X.shape[0], own
+
+
+def _merge(
+    left: tuple[dict[Any, Moments], int, bool],
+    right: tuple[dict[Any, Moments], int, bool],
+) -> tuple[dict[Any, Moments], int, bool]:
+    merged = dict(left[0])
+    for label, moments in right[0].items():
+        merged[label] = merged[label].merged(moments) if label in merged else moments
+    return merged, left[1] + right[1], left[2] and right[2]
+
+
+def _plan(source: BlockSource, settings: Settings) -> _Plan:
+    """Make the first pass."""
+    described = source.map(_describe)
+    if not described:
+        raise ValueError("blocks is empty: there are no samples to learn from.")
+    moments, rows, own = reduce(_merge, described)
+    classes = np.array(sorted(label for label in moments if moments[label].mass > 0.0))
+    if len(classes) < 2:
+        raise ValueError(
+            "The number of classes has to be greater than one; got "
+            f"{len(classes)} class"
+        )
+    by_class = [moments[label] for label in classes]
+    d = len(by_class[0].mean)
+    covariances = None
+    if not own:
+        if isinstance(settings.covariance, str) and settings.covariance == CLASS:
+            scale = settings.covariance_scale
+            estimated = [
+                sample_covariance(m, scale, label)
+                for m, label in zip(by_class, classes, strict=True)
+            ]
+            covariances = np.stack(estimated)
+        else:
+            covariances = given_covariances(settings.covariance, classes, d).matrices
+    scaling = Scaling.identity(d)
+    if settings.standardize:
+        scaling = Scaling.of(reduce(Moments.merged, by_class), centre=True)
+    masses = np.array([m.mass for m in by_class])
+    labels = np.arange(len(classes))
+    factors = settings.C * class_weights(settings.class_weight, classes, labels, masses)
+    squared = [_squared(m, scaling) for m in by_class]
+    rules = []
+    for signs in one_vs_rest(labels, len(classes)):
+        positive = signs > 0.0
+        summary = CostSummary(
+            float(rows),
+            float(factors[positive] @ masses[positive]),
+            float(factors[~positive] @ masses[~positive]),
+            float(factors @ np.array(squared)),
+        )
+        rules.append(
+            make_rule(summary, settings.kappa, settings.fit_intercept, settings.refine)
+        )
+    return _Plan(classes, covariances, scaling, factors, rules, settings)
+
+
+def _squared(moments: Moments, scaling: Scaling) -> float:
+    """Return ``sum_i weight_i ||scaled mu_i||^2`` of one class."""
+    centred = (moments.mean - scaling.mean) / scaling.scale
+    scatter = float((np.diag(moments.scatter) / np.square(scaling.scale)).sum())
+    return scatter + moments.mass * float(centred @ centred)
+
+
+def fit_blocks(
+    source: BlockSource, settings: Settings, rng: np.random.Generator
+) -> BlockFit:
+    """Train on blocks of rows."""
+    started = time.perf_counter()
+    plan = _plan(source, settings)
+    d = len(plan.scaling.scale)
+    descents = [Descent.start(d) for _ in plan.rules]
+    history: list[Stage] = []
+    status = "epochs"
+    for epoch in range(1, settings.epochs + 1):
+        descents = _epoch(source, plan, descents, rng)
+        seconds = time.perf_counter() - started
+        history.append(
+            {
+                "stage": "epoch",
+                "size": epoch,
+                "seconds": seconds,
+                "objective": None,
+                "gap": None,
+            }
+        )
+        if settings.max_time is not None and seconds > settings.max_time:
+            status = "max_time" if epoch < settings.epochs else status
+            break
+    models = [descent.model(settings.refine) for descent in descents]
+    if settings.refine:
+        scores = gather_scores(
+            source.map,
+            lambda block: [
+                scores_of(problem, w)
+                for problem, (w, _) in zip(plan.problems(block), models, strict=True)
+            ],
+            settings.memory_mb,
+        )
+        models = [
+            refit(along, w, settings.kappa, settings.fit_intercept)
+            for along, (w, _) in zip(scores, models, strict=True)
+        ]
+    totals = np.sum(source.map(lambda block: _evaluate(plan, block, models)), axis=0)
+    solutions = [
+        ChanceSolution(
+            w,
+            b,
+            None,
+            None,
+            float(0.5 * (w @ w) + loss),
+            status,
+            descent.steps,
+            time.perf_counter() - started,
+            history,
+        )
+        for (w, b), descent, loss in zip(models, descents, totals[:, 0], strict=True)
+    ]
+    shares = totals[:, 1] / totals[:, 2]
+    return BlockFit(
+        plan.classes,
+        [plan.scaling.restore(w, b) for w, b in models],
+        solutions,
+        plan.covariances,
+        float(shares[0]) if len(shares) == 1 else shares,
+    )
+
+
+def _epoch(
+    source: BlockSource, plan: _Plan, descents: list[Descent], rng: np.random.Generator
+) -> list[Descent]:
+    """Visit every row once: block after block, or all blocks at once and averaged."""
+    sampling = plan.settings.sampling
+    if not source.parallel:
+        for block in source.shuffled(rng):
+            order = draw_order(block.X.shape[0], sampling, rng)
+            for k, problem in enumerate(plan.problems(block)):
+                visit(problem, order, plan.rules[k], descents[k])
+        return descents
+    seed = int(rng.integers(np.iinfo(np.int32).max))
+
+    def work(block: Block) -> tuple[int, list[Descent]]:
+        rows = block.X.shape[0]
+        order = draw_order(rows, sampling, np.random.default_rng([seed, rows]))
+        problems = plan.problems(block)
+        return rows, [
+            visited(problem, order, rule, descent)
+            for problem, rule, descent in zip(
+                problems, plan.rules, descents, strict=True
+            )
+        ]
+
+    results = source.map(work)
+    sizes = [rows for rows, _ in results]
+    return [
+        averaged([moved[k] for _, moved in results], sizes)
+        for k in range(len(descents))
+    ]
+
+
+def _evaluate(plan: _Plan, block: Block, models: list[tuple[Floats, float]]) -> Floats:
+    """Return loss, rows with slack below one, and rows, for each binary problem."""
+    out = []
+    for problem, (w, b) in zip(plan.problems(block), models, strict=True):
+        slack = np.maximum(shortfalls(problem, w, b), 0.0)
+        out.append((problem.costs @ slack, np.sum(slack < 1.0), len(slack)))
+    return np.array(out, dtype=np.float64)
