@@ -41,3 +41,19 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "abort_on_example_error": True,
 }
+
+
+def write_capabilities(app):
+    """Ask the estimators who can do what; the page includes the answer."""
+    from pathlib import Path
+
+    from widemargin.cli.capabilities import as_rst
+
+    folder = Path(app.srcdir, "generated")
+    folder.mkdir(exist_ok=True)
+    (folder / "capabilities.inc").write_text(as_rst())
+
+
+def setup(app):
+    """Hook the generated pages into the build."""
+    app.connect("builder-inited", write_capabilities)

@@ -46,6 +46,13 @@ class Certificate:
         Wall time of the solve.
     threads : int
         Threads the solve was allowed to use.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> certificate = SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1]).certificate_
+    >>> round(certificate.objective, 9), round(certificate.bound, 9)
+    (0.5, 0.5)
     """
 
     status: str
