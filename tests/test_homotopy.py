@@ -31,7 +31,9 @@ class Stream:
         self.C, self.margin, self.equality = C, margin, equality
         self.live = np.empty(0, dtype=np.intp)
         target = self.problem()
-        self.solution = Solution(target, np.zeros(0), np.zeros(0), "polished")
+        self.solution = Solution(
+            target, np.zeros(0), np.zeros(0), "polished", exact=True
+        )
 
     def problem(self):
         """Return the cost-sensitive problem on the live rows."""

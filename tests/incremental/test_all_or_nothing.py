@@ -177,7 +177,7 @@ def interrupting(A, B):
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
 
 
-@pytest.mark.parametrize("after", [1, 3, 6, 12])
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
 @pytest.mark.parametrize("what", ["add", "forget", "update"])
 def test_ctrl_c_changes_nothing(what, after):
     model = SVC(kernel=interrupting, C=5.0).fit(X[:90], y[:90])

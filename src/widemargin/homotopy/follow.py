@@ -17,8 +17,9 @@ Indices = NDArray[np.intp]
 
 LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
 
-WATCH_ALL_BELOW = 1500  # fewer rows than this are all watched
-WATCH_SHARE = 3  # otherwise this many rows for each mover and margin member
+WATCH_ALL_BELOW = 2500  # fewer rows than this are all watched
+WATCH_SHARE = 4  # otherwise this many rows for each mover and margin member
+MOST_AT_ONCE = 1000  # kernel columns fetched before the path begins
 ROUNDING = 1e-12  # gradients this small, per unit of the linear term, are zero
 
 
@@ -122,7 +123,7 @@ def follow(
         target.total is not None,
         total,
         scale,
-        _columns(target.gram, watched, np.flatnonzero(side[rows] == MARGIN)),
+        _columns(target.gram, watched, np.flatnonzero(concerned[rows])),
         200 + 20 * int(watched.size),
         seed,
     )
@@ -162,13 +163,14 @@ def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> 
     return np.flatnonzero(chosen)
 
 
-def _columns(gram: Gram, watched: Indices, margin: Indices) -> Callable[[int], Vector]:
-    """Kernel columns over the watched rows; those of the first margin set in one go."""
+def _columns(gram: Gram, watched: Indices, likely: Indices) -> Callable[[int], Vector]:
+    """Kernel columns over the watched rows; the likely ones are fetched in one go."""
     columns = None if watched.size == gram.n else watched
     ready: dict[int, Vector] = {}
-    if margin.size:
-        block = gram.rows(watched[margin], columns=columns)
-        ready = dict(zip(margin.tolist(), block, strict=True))
+    likely = likely[:MOST_AT_ONCE]
+    if likely.size:
+        block = gram.rows(watched[likely], columns=columns)
+        ready = dict(zip(likely.tolist(), block, strict=True))
 
     def column(row: int) -> Vector:
         found = ready.pop(row, None)

@@ -160,7 +160,8 @@ def fresh(
 
 def _accurate(solution: Solution) -> Solution:
     """Recompute K beta in float64 unless it is: a solve to ``tol`` may use float32."""
-    return solution if solution.status == "polished" else solution.recomputed()
+    current = solution.exact and solution.stale is None
+    return solution if current else solution.recomputed()
 
 
 def _intercept(values: Vector, problem: DualProblem) -> float:
@@ -215,10 +216,11 @@ def _certified(
     return Solution(
         problem=target,
         beta=beta,
-        values=values,
+        known_values=values,
         status="polished",
         n_iter=account.steps,
         seconds=time.perf_counter() - begun,
+        exact=True,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -345,7 +346,7 @@ class IncrementalClassifier(KernelClassifier):
             convex = not isinstance(self._kernel, Sigmoid)
             return *homotopy.fresh(target, self._solve, convex=convex), 0
         if state.solves(target):
-            kept = Solution(target, state.beta, state.values, "polished")
+            kept = replace(state.solution(target.gram), problem=target)
             return kept, PathAccount(route="unchanged"), state.age
         old = state.solution(old_gram.subset(members))
         solution, account = mover(old, target, members)

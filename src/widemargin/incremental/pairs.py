@@ -22,50 +22,59 @@ class PairState:
 
     Attributes
     ----------
-    beta, values : ndarray
-        Coefficients and K beta of the live rows of the pair, in row order.
+    beta : ndarray
+        Coefficients of the live rows of the pair, in row order.
+    values : ndarray or None
+        K beta of the same rows in float64; None where a fit to ``tol`` did not need it.
     linear, lower, upper, total : ndarray, ndarray, ndarray, float or None
         The problem it solves.
-    exact : bool
-        Whether ``values`` are float64 products and the solution is polished.
+    solved : bool
+        Whether the solution is exact, not only within ``tol``.
     age : int
         Moves since ``values`` were computed afresh.
     """
 
     beta: Vector
-    values: Vector
+    values: Vector | None
     linear: Vector
     lower: Vector
     upper: Vector
     total: float | None
-    exact: bool
+    solved: bool
     age: int = 0
 
     @staticmethod
     def of(solution: Solution, age: int) -> PairState:
         """Keep what a solution knows, apart from the kernel handle."""
         p = solution.problem
-        exact = solution.status == "polished"
+        known = solution.exact and solution.stale is None
         return PairState(
-            solution.beta, solution.values, p.linear, p.lower, p.upper, p.total,
-            exact, age if exact else 0,
-        )  # fmt: skip
+            beta=solution.beta,
+            values=solution.known_values if known else None,
+            linear=p.linear,
+            lower=p.lower,
+            upper=p.upper,
+            total=p.total,
+            solved=known and solution.status == "polished",
+            age=age,
+        )
 
     @property
     def trusted(self) -> bool:
         """Whether ``values`` may be built upon, or are to be computed afresh."""
-        return self.exact and self.age < REFRESH
+        return self.values is not None and self.age < REFRESH
 
     def solution(self, gram: Gram) -> Solution:
         """Return the solution over the samples it belongs to."""
         problem = DualProblem(gram, self.linear, self.lower, self.upper, self.total)
-        status = "polished" if self.trusted else "converged"
-        return Solution(problem, self.beta, self.values, status)
+        values = self.values if self.trusted else gram.times(self.beta)
+        assert values is not None
+        return Solution(problem, self.beta, values, "polished", exact=True)
 
     def solves(self, problem: DualProblem) -> bool:
         """Whether this is exactly the problem that was solved."""
         return (
-            self.exact
+            self.solved
             and self.total == problem.total
             and np.array_equal(self.linear, problem.linear)
             and np.array_equal(self.lower, problem.lower)
