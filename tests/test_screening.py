@@ -16,6 +16,7 @@ from widemargin.screening import (
     ball_rule,
     free_masses,
     inflated_gap,
+    intercept_bounds,
     interval_rule,
     rank_rule,
     reduce,
@@ -419,3 +420,20 @@ def test_few_samples_are_not_checked():
     screener = Screener(smallest=301)
     assert solve(problem, screen=screener).converged
     assert screener.checks == []
+
+
+def test_intercept_bounds_are_those_of_the_certificate():
+    rng = np.random.default_rng(9)
+    for equal in (True, False):
+        for _ in range(50):
+            n = int(rng.integers(2, 30))
+            targets = rng.choice(rng.normal(size=n), size=n)  # with ties
+            width = np.full(n, 0.1) if equal else rng.uniform(0.1, 1.0, size=n)
+            share = rng.integers(1, n) / n if equal else rng.uniform(0.05, 0.95)
+            below = float(share * width.sum())
+            ours = intercept_bounds(targets, width, below)
+            theirs = intercept_interval(
+                np.zeros(n), targets, np.zeros(n), width, width.sum() - below
+            )
+            assert_allclose(ours, theirs, rtol=1e-12)
+    assert intercept_bounds(np.array([1.0, 2.0]), np.zeros(2), 0.0) == (1.0, 2.0)

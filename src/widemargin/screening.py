@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .certificate import intercept_interval
 from .kernels import Sigmoid
 from .solve import project
 
@@ -84,6 +83,37 @@ def free_masses(lower: Vector, upper: Vector, total: float) -> tuple[float, floa
     return float(np.sum(upper) - total), float(total - np.sum(lower))
 
 
+def intercept_bounds(
+    targets: Vector, width: Vector, below: float
+) -> tuple[float, float]:
+    """Return the ends of the optimal intercepts (0.2), rounded outwards.
+
+    As :func:`widemargin.certificate.intercept_interval`, but a quantile that is reached
+    only up to rounding does not slip to the next target on the unsafe side.
+    """
+    slack = RELATIVE_MASS_GUARD * float(np.sum(width))
+    if slack == 0.0:  # no box has any width, and no intercept is better than another
+        return float(targets.min()), float(targets.max())
+    if width.min() == width.max():  # equal costs: an order statistic
+        ordered = np.sort(targets)
+        first = int(np.ceil((below - slack) / width[0])) - 1
+        last = int(np.floor((below + slack) / width[0]))
+    else:
+        order = np.argsort(targets)
+        ordered = targets[order]
+        mass = np.cumsum(width[order])
+        first = int(np.searchsorted(mass, below - slack, side="left"))
+        last = int(np.searchsorted(mass, below + slack, side="right"))
+    most = len(targets) - 1
+    return float(ordered[max(first, 0)]), float(ordered[min(last, most)])
+
+
+def bounded(lower: Vector, upper: Vector, total: float) -> bool:
+    """Say whether the intercept is bounded on both sides (0.2)."""
+    below, above = free_masses(lower, upper, total)
+    return min(below, above) > RELATIVE_MASS_GUARD * (below + above)
+
+
 def interval_rule(
     targets: Vector,
     radii: Vector,
@@ -102,15 +132,17 @@ def interval_rule(
     -------
     at_lower, at_upper : masks
     """
-    nothing = np.zeros(targets.shape, dtype=bool)
-    slack = RELATIVE_MASS_GUARD * float(np.sum(upper - lower))
-    below, above = free_masses(lower, upper, total)
-    if below <= slack or above <= slack:  # the intercept is unbounded on one side
+    if not bounded(lower, upper, total):
+        nothing = np.zeros(targets.shape, dtype=bool)
         return nothing, nothing.copy()
-    # A quantile reached up to rounding must not slip to the next target: the mass is
-    # moved by `slack` to the safe side, which is what shifting `total` does.
-    left, _ = intercept_interval(radii, targets, lower, upper, total + slack)
-    _, right = intercept_interval(-radii, targets, lower, upper, total - slack)
+    below, _ = free_masses(lower, upper, total)
+    width = upper - lower
+    if radii.min() == radii.max():  # a common shift moves a quantile by as much
+        left, right = intercept_bounds(targets, width, below)
+        left, right = left - radii[0], right + radii[0]
+    else:
+        left, _ = intercept_bounds(targets - radii, width, below)
+        _, right = intercept_bounds(targets + radii, width, below)
     return targets + radii < left, targets - radii > right
 
 
@@ -134,12 +166,12 @@ def rank_rule(
     -------
     at_lower, at_upper : masks over `candidates`
     """
+    if not bounded(lower, upper, total):
+        nothing = np.zeros(candidates.shape, dtype=bool)
+        return nothing, nothing.copy()
     width = upper - lower
     slack = RELATIVE_MASS_GUARD * float(np.sum(width))
     below, above = free_masses(lower, upper, total)
-    if below <= slack or above <= slack:
-        nothing = np.zeros(candidates.shape, dtype=bool)
-        return nothing, nothing.copy()
     ahead = targets[None, :] - targets[candidates, None]
     at_lower = (ahead > reach) @ width > above + slack
     at_upper = (-ahead > reach) @ width > below + slack
@@ -189,8 +221,8 @@ def decide(
     guard = RELATIVE_GUARD * float(np.max(np.abs(targets), initial=0.0)) + error
     left = right = 0.0
     if total is not None:
-        zero = np.zeros_like(targets)
-        left, right = intercept_interval(zero, targets, lower, upper, total)
+        below, _ = free_masses(lower, upper, total)
+        left, right = intercept_bounds(targets, upper - lower, below)
     intercept = 0.5 * (left + right)
     gap = inflated_gap(beta, targets - intercept, lower, upper, error)
     if total is not None:
@@ -329,6 +361,7 @@ class Screener:
         self.smallest = smallest
         self.rank = rank
         self.checks: list[dict[str, float]] = []
+        self._diagonal: tuple[Gram, Vector] | None = None
         self._started = time.perf_counter()
 
     def __call__(
@@ -352,7 +385,9 @@ class Screener:
         distances = None
         if self.rank:
             distances = distances_within(problem.gram, remaining)
-        diagonal = problem.gram.diagonal()[remaining]
+        if self._diagonal is None or self._diagonal[0] is not problem.gram:
+            self._diagonal = problem.gram, problem.gram.diagonal()
+        diagonal = self._diagonal[1][remaining]
         decided = decide(
             targets,
             point,
