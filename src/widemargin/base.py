@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._sklearn import Hidden, Interval, StrOptions, validated
 from .clusters import Limits
@@ -28,13 +27,11 @@ from .levels import Plan, automatic_levels, levels_pay, solve_divided
 from .multiclass import (
     BinaryTask,
     class_pairs,
-    one_vs_rest_scores,
-    pair_coefficients,
     pair_start,
     stack,
     summary,
-    vote,
 )
+from .prediction import PairPrediction
 from .problem import DualProblem, classification_problem
 from .progress import ClusterProgress, Progress
 from .screening import Screener
@@ -52,7 +49,7 @@ EXACT_SIZE = 2000  # fits this small end with the polish: decision values exact 
 PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):
+class KernelClassifier(PairPrediction, ClassifierMixin, BaseEstimator):
     """Base of the kernel estimators; see :class:`widemargin.SVC` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -84,8 +81,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         "solver": [StrOptions({"auto", "direct", "divide"})],
         "screening": [StrOptions({"safe"}), None],
     }
-
-    # ---- fitting -------------------------------------------------------------
 
     @validated
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
@@ -305,100 +300,3 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    # ---- prediction ----------------------------------------------------------
-
-    def _dense_dual_coef(self) -> NDArray[np.float64]:
-        coefficients: Any = self.dual_coef_
-        return np.asarray(
-            coefficients.toarray() if sparse.issparse(coefficients) else coefficients
-        )
-
-    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all class pairs."""
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_large_sparse=True,
-        )
-        weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
-        if self.kernel == "precomputed":
-            values = X[:, self.support_] @ weights
-        else:
-            threads = effective_threads(self.n_jobs)
-            gram = Gram(
-                self.support_vectors_, self._kernel, cache_mb=1, threads=threads
-            )
-            precision = np.float64 if self._exact else np.float32
-            values = gram.cross(X, weights, precision)
-        return np.asarray(values, dtype=np.float64) + self.intercept_
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return signed distances to the boundary, in units of the margin.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n_samples, n_features)
-            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_columns)
-            One value per row for two classes (positive: ``classes_[1]``); else one
-            column per class for "ovr" or per class pair for "ovo".
-        """
-        decisions = self._pair_decisions(X)
-        if decisions.ndim == 2 and self.decision_function_shape == "ovr":
-            return one_vs_rest_scores(decisions, self.classes_.size)
-        return decisions
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted labels.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "break_ties must be False when decision_function_shape is 'ovo'"
-            )
-        decisions = self._pair_decisions(X)
-        if decisions.ndim == 1:
-            return np.asarray(self.classes_[(decisions >= 0).astype(np.intp)])
-        if self.break_ties:
-            scores = one_vs_rest_scores(decisions, self.classes_.size)
-            return np.asarray(self.classes_[scores.argmax(axis=1)])
-        return np.asarray(self.classes_[vote(decisions, self.classes_.size)])
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of the features, for ``kernel="linear"`` only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self)
-        table = pair_coefficients(self._dense_dual_coef(), self.n_support_)
-        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
-        weights = table @ self.support_vectors_
-        if sparse.issparse(self.support_vectors_):
-            return sparse.csr_matrix(weights)
-        return np.asarray(weights)
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare sparse input, and pairwise input with a precomputed kernel."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

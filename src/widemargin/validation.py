@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def effective_threads(n_jobs: int | None) -> int:
     more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
     Negative counts from all cores, as in joblib.
     """
-    cores = int(cpu_count())
+    cores = _cores()
     if n_jobs is None:
         backend, _ = get_active_backend()
         if getattr(backend, "nesting_level", 0):
@@ -92,6 +93,11 @@ def effective_threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; use None, -1 or a positive int.")
     return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+@cache
+def _cores() -> int:
+    return int(cpu_count())  # reads several files: half a millisecond
 
 
 def cache_megabytes(cache_size: float | str, n: int) -> float:

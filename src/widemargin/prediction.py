@@ -1,0 +1,130 @@
+"""Decision values and labels from stacked pair models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .gram import Gram
+from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .validation import effective_threads
+
+
+class PairPrediction:
+    """Prediction of an estimator that keeps its class pairs as scikit-learn's SVC does."""
+
+    classes_: NDArray[Any]
+    support_: NDArray[np.int32]
+    support_vectors_: Any
+    n_support_: NDArray[np.int32]
+    dual_coef_: Any
+    intercept_: NDArray[np.float64]
+    kernel: Any
+    n_jobs: int | None
+    break_ties: bool
+    decision_function_shape: str
+    _kernel: Any
+    _exact: bool
+
+    def _dense_dual_coef(self) -> NDArray[np.float64]:
+        coefficients: Any = self.dual_coef_
+        return np.asarray(
+            coefficients.toarray() if sparse.issparse(coefficients) else coefficients
+        )
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all class pairs."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+        )
+        weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        if self.kernel == "precomputed":
+            values = X[:, self.support_] @ weights
+        elif self.kernel == "linear":  # one product with w instead of many with samples
+            values = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+            values = values.ravel() if self.classes_.size == 2 else values
+        else:
+            threads = effective_threads(self.n_jobs)
+            gram = Gram(
+                self.support_vectors_, self._kernel, cache_mb=1, threads=threads
+            )
+            precision = np.float64 if self._exact else np.float32
+            values = gram.cross(X, weights, precision)
+        return np.asarray(values, dtype=np.float64) + self.intercept_
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return signed distances to the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_columns)
+            One value per row for two classes (positive: ``classes_[1]``); else one
+            column per class for "ovr" or per class pair for "ovo".
+        """
+        decisions = self._pair_decisions(X)
+        if decisions.ndim == 2 and self.decision_function_shape == "ovr":
+            return one_vs_rest_scores(decisions, self.classes_.size)
+        return decisions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'"
+            )
+        decisions = self._pair_decisions(X)
+        if decisions.ndim == 1:
+            return np.asarray(self.classes_[(decisions >= 0).astype(np.intp)])
+        if self.break_ties:
+            scores = one_vs_rest_scores(decisions, self.classes_.size)
+            return np.asarray(self.classes_[scores.argmax(axis=1)])
+        return np.asarray(self.classes_[vote(decisions, self.classes_.size)])
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for ``kernel="linear"`` only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        table = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
+        weights = table @ self.support_vectors_
+        if sparse.issparse(self.support_vectors_):
+            return sparse.csr_matrix(weights)
+        return np.asarray(weights)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input with a precomputed kernel."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
