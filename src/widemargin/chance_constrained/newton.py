@@ -187,7 +187,7 @@ def _stage(
             return point, state, steps
         w, b = _direction(problem, state, width)
         slope = float(state.gradient @ w) + state.gradient_b * b
-        rounding = width * float(problem.costs @ state.band)
+        rounding = width * float(state.alpha @ state.band)
         if -slope <= max(accuracy * rounding, 1e-15 * abs(state.value)):
             return point, state, steps
         direction = point_at(problem, w, b)
