@@ -26,6 +26,7 @@ from widemargin.reproduction.results import Record
 from widemargin.reproduction.worker import write_samples
 
 Vector = NDArray[np.float64]
+START_SECONDS = 20.0  # starting Python and loading data are not the contestant's time
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -108,8 +109,7 @@ def _child(folder: Path, threads: int, cap: float | None) -> bool:
     """Run the worker; False when it was stopped at the cap."""
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     command = [sys.executable, "-m", "widemargin.reproduction.worker", str(folder)]
-    # Starting Python and loading the data are not the contestant's time.
-    allowance = None if cap is None else cap + 20.0
+    allowance = None if cap is None else cap + START_SECONDS
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as child:

@@ -1,0 +1,43 @@
+"""The baseline routines pass the same tests as the dispatched ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from widemargin import _core
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(code_or_arguments, **environment):
+    return subprocess.run(
+        [sys.executable, *code_or_arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_environment_turns_the_dispatch_off():
+    code = "from widemargin import _core; print(_core.target())"
+    done = run(["-c", code], WIDEMARGIN_TARGET="baseline")
+    assert done.stdout.strip() == "baseline"
+
+
+def test_the_baseline_passes_the_engine_tests():
+    if _core.target() == "baseline":
+        pytest.skip("the baseline is what all tests here ran on already")
+    done = run(
+        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+         "tests/test_gram.py", "tests/test_solve_invariants.py",
+         "tests/test_problem.py"],
+        WIDEMARGIN_TARGET="baseline",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "passed" in done.stdout
