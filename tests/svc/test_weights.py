@@ -55,9 +55,7 @@ def test_a_class_with_no_positive_weight_is_not_learnt():
 
 def test_messages_are_scikit_learns(problem):
     X, y = problem
-    with pytest.raises(
-        ValueError, match="all samples have zero or neg"
-    ):
+    with pytest.raises(ValueError, match="all samples have zero or neg"):
         SVC().fit(X, y, sample_weight=np.zeros(len(y)))
     one = np.where(y == 0, 1.0, 0.0)
     with pytest.raises(
