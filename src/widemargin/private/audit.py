@@ -13,12 +13,14 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.stats import beta as beta_law
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from widemargin.private.report import PrivacyWarning
@@ -116,30 +118,50 @@ class AuditResult:
         )
 
 
-def extreme_record(X: Any, y: Any) -> tuple[Vector, Any]:
-    """Compose a canary: the corner of the data's range that its label fits worst.
+def _dense(X: Any) -> Vector:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
-    Each feature takes the end of its range that points to the second class while the
-    label is the first class: about the largest pull one in-range record can have.
+
+class Planted(NamedTuple):
+    """A canary: at `place` D has the record `plain` and D' has `other`."""
+
+    place: int
+    plain: tuple[Any, Any]
+    other: tuple[Any, Any]
+
+
+def canaries(X: Vector, y: Any) -> list[Planted]:
+    """Compose two records whose change should move the model far.
+
+    First: the corner of the data's range that points to the last class, labelled as
+    the first, in place of record 0. Second: the record most nearly at right angles to
+    the difference of the classes, once with either label: undecided by all the others,
+    it pulls with full weight both ways.
     """
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    first, second = np.unique(y)[[0, -1]]
-    lean = X[y == second].mean(axis=0) - X[y == first].mean(axis=0)
-    return np.where(lean >= 0, X.max(axis=0), X.min(axis=0)), first
+    first, last = np.unique(y)[[0, -1]]
+    lean = X[y == last].mean(axis=0) - X[y == first].mean(axis=0)
+    corner = np.where(lean >= 0, X.max(axis=0), X.min(axis=0))
+    unit = lean / max(float(np.linalg.norm(lean)), 1e-300)
+    aside = int(np.argmax((X * X).sum(axis=1) - (X @ unit) ** 2))
+    return [
+        Planted(0, (X[0], y[0]), (corner, first)),
+        Planted(aside, (X[aside], last), (X[aside], first)),
+    ]
 
 
 def neighbours(
-    X: Any, y: Any, canary: tuple[Any, Any], index: int, adjacency: str
+    X: Vector, y: Any, planted: Planted, adjacency: str
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return D and D': the canary in place of record `index`, or added at the end."""
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    y = np.asarray(y)
-    record, label = canary
+    """Return D and D': they differ in one record."""
     if adjacency == "add-remove":
+        record, label = planted.other
         return (X, y), (np.vstack([X, record]), np.append(y, [label]).astype(y.dtype))
-    other_X, other_y = X.astype(np.result_type(X, np.float64)), y.copy()
-    other_X[index], other_y[index] = record, label
-    return (X, y), (other_X, other_y)
+    both = []
+    for record, label in (planted.plain, planted.other):
+        rows, labels = X.copy(), y.copy()
+        rows[planted.place], labels[planted.place] = record, label
+        both.append((rows, labels))
+    return both[0], both[1]
 
 
 def released_vector(model: Any) -> Vector:
@@ -152,11 +174,12 @@ def best_direction(plain: Vector, other: Vector) -> Vector:
     centred = np.vstack([plain - plain.mean(axis=0), other - other.mean(axis=0)])
     spread = centred.T @ centred / max(1, len(centred) - 2)
     dimension = len(spread)
-    # Shrink towards a multiple of the identity; 1e-300 serves deterministic methods.
-    mean = np.trace(spread) / dimension
-    share = min(1.0, dimension / len(centred))
-    target = (share * mean + 1e-9 * mean + 1e-300) * np.eye(dimension)
     gap = other.mean(axis=0) - plain.mean(axis=0)
+    # Shrink towards a multiple of the identity, which a deterministic method, without
+    # any spread, needs as well.
+    mean = np.trace(spread) / dimension + 1e-9 * float(gap @ gap) + 1e-30
+    share = min(1.0, dimension / len(centred))
+    target = share * mean * np.eye(dimension)
     direction = np.linalg.solve((1 - share) * spread + target, gap)
     length = float(np.linalg.norm(direction))
     return direction / length if length > 0 else np.ones(dimension)
@@ -175,6 +198,17 @@ def best_threshold(plain: Vector, other: Vector, delta: float, error: float) -> 
     best = np.flatnonzero(np.array(bounds) == max(bounds))
     # Among equals the middle one: the widest margin on both sides.
     return float(middles[best[len(best) // 2]])
+
+
+def choose_test(
+    plain: Vector, other: Vector, delta: float, error: float
+) -> tuple[float, Vector, float]:
+    """Fix a linear test on held-out models: its separation, direction, threshold."""
+    direction = best_direction(plain, other)
+    here, there = plain @ direction, other @ direction
+    spread = math.sqrt(float(here.var() + there.var()) / 2) + 1e-300
+    separation = float(there.mean() - here.mean()) / spread
+    return separation, direction, best_threshold(here, there, delta, error)
 
 
 def privacy_audit(
@@ -209,9 +243,10 @@ def privacy_audit(
     held_out : int, default=100
         Models per data set on which the test is chosen.
     canary : pair (record, label), default=None
-        The record that D' has. None composes an extreme one within the range of X.
+        The record that D' has. None composes extreme ones within the range of X and
+        takes the one that the held-out models are best told apart by.
     index : int, default=0
-        Record of D that the canary replaces ("replace").
+        Record of D that a given canary replaces ("replace").
     adjacency : {"replace", "add-remove"}, default=None
         None takes the estimator's own, else "replace".
     nominal : float, default=None
@@ -246,34 +281,38 @@ def privacy_audit(
             "random_state of the estimator is fixed, so every run would be the same; "
             "set it to None or give privacy_audit a random_state"
         )
-    data = neighbours(X, y, canary or extreme_record(X, y), index, adjacency)
-    bar = tqdm(total=2 * (held_out + runs), disable=not progress, desc="audit")
-    seeds = np.random.SeedSequence(random_state).generate_state(2 * (held_out + runs))
-
-    def released(which: int, first: int, count: int) -> Vector:
-        rows = []
-        for run in range(first, first + count):
-            model = clone(estimator)
-            if random_state is not None:
-                seed = int(seeds[2 * run + which])
-                model.set_params(random_state=seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PrivacyWarning)
-                rows.append(release(model.fit(*data[which])))
-            bar.update()
-        return np.array(rows)
-
+    X, y = _dense(X), np.asarray(y)
+    plans = canaries(X, y)
+    if canary is not None:
+        plans = [Planted(index, (X[index], y[index]), canary)]
+    total = 2 * (held_out * len(plans) + runs)
+    seeds = iter(np.random.SeedSequence(random_state).generate_state(total).tolist())
     error = 1.0 - confidence
-    trial = released(0, 0, held_out), released(1, 0, held_out)
-    direction = best_direction(*trial)
-    threshold = best_threshold(trial[0] @ direction, trial[1] @ direction, delta, error)
-    scores = released(0, held_out, runs) @ direction
-    neighbour_scores = released(1, held_out, runs) @ direction
-    bar.close()
-    found, false = (
-        int((neighbour_scores > threshold).sum()),
-        int((scores > threshold).sum()),
-    )
+    tests = []
+    with tqdm(total=total, disable=not progress, desc="audit") as bar:
+
+        def released(data: tuple[Any, Any], count: int) -> Vector:
+            rows = []
+            for _ in range(count):
+                model, seed = clone(estimator), next(seeds)
+                if random_state is not None:
+                    model.set_params(random_state=int(seed))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", PrivacyWarning)
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    rows.append(release(model.fit(*data)))
+                bar.update()
+            return np.array(rows)
+
+        for planted in plans:
+            data = neighbours(X, y, planted, adjacency)
+            trial = released(data[0], held_out), released(data[1], held_out)
+            tests.append((*choose_test(*trial, delta, error), data))
+        _, direction, threshold, data = max(tests, key=lambda test: test[0])
+        scores = released(data[0], runs) @ direction
+        neighbour_scores = released(data[1], runs) @ direction
+    found = int((neighbour_scores > threshold).sum())
+    false = int((scores > threshold).sum())
     return AuditResult(
         epsilon_lower=epsilon_bound(found, false, runs, delta, error),
         epsilon_limit=largest_bound(runs, delta, error),

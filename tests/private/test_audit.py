@@ -1,0 +1,157 @@
+"""The auditor: its statistics by hand, and that it catches what leaks.
+
+All with 200 + 200 counted runs, the same settings for every contestant.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+
+from widemargin import DPWSSClassifier, PrivateSVC, privacy_audit
+from widemargin.private import mechanisms
+from widemargin.private.audit import (
+    Planted,
+    best_direction,
+    best_threshold,
+    canaries,
+    epsilon_bound,
+    largest_bound,
+    neighbours,
+    proportion_bounds,
+)
+
+
+@pytest.fixture(scope="module")
+def patients():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:60, :10], y[:60]
+    return 2 * (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)) - 1, y
+
+
+def test_clopper_pearson_by_the_binomial_tail():
+    low, high = proportion_bounds(37, 200, 0.025)
+    assert_allclose(stats.binom.sf(36, 200, low), 0.025)
+    assert_allclose(stats.binom.cdf(37, 200, high), 0.025)
+    assert proportion_bounds(0, 10, 0.025)[0] == 0.0
+    assert proportion_bounds(10, 10, 0.025)[1] == 1.0
+
+
+def test_largest_bound_by_hand():
+    edge = 0.025 ** (1 / 200)
+    assert_allclose(largest_bound(200), math.log(edge / (1 - edge)))
+    assert 3.9 < largest_bound(200) < 4.0
+    assert largest_bound(200, delta=0.01) < largest_bound(200)
+
+
+def test_a_useless_test_shows_nothing():
+    assert epsilon_bound(100, 100, 200, 0.0, 0.05) == 0.0
+    assert epsilon_bound(0, 0, 200, 0.0, 0.05) == 0.0
+    assert epsilon_bound(5, 0, 200, 0.5, 0.05) == 0.0
+
+
+def test_the_bound_is_rarely_above_a_true_epsilon():
+    # Randomised response at epsilon = 1: the bound fails in at most 5 % of audits.
+    rng, epsilon = np.random.default_rng(0), 1.0
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    above = [
+        epsilon_bound(
+            rng.binomial(200, truth), rng.binomial(200, 1 - truth), 200, 0, 0.05
+        )
+        > epsilon
+        for _ in range(2000)
+    ]
+    assert np.mean(above) <= 0.05
+
+
+def test_direction_and_threshold_separate_what_is_separable():
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=(100, 5)) * [1, 1, 1, 1, 0.01]
+    other = rng.normal(size=(100, 5)) * [1, 1, 1, 1, 0.01] + [0, 0, 0, 0, 1]
+    direction = best_direction(plain, other)
+    assert abs(direction[4]) > 0.5
+    here, there = plain @ direction, other @ direction
+    threshold = best_threshold(here, there, 0.0, 0.05)
+    assert here.max() < threshold < there.min()
+    same = np.zeros((10, 3))
+    assert np.isfinite(best_direction(same, same)).all()
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_neighbours_differ_in_one_record(patients, adjacency):
+    X, y = patients
+    for planted in canaries(X, y):
+        (A, a), (B, b) = neighbours(X, y, planted, adjacency)
+        if adjacency == "replace":
+            changed = (A != B).any(axis=1) | (a != b)
+            assert changed.sum() == 1 and len(A) == len(B) == len(X)
+        else:
+            assert_array_equal(B[:-1], A)
+            assert len(b) == len(a) + 1
+        assert B.min() >= X.min() and B.max() <= X.max()
+
+
+def test_dpwss_is_refuted_at_nominal_one_tenth(patients):
+    model = DPWSSClassifier(selection_epsilon=0.1, n_jobs=1)
+    result = privacy_audit(model, *patients, random_state=0)
+    assert result.runs == 200 and result.nominal == 0.1
+    assert result.epsilon_lower >= 3.0
+    assert result.caught and "REFUTED" in str(result)
+
+
+def test_private_svc_is_not_caught(patients):
+    result = privacy_audit(PrivateSVC(clip_norm=1.0), *patients, random_state=0)
+    assert result.epsilon_lower <= result.nominal == 1.0
+    text = str(result)
+    assert not result.caught
+    assert "Not caught" in text and "not evidence of privacy" in text
+    assert "can show at most" in text
+    assert "is private" not in text.lower()
+
+
+def test_noise_divided_by_twenty_is_caught(patients, monkeypatch):
+    exact = mechanisms.gaussian_scale
+    monkeypatch.setattr(mechanisms, "gaussian_scale", lambda *a: exact(*a) / 20)
+    result = privacy_audit(PrivateSVC(clip_norm=1.0), *patients, random_state=0)
+    assert result.epsilon_lower > result.nominal
+
+
+def test_the_audit_reproduces_and_fresh_noise_is_audited_too(patients):
+    settings = {"runs": 20, "held_out": 10}
+    model = PrivateSVC(clip_norm=1.0)
+    first = privacy_audit(model, *patients, random_state=1, **settings)
+    second = privacy_audit(model, *patients, random_state=1, **settings)
+    assert_array_equal(first.scores, second.scores)
+    fresh = privacy_audit(model, *patients, **settings)
+    again = privacy_audit(model, *patients, **settings)
+    assert not np.array_equal(fresh.scores, again.scores)
+
+
+def test_a_deterministic_method_is_caught(patients):
+    X, y = patients
+    canary = (np.ones(10), y[0])
+    result = privacy_audit(
+        LogisticRegression(), X, y, canary=canary, index=2, runs=50, held_out=5
+    )
+    assert result.epsilon_lower == pytest.approx(largest_bound(50))
+    assert result.nominal is None and not result.caught
+
+
+def test_a_fixed_seed_is_refused(patients):
+    with pytest.raises(ValueError, match="random_state of the estimator is fixed"):
+        privacy_audit(PrivateSVC(clip_norm=1.0, random_state=0), *patients)
+
+
+def test_progress_is_shown(patients, capsys):
+    privacy_audit(LogisticRegression(), *patients, runs=2, held_out=2, progress=True)
+    assert "audit" in capsys.readouterr().err
+
+
+def test_planted_records_are_named():
+    assert Planted(3, (0, 1), (1, 0)).place == 3
