@@ -45,7 +45,10 @@ from .validation import (
     resolve_gamma,
 )
 
-EXACT_SIZE = 2000  # fits this small end with the polish: decision values exact to 1e-9
+# Fits this small end with the polish, so that decision values are exact to about 1e-9,
+# unless the margin set is so large that its factorisation would cost more than the fit.
+EXACT_SIZE = 2000
+EXACT_MARGIN = 600
 PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
 
 
@@ -240,6 +243,7 @@ class KernelClassifier(PairPrediction, ClassifierMixin, BaseEstimator):
         options = {
             "tol": self.tol,
             "accuracy": "exact" if problem.n <= EXACT_SIZE else "tol",
+            "polish_limit": EXACT_MARGIN,
             "max_iter": self.max_iter,
             "shrinking": self.shrinking,
             "seed": int(seed),

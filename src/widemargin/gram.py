@@ -203,7 +203,7 @@ def _samples(X: Any, kernel: Kernel) -> Any:
     if isinstance(kernel, CallableKernel):
         return X
     if sparse.issparse(X):
-        X = _undamaged(X)
+        X = undamaged_csr(X)
         if isinstance(kernel, Precomputed):
             return np.ascontiguousarray(X.toarray())
         return _csr(X) if _stays_sparse(X) else _contiguous(X.toarray())
@@ -220,7 +220,7 @@ def _stays_sparse(X: Any) -> bool:
     return bool(d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d)
 
 
-def _undamaged(X: Any) -> Any:
+def undamaged_csr(X: Any) -> Any:
     """Return X as CSR, or refuse it: compiled code, SciPy's too, trusts its indices."""
     out = sparse.csr_array(X)
     offsets, last = out.indptr, out.shape[1] - 1
@@ -254,7 +254,7 @@ def _csr(X: Any) -> Any:
 def _match(Z: Any, X: Any) -> Any:
     """Give other samples the layout of the training samples."""
     if sparse.issparse(X):
-        return _csr(_undamaged(Z))
+        return _csr(undamaged_csr(Z))
     return _contiguous(Z.toarray() if sparse.issparse(Z) else Z)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from .certificate import kkt_violation
 from .problem import DualProblem
@@ -44,7 +44,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     -------
     Solution
         Status "polished" when the violation fell to about 1e-10 (relative to the size
-        of the linear term); otherwise the best point met, never worse than the given one.
+        of the linear term); otherwise the best point met, never worse than the given.
     """
     problem = solution.problem
     scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
@@ -160,26 +160,31 @@ def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
     shift = float(np.diag(block).mean()) if has_equality else 0.0
     shift = shift if shift > 0 else 1.0
     shifted = block + shift if has_equality else block.copy()
-    factor, pivots, rank, _ = lapack.dpstrf(
-        shifted, tol=INDEPENDENCE * float(np.diag(shifted).max(initial=0.0)), lower=1
-    )
+    factor, chosen = _factorise(shifted)
     step = np.zeros(size)
-    if rank == 0:
+    if chosen.size == 0:
         return step
-    chosen = pivots[:rank] - 1
-    triangle = np.tril(factor[:rank, :rank])
 
     def inverse(right: Vector) -> Vector:
-        half = solve_triangular(triangle, right, lower=True)
-        return np.asarray(solve_triangular(triangle, half, lower=True, trans="T"))
+        return np.asarray(lapack.dpotrs(factor, right, lower=1)[0]).reshape(-1)
 
     first = inverse(-gradient[chosen])
     if has_equality:
-        ones = inverse(np.ones(rank))
+        ones = inverse(np.ones(chosen.size))
         intercept = first.sum() / ones.sum()
         first = first - intercept * ones
     step[chosen] = first
     return step
+
+
+def _factorise(matrix: Vector) -> tuple[Vector, NDArray[np.intp]]:
+    """Return a Cholesky factor and the independent members it is of: all, mostly."""
+    least = INDEPENDENCE * float(np.diag(matrix).max(initial=0.0))
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    if info == 0 and float(np.diag(factor).min(initial=np.inf)) ** 2 > least:
+        return factor, np.arange(len(matrix))
+    factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=least, lower=1)
+    return np.asfortranarray(factor[:rank, :rank]), pivots[:rank] - 1
 
 
 def _entrants(

@@ -16,7 +16,7 @@ from .validation import effective_threads
 
 
 class PairPrediction:
-    """Prediction of an estimator that keeps its class pairs as scikit-learn's SVC does."""
+    """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
 
     classes_: NDArray[Any]
     support_: NDArray[np.int32]

@@ -137,6 +137,7 @@ def solve(
     selection: str | DrawnPairs = "blocks",
     monitor: Monitor | None = None,
     screen: Screen | None = None,
+    polish_limit: int = POLISH_LIMIT,
 ) -> Solution:
     """Solve a dual problem and return a point that certifies itself.
 
@@ -176,6 +177,8 @@ def solve(
         samples `remaining` stay in play; the others must be certain to stay at the
         bound they are at. ``gradient`` is up to date for `remaining`, to within about
         `error`. Only "blocks" asks. See :class:`widemargin.screening.Screener`.
+    polish_limit : int
+        Largest margin set that "exact" polishes; beyond it "exact" means "tol".
 
     Returns
     -------
@@ -196,6 +199,8 @@ def solve(
         problem, beta, gradient, stale, tol if drawn else max(tol, SINGLE_PRECISION), budget,
         shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
+    if _margin_size(problem, beta) > polish_limit:
+        accuracy = "tol"
     single = _float32_error(problem, beta) <= 0.5 * max(tol, SINGLE_PRECISION)
     trusted = tol >= SINGLE_PRECISION and single
     solution = Solution(
@@ -228,8 +233,7 @@ def solve(
             budget.seconds, exact=np.array_equal(beta, known[0]),
             stale=stale.copy() if stale.any() else None,
         )  # fmt: skip
-        margin = np.count_nonzero((beta > problem.lower) & (beta < problem.upper))
-        if accuracy == "tol" or margin > POLISH_LIMIT:
+        if accuracy == "tol":
             return solution
         if status in ("converged", "stalled"):
             solution = polish(solution, tol=tol)
@@ -263,6 +267,10 @@ def _starting_point(
     if known is not None:
         return beta, known[1] + problem.gram.times(beta - known[0]), exact
     return beta, problem.gram.times(beta), exact
+
+
+def _margin_size(problem: DualProblem, beta: Vector) -> int:
+    return int(np.count_nonzero((beta > problem.lower) & (beta < problem.upper)))
 
 
 def _violation(problem: DualProblem, beta: Vector, gradient: Vector) -> float:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .gram import undamaged_csr
 from .validation import check_weights
 
 CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
@@ -62,6 +64,8 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         accept_large_sparse=True,
     )
     check_classification_targets(y)
+    if sparse.issparse(X):  # before any arithmetic: SciPy's compiled code trusts it
+        undamaged_csr(X)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             "Precomputed matrix must be a square matrix. Input is a "
