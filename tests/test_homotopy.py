@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -329,6 +331,23 @@ def test_a_path_that_gives_up_hands_over_to_the_solver(monkeypatch):
     stream = Stream(X, y, Gaussian(0.5), C=2.0)
     account = stream.add(np.arange(90))
     assert account.route == "solve"
+
+
+def test_a_huge_chunk_is_solved_warm_and_repaired_to_the_same_point():
+    X, y = noisy(13, 1500, 3)
+    stream = Stream(X, y, Gaussian(0.5), C=1.0)
+    assert stream.add(np.arange(100)).route == "path"
+    assert stream.add(np.arange(100, 1500)).route == "solve"
+    assert stream.add(np.arange(0)).route == "path"
+    solved = stream.decisions()
+    stream.solution, account = homotopy.move(
+        stream.solution, replace(stream.problem(), linear=2 * stream.problem().linear)
+    )
+    stream.solution, account = homotopy.move(
+        stream.solution, stream.problem(), route="path"
+    )
+    assert account.route == "path" and account.steps > 0
+    assert_allclose(solved, stream.decisions(), atol=1e-8)
 
 
 def test_a_step_limit_stalls_instead_of_running_on():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +16,10 @@ Indices = NDArray[np.intp]
 
 LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
 
-WATCH_ALL_BELOW = 2500  # fewer rows than this are all watched
-WATCH_SHARE = 4  # otherwise this many rows for each mover and margin member
-MOST_AT_ONCE = 1000  # kernel columns fetched before the path begins
+WATCH_ALL_BELOW = 1200  # fewer rows than this are all watched
+WATCH_SHARE = 3  # otherwise this many rows for each mover and margin member
+BATCH = 32  # kernel columns fetched together: one costs nearly as much
+HELD = 64_000_000  # bytes of columns held before they are asked for
 ROUNDING = 1e-12  # gradients this small, per unit of the linear term, are zero
 
 
@@ -70,6 +70,17 @@ class Start:
     upper: Vector
     linear: Vector
     intercept: float
+
+
+def moving(start: Start, target: DualProblem) -> tuple[int, int]:
+    """Return how many rows a moving bound drags along, and how many are inside."""
+    gradient = start.values + start.intercept - start.linear
+    side = _sides(start, gradient, target)
+    upper_moves = (side == UPPER) & (target.upper != start.upper)
+    lower_moves = (side == LOWER) & (target.lower != start.lower)
+    leaves = (side == PINNED) & (target.lower != start.beta)
+    dragged = np.count_nonzero(upper_moves | lower_moves | leaves)
+    return int(dragged), int(np.count_nonzero(side == MARGIN))
 
 
 def follow(
@@ -123,7 +134,7 @@ def follow(
         target.total is not None,
         total,
         scale,
-        _columns(target.gram, watched, np.flatnonzero(concerned[rows])),
+        _Columns(target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows]),
         200 + 20 * int(watched.size),
         seed,
     )
@@ -163,20 +174,41 @@ def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> 
     return np.flatnonzero(chosen)
 
 
-def _columns(gram: Gram, watched: Indices, likely: Indices) -> Callable[[int], Vector]:
-    """Kernel columns over the watched rows; the likely ones are fetched in one go."""
-    columns = None if watched.size == gram.n else watched
-    ready: dict[int, Vector] = {}
-    likely = likely[:MOST_AT_ONCE]
-    if likely.size:
-        block = gram.rows(watched[likely], columns=columns)
-        ready = dict(zip(likely.tolist(), block, strict=True))
+class _Columns:
+    """Kernel columns over the watched rows, fetched in batches.
 
-    def column(row: int) -> Vector:
-        found = ready.pop(row, None)
-        if found is not None:
-            return found
-        single: Vector = gram.rows(watched[row : row + 1], columns=columns)[0]
-        return single
+    One column costs nearly as much as thirty, so whoever is asked for brings along the
+    rows nearest to the margin: they are the likeliest to be asked for next.
+    """
 
-    return column
+    def __init__(
+        self, gram: Gram, watched: Indices, concerned: Indices, gradient: Vector
+    ) -> None:
+        self.gram = gram
+        self.watched = watched
+        self.columns = None if watched.size == gram.n else watched
+        self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
+        self.ready: dict[int, Vector] = {}
+        self.waiting = np.argsort(np.abs(gradient), kind="stable").tolist()[::-1]
+        self._fetch(concerned[: self.limit].tolist())
+
+    def __call__(self, row: int) -> Vector:
+        """Return column ``row`` of the watched rows."""
+        if row not in self.ready:
+            if len(self.ready) >= self.limit:
+                self.ready.clear()
+            self._fetch([row, *self._neighbours()])
+        return self.ready[row]
+
+    def _neighbours(self) -> list[int]:
+        chosen: list[int] = []
+        while self.waiting and len(chosen) < BATCH - 1:
+            candidate = self.waiting.pop()
+            if candidate not in self.ready:
+                chosen.append(candidate)
+        return chosen
+
+    def _fetch(self, rows: list[int]) -> None:
+        if rows:
+            block = self.gram.rows(self.watched[rows], columns=self.columns)
+            self.ready.update(zip(rows, block, strict=True))
