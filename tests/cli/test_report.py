@@ -1,0 +1,104 @@
+"""The HTML report in a real browser: self-contained, no errors, fit for a phone."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from widemargin.cli.demo.stage import Act, Stage
+from widemargin.cli.report import demo_page, paper_page
+from widemargin.display import ComparisonDisplay
+from widemargin.reproduction.papers import Cell, Outcome, Task
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    act = Act("act", "Who is <mislabelled>?", "A question & more", "a summary", 1.0)
+    stage = Stage(act, stream=io.StringIO())
+    stage.say("a line with <markup> & a-very-long-word-" + "x" * 120)
+    header = [f"column {i}" for i in range(12)]
+    stage.table(header, [[i * 1.23456 for i in range(12)]] * 3, caption="wide")
+    with stage.axes(1, 2, caption="pictures") as axes:
+        for ax in axes:
+            ComparisonDisplay(["a", "b"], [1.0, 2.0], quantity="cost").plot(ax=ax)
+    path = tmp_path / "report.html"
+    path.write_text(demo_page([act], ["import widemargin"]))
+    return path
+
+
+def browse(page: Path, width: int) -> tuple[str, str]:
+    """Open the page; returns the document as rendered, and what the console said."""
+    probe = (
+        "<script>document.title = 'measured ' + document.documentElement.scrollWidth"
+        " + ' ' + innerWidth + ' ' + [...document.images].every(i => i.naturalWidth)"
+        "</script></body>"
+    )
+    # a narrow frame inside a wide window: headless windows cannot be phone-sized
+    measured = page.with_name("measured.html")
+    measured.write_text(page.read_text().replace("</body>", probe))
+    frame = page.with_name("frame.html")
+    frame.write_text(
+        f'<body style="margin:0"><iframe id="f" width="{width}" height="800" '
+        f'src="{measured.name}"></iframe><script>onload = () => {{ document.title = '
+        "document.getElementById('f').contentDocument.title }</script></body>"
+    )
+    done = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
+            "--allow-file-access-from-files", "--enable-logging=stderr",
+            "--virtual-time-budget=5000", "--dump-dom", frame.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )  # fmt: skip
+    return done.stdout, done.stderr
+
+
+def test_the_page_needs_nothing_but_itself(page: Path) -> None:
+    text = page.read_text()
+    assert "<script" not in text
+    sources = re.findall(r'(?:src|href)="([^"]*)"', text)
+    assert sources
+    assert all(source.startswith(("data:", "#")) for source in sources)
+    assert "&lt;mislabelled&gt;" in text
+    assert "<mislabelled>" not in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_in_a_browser(page: Path, width: int) -> None:
+    dom, console = browse(page, width)
+    found = re.search(r"measured (\d+) (\d+) (\w+)", dom)
+    assert found, dom[:500]
+    assert int(found[2]) == width
+    assert int(found[1]) <= width, "the page scrolls sideways"
+    assert found[3] == "true", "a picture did not load"
+    assert "CONSOLE" not in console
+
+
+def test_page_of_a_paper(tmp_path: Path) -> None:
+    Figure().savefig(tmp_path / "figure.png")
+    cells = [
+        Cell("Table 1", "heart", "objective", -92.47, -92.47, 0.01),
+        Cell("Table 1", "sonar", "seconds", 1.0, 2.0),
+        Cell("Table 2", "heart", "accuracy", 0.8, 0.9, 0.01, "another split"),
+    ]
+    missing = (Task("gisette", list, ("gisette",), "Table 3", 6), "not <found>")
+    outcome = Outcome("A paper", cells, [missing])
+    assert outcome.summary().startswith(
+        "1 cells reproduced of 2 attempted, 6 unavailable"
+    )
+    text = paper_page(outcome, tmp_path)
+    assert "Table 2" in text
+    assert "another split" in text
+    assert "not &lt;found&gt;" in text
+    assert "data:image/png;base64" in text
