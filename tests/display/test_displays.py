@@ -1,0 +1,134 @@
+"""The pictures: the numbers behind them, and that they can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_moons
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from widemargin import SVC
+from widemargin.display import (
+    ComparisonDisplay,
+    HistoryDisplay,
+    ImageDisplay,
+    MarginDisplay,
+)
+from widemargin.display.margin import _ellipse
+from widemargin.display.plane import Plane
+
+
+@pytest.fixture
+def ax() -> Any:
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    yield figure.subplots()
+    figure.canvas.draw()  # whatever cannot be drawn fails here
+
+
+def test_margin_of_two_features(ax: Any) -> None:
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    model = SVC().fit(X, y)
+    display = MarginDisplay.from_estimator(model, X, y, suspects=[3, 5], ax=ax)
+    assert_allclose(display.points, X)
+    assert_array_equal(display.classes, y)
+    assert_allclose(display.support, model.support_vectors_)
+    assert_array_equal(display.suspects, [3, 5])
+    grid = np.column_stack([display.across.ravel(), display.up.ravel()])
+    assert_allclose(display.values.ravel(), model.decision_function(grid))
+    assert display.ax_ is ax
+
+
+def test_margin_is_a_section_where_there_are_more_features(ax: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    display = MarginDisplay.from_estimator(model, X, y, ax=ax, grid_resolution=20)
+    plane = Plane.through(X)
+    assert_allclose(display.points, (X - X.mean(axis=0)) @ plane.axes.T, atol=1e-12)
+    corner = plane.points(np.array([[display.across[0, 0], display.up[0, 0]]]))
+    assert_allclose(display.values[0, 0], model.decision_function(corner)[0])
+
+
+def test_margin_of_three_classes_and_a_data_frame(ax: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    frame = pandas.DataFrame(X[:, :2], columns=["long", "wide"])
+    display = MarginDisplay.from_estimator(SVC().fit(frame, y), frame, y, ax=ax)
+    assert display.axis_labels == ("long", "wide")
+    assert set(np.unique(display.values)) <= {0.0, 1.0, 2.0}
+
+
+def test_ellipses_show_the_standard_deviation(ax: Any) -> None:
+    X, y = make_moons(20, random_state=0)
+    variances = np.tile([4.0, 9.0], (20, 1))
+    display = MarginDisplay.from_estimator(
+        SVC().fit(X, y), X, y, covariances=variances, ax=ax
+    )
+    assert_allclose(display.covariances[0], np.diag([4.0, 9.0]))
+    assert sorted(_ellipse(display.covariances[0])[:2]) == [4.0, 6.0]
+    assert len(ax.patches) == 20
+
+
+def test_suspects_as_a_mask(ax: Any) -> None:
+    X, y = make_moons(20, random_state=0)
+    mask = np.arange(20) < 3
+    model = SVC().fit(X, y)
+    display = MarginDisplay.from_estimator(model, X, y, suspects=mask, ax=ax)
+    assert_array_equal(display.suspects, [0, 1, 2])
+    with pytest.raises(ValueError, match="mask"):
+        MarginDisplay.from_estimator(model, X, y, suspects=mask[:5], ax=ax)
+    with pytest.raises(ValueError, match="at least 2 features"):
+        MarginDisplay.from_estimator(model, X[:, :1], y, ax=ax)
+
+
+def test_history_of_an_estimator(ax: Any) -> None:
+    class Fitted:
+        history_ = (
+            {"stage": "a", "seconds": 1.0, "objective": 5.0, "size": 10},
+            {"stage": "b", "seconds": 2.0, "objective": None, "size": 20},
+            {"stage": "a", "seconds": 3.0, "objective": 4.0, "size": 40},
+        )
+
+    display = HistoryDisplay.from_estimator(Fitted(), x="seconds", ax=ax)
+    x, y = display.series_["objective"]
+    assert_allclose(x, [1.0, 6.0])
+    assert_allclose(y, [5.0, 4.0])
+    display = HistoryDisplay.from_estimator(Fitted(), y=["objective", "size"], ax=ax)
+    assert list(display.series_) == ["objective", "samples"]
+    assert_array_equal(display.series_["samples"][0], ["0 a", "1 b", "2 a"])
+    with pytest.raises(ValueError, match="no 'colour'; it has 'objective'"):
+        HistoryDisplay.from_estimator(Fitted(), y="colour", ax=ax)
+    with pytest.raises(ValueError, match="fit it first"):
+        HistoryDisplay.from_estimator(SVC(), ax=ax)
+
+
+def test_history_of_a_real_fit(ax: Any) -> None:
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = SVC(gamma=1.0).fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    display = HistoryDisplay.from_estimator(model, y="gap", ax=ax, log=True)
+    assert len(display.series_["duality gap"][1]) >= 1
+
+
+def test_comparison(ax: Any) -> None:
+    display = ComparisonDisplay(["a", "b"], [1, 2], errors=[0.1, 0.2], quantity="cost")
+    display.plot(ax=ax)
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 2.0]
+    assert ax.get_xlabel() == "cost"
+    with pytest.raises(ValueError, match="same length"):
+        ComparisonDisplay(["a"], [1, 2])
+
+
+def test_images(ax: Any) -> None:
+    display = ImageDisplay(np.arange(12).reshape(2, 6), (2, 3), titles=["a", "b"])
+    display.plot(ax=ax)
+    assert_array_equal(display.strip[:, :3], [[0, 1, 2], [3, 4, 5]])
+    assert_array_equal(display.strip[:, 4:], [[6, 7, 8], [9, 10, 11]])
+    with pytest.raises(ValueError, match=r"shape \(n_images, 6\)"):
+        ImageDisplay(np.zeros((2, 5)), (2, 3))
