@@ -41,7 +41,7 @@ class BlockSource(Protocol):
     def parallel(self) -> bool:
         """Whether blocks are worked on at the same time and averaged."""
 
-    def map(self, work: Callable[[Block], Result]) -> list[Result]:
+    def map(self, work: Callable[[Block], Result]) -> Iterator[Result]:
         """Apply ``work`` to every block."""
 
     def shuffled(self, rng: np.random.Generator) -> Iterator[Block]:
@@ -57,9 +57,9 @@ class SerialBlocks:
     load: Callable[[int], Block] | None = None
     parallel: bool = False
 
-    def map(self, work: Callable[[Block], Result]) -> list[Result]:
-        """Apply ``work`` to every block, one in memory at a time."""
-        return [work(block) for block in self.passes()]
+    def map(self, work: Callable[[Block], Result]) -> Iterator[Result]:
+        """Apply ``work`` to every block; one is in memory at a time."""
+        return (work(block) for block in self.passes())
 
     def shuffled(self, rng: np.random.Generator) -> Iterator[Block]:
         """Return one pass, in random order where possible."""

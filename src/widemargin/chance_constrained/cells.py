@@ -8,7 +8,7 @@ and their mean, which changes the objective by second order in the cell's width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from widemargin.chance_constrained.stochastic import Scores
 
 Floats = NDArray[np.float64]
 
-ALONG, ACROSS = 8192, 16  # cells for w'mu and for ||L'w||
+ALONG, ACROSS = 4096, 8  # cells for w'mu and for ||L'w||
 _BYTES_PER_SCORE = 128  # four numbers kept, and the solver's work on them
 
 
 def gather_scores(
-    run: Callable[[Callable[[Any], Any]], list[Any]],
+    run: Callable[[Callable[[Any], Any]], Iterator[Any]],
     project: Callable[[Any], list[Scores]],
     memory_mb: float,
 ) -> list[Scores]:
@@ -38,11 +38,11 @@ def gather_scores(
     memory_mb : float
         Budget; above it projections are gathered in cells.
     """
-    ranges = run(lambda block: _ranges(project(block)))
+    ranges = list(run(lambda block: _ranges(project(block))))
     rows = sum(int(part[0][4]) for part in ranges)
     count = len(ranges[0])
     if rows * count * _BYTES_PER_SCORE <= memory_mb * 1e6:
-        parts = run(project)
+        parts = list(run(project))
         return [_joined([part[k] for part in parts]) for k in range(count)]
     stacked = np.array(ranges)
     low, high = stacked[:, :, :2].min(axis=0), stacked[:, :, 2:4].max(axis=0)

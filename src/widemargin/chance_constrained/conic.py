@@ -21,7 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.chance_constrained.objective import ChanceProblem, duality_gap
+from widemargin.chance_constrained.objective import (
+    ChanceProblem,
+    balanced,
+    duality_gap,
+)
 from widemargin.chance_constrained.rows import dense_rows
 from widemargin.chance_constrained.solution import ChanceSolution
 
@@ -309,7 +313,7 @@ def _solution(
     return ChanceSolution(
         w=w,
         b=b,
-        alpha=alpha,
+        alpha=None if alpha is None else balanced(problem, alpha),
         gap=None if alpha is None else gap,
         objective=gap.objective,
         status=status,

@@ -90,7 +90,7 @@ def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
     if moments.mass <= 1.0:
         raise ValueError(
             f"covariance='class' reads sample_weight as numbers of repetitions, but "
-            f"class {label!r} has a total weight of {moments.mass:g}, too little for a "
+            f"class {label} has a total weight of {moments.mass:g}, too little for a "
             "sample covariance. Rescale the weights or give the covariance matrices."
         )
     return moments.scatter * (scale / (moments.mass - 1.0))

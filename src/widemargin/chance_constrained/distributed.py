@@ -25,7 +25,7 @@ class DaskBlocks:
     chunks: list[tuple[Any, ...]]
     parallel: bool = True
 
-    def map(self, work: Callable[[Block], Result]) -> list[Result]:
+    def map(self, work: Callable[[Block], Result]) -> Iterator[Result]:
         """Apply ``work`` to every chunk, on dask's scheduler."""
         import dask
 
@@ -33,7 +33,7 @@ class DaskBlocks:
             return work(Block(*parts))
 
         lazy = dask.delayed(apply, pure=False)
-        return list(dask.compute(*(lazy(*parts) for parts in self.chunks)))
+        return iter(dask.compute(*(lazy(*parts) for parts in self.chunks)))
 
     def shuffled(self, rng: np.random.Generator) -> Iterator[Block]:
         """Chunks run at the same time: there is no order."""

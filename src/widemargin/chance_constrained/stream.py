@@ -126,7 +126,10 @@ class _Plan:
         ]
 
 
-def _describe(block: Block) -> tuple[dict[Any, Moments], int, bool]:
+_Description = tuple[dict[Any, Moments], int, bool]
+
+
+def _describe(block: Block) -> _Description:
     """Return moments by label, the number of rows, and whether rows bring covariances.
 
     The only pass in which the samples are checked.
@@ -141,9 +144,9 @@ def _describe(block: Block) -> tuple[dict[Any, Moments], int, bool]:
 
 
 def _merge(
-    left: tuple[dict[Any, Moments], int, bool],
-    right: tuple[dict[Any, Moments], int, bool],
-) -> tuple[dict[Any, Moments], int, bool]:
+    left: _Description,
+    right: _Description,
+) -> _Description:
     merged = dict(left[0])
     for label, moments in right[0].items():
         merged[label] = merged[label].merged(moments) if label in merged else moments
@@ -152,10 +155,10 @@ def _merge(
 
 def _plan(source: BlockSource, settings: Settings) -> _Plan:
     """Make the first pass."""
-    described = source.map(_describe)
-    if not described:
+    nothing: _Description = ({}, 0, True)
+    moments, rows, own = reduce(_merge, source.map(_describe), nothing)
+    if rows == 0:
         raise ValueError("blocks is empty: there are no samples to learn from.")
-    moments, rows, own = reduce(_merge, described)
     classes = np.array(sorted(label for label in moments if moments[label].mass > 0.0))
     if len(classes) < 2:
         raise ValueError(
@@ -243,7 +246,8 @@ def fit_blocks(
             refit(along, w, settings.kappa, settings.fit_intercept)
             for along, (w, _) in zip(scores, models, strict=True)
         ]
-    totals = np.sum(source.map(lambda block: _evaluate(plan, block, models)), axis=0)
+    parts = source.map(lambda block: _evaluate(plan, block, models))
+    totals = np.sum(list(parts), axis=0)
     solutions = [
         ChanceSolution(
             w,
@@ -292,7 +296,7 @@ def _epoch(
             )
         ]
 
-    results = source.map(work)
+    results = list(source.map(work))
     sizes = [rows for rows, _ in results]
     return [
         averaged([moved[k] for _, moved in results], sizes)

@@ -1,0 +1,38 @@
+"""Dask arrays: the averaged method on chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from widemargin import ChanceConstrainedSVC
+
+array = pytest.importorskip("dask.array")
+
+
+def test_dask_chunks_reach_the_optimum():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=4000)
+    X = rng.normal(size=(4000, 4)) + 0.8 * y[:, None]
+    exact = ChanceConstrainedSVC().fit(X, y)
+    assert exact.certificate_.gap <= 1e-9 * exact.certificate_.objective
+    model = ChanceConstrainedSVC(solver="ssgd", epochs=30, random_state=0)
+    model.fit(array.from_array(X, chunks=(1000, 2)), array.from_array(y, chunks=1500))
+    best = exact.certificate_.objective
+    assert best <= model.certificate_.objective <= 1.02 * best
+    assert_allclose(model.covariances_, exact.covariances_, rtol=1e-9)
+    weighted = ChanceConstrainedSVC(solver="ssgd", epochs=2, random_state=0)
+    weighted.fit(
+        array.from_array(X, chunks=(1000, 4)),
+        y,
+        covariance=array.from_array(np.full(X.shape, 0.01), chunks=(1000, 4)),
+        sample_weight=np.ones(4000),
+    )
+    assert np.isfinite(weighted.certificate_.objective)
+
+
+def test_other_solvers_refuse_dask():
+    X = array.zeros((10, 2), chunks=(5, 2))
+    with pytest.raises(ValueError, match="dask arrays need solver='ssgd'"):
+        ChanceConstrainedSVC().fit(X, np.arange(10) % 2)

@@ -1,0 +1,271 @@
+"""ChanceConstrainedSVC: what it promises, and what it refuses."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from widemargin import SVC, ChanceConstrainedSVC
+
+
+def clouds(n=80, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    y[:2] = 0, 1
+    X = rng.normal(size=(n, d)) + 1.2 * y[:, None]
+    return X, y
+
+
+def test_tight_samples_are_violated_with_probability_risk_exactly():
+    """The worst distribution has two atoms; the bound is attained, and only just.
+
+    With kappa' = kappa sqrt(1 + e) the two-point distribution of mean mu and
+    covariance (1 + e) Sigma along w has its lower atom at w'mu - kappa' s with mass
+    risk: for e > 0 it lies beyond the margin, for e < 0 inside.
+    """
+    X, y = clouds()
+    model = ChanceConstrainedSVC(covariance=0.05 * np.eye(3)).fit(X, y)
+    assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+    signs = np.where(y == 1, 1.0, -1.0)
+    w, b = model.coef_[0], model.intercept_[0]
+    spread = np.sqrt(0.05 * w @ w)
+    margins = signs * (X @ w + b)
+    tight = np.flatnonzero(np.abs(margins - 1.0 - 3.0 * spread + model.slack_) < 1e-9)
+    positive = tight[model.slack_[tight] > 0]
+    assert len(positive) > 0
+    assert len(tight) > len(positive)  # some exactly on the margin
+    for e, expected in ((1e-6, 0.1), (-1e-6, 0.0)):
+        s = spread * np.sqrt(1.0 + e)
+        atoms = np.array([-3.0 * s, s / 3.0])
+        masses = np.array([0.1, 0.9])
+        assert_allclose(masses @ atoms, 0.0, atol=1e-15)
+        assert_allclose(masses @ atoms**2, s * s)
+        for i in tight:
+            violated = margins[i] + atoms <= 1.0 - model.slack_[i]
+            assert_allclose(masses @ violated, expected)
+
+
+def test_attributes_and_certificate():
+    X, y = clouds()
+    model = ChanceConstrainedSVC().fit(X, y)
+    assert model.coef_.shape == (1, 3)
+    assert model.slack_.shape == (80,)
+    assert_allclose(model.bounded_share_, np.mean(model.slack_ < 1.0))
+    assert_allclose(model.covariances_[1], 0.01 * np.cov(X[y == 1].T))
+    certificate = model.certificate_
+    assert certificate.status == "polished"
+    assert 0.0 <= certificate.gap <= 1e-9 * certificate.objective
+    assert model.history_[-1]["gap"] == certificate.gap
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_no_uncertainty_is_the_linear_svm():
+    X, y = clouds()
+    model = ChanceConstrainedSVC(covariance_scale=0.0).fit(X, y)
+    peer = SVC(kernel="linear", tol=1e-9).fit(X, y)
+    assert peer.certificate_.kkt_violation <= 1e-8
+    assert_allclose(
+        model.decision_function(X), peer.decision_function(X), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_variances_factors_and_matrices_give_one_model():
+    X, y = clouds()
+    variances = np.random.default_rng(1).random((80, 3)) * 0.1
+    eye = np.eye(3)
+    fits = [
+        ChanceConstrainedSVC().fit(X, y, covariance=variances),
+        ChanceConstrainedSVC().fit(X, y, covariance=variances[:, :, None] * eye),
+        ChanceConstrainedSVC().fit(
+            X, y, covariance_factor=np.sqrt(variances)[:, :, None] * eye
+        ),
+    ]
+    for model in fits:
+        assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+        assert model.covariances_ is None
+        assert_allclose(model.coef_, fits[0].coef_, rtol=1e-8)
+
+
+def test_class_covariance_is_what_a_dict_of_it_gives():
+    X, y = clouds()
+    matrices = {k: 0.01 * np.cov(X[y == k].T) for k in (0, 1)}
+    estimated, given = (
+        ChanceConstrainedSVC(covariance=c).fit(X, y) for c in ("class", matrices)
+    )
+    assert given.certificate_.gap <= 1e-9
+    assert_allclose(estimated.coef_, given.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_standardize_is_scaling_both_by_hand(own):
+    X, y = clouds()
+    X = X * [1.0, 30.0, 0.02] + [5.0, -100.0, 0.0]
+    scaler = StandardScaler().fit(X)
+    variances = np.random.default_rng(2).random((80, 3)) * np.square(scaler.scale_) / 9
+    extra = {"covariance": variances} if own else {}
+    inside = ChanceConstrainedSVC(standardize=True).fit(X, y, **extra)
+    if own:
+        extra = {"covariance": variances / np.square(scaler.scale_)}
+    by_hand = ChanceConstrainedSVC().fit(scaler.transform(X), y, **extra)
+    assert inside.certificate_.gap <= 1e-9 * inside.certificate_.objective
+    assert_allclose(inside.slack_, by_hand.slack_, atol=1e-9)
+    assert_allclose(
+        inside.decision_function(X),
+        by_hand.decision_function(scaler.transform(X)),
+        rtol=1e-7,
+        atol=1e-9,
+    )
+
+
+def test_multiclass_keeps_each_rows_own_covariance():
+    X, y = load_iris(return_X_y=True)
+    model = ChanceConstrainedSVC(standardize=True).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.slack_.shape == (150, 3)
+    assert len(model.certificate_) == 3
+    for k, certificate in enumerate(model.certificate_):
+        assert 0.0 <= certificate.gap <= 1e-8
+        matrices = {c: 0.01 * np.cov(X[y == c].T) for c in range(3)}
+        own = np.stack([matrices[label] for label in y])
+        alone = ChanceConstrainedSVC(standardize=True).fit(X, y == k, covariance=own)
+        assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-6, atol=1e-12)
+    assert model.score(X, y) > 0.9
+
+
+def test_strings_frames_sparse_and_single_precision():
+    X, y = clouds()
+    names = np.array(["no", "yes"])[y]
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    expected = ChanceConstrainedSVC().fit(X, y)
+    model = ChanceConstrainedSVC().fit(frame, names)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert set(model.predict(frame)) <= {"no", "yes"}
+    assert_allclose(model.coef_, expected.coef_)
+    rows = ChanceConstrainedSVC().fit(sparse.csr_matrix(X), y)
+    assert_allclose(rows.coef_, expected.coef_, rtol=1e-7)
+    single = ChanceConstrainedSVC().fit(X.astype(np.float32), y)
+    assert_allclose(single.coef_, expected.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["newton", "socp", "ssgd"])
+def test_class_weight_is_sample_weight(solver):
+    X, y = clouds()
+    options = {"solver": solver, "random_state": 0, "covariance": 0.02 * np.eye(3)}
+    by_class = ChanceConstrainedSVC(class_weight={1: 3.0}, **options).fit(X, y)
+    weights = np.where(y == 1, 3.0, 1.0)
+    by_row = ChanceConstrainedSVC(**options).fit(X, y, sample_weight=weights)
+    assert_allclose(by_class.coef_, by_row.coef_, rtol=1e-6)
+    assert np.isfinite(by_row.certificate_.objective)
+
+
+def test_zero_weight_rows_are_absent():
+    X, y = clouds()
+    variances = np.full((80, 3), 0.02)
+    weights = np.ones(80)
+    weights[10:20] = 0.0
+    kept = weights > 0
+    model = ChanceConstrainedSVC().fit(X, y, variances, sample_weight=weights)
+    alone = ChanceConstrainedSVC().fit(X[kept], y[kept], variances[kept])
+    assert model.certificate_.gap <= 1e-9
+    assert_allclose(model.coef_, alone.coef_, rtol=1e-9)
+    assert_array_equal(np.isnan(model.slack_), ~kept)
+
+
+def test_solvers_agree_on_breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:120, :4]
+    y = y[:120]
+    models = {
+        solver: ChanceConstrainedSVC(solver=solver, tol=1e-8, random_state=0).fit(X, y)
+        for solver in ("newton", "socp", "ssgd")
+    }
+    best = models["newton"].certificate_.objective
+    assert_allclose(models["socp"].certificate_.objective, best, rtol=1e-6)
+    assert best <= models["ssgd"].certificate_.objective <= 1.02 * best
+    assert models["ssgd"].certificate_.bound is None
+    assert models["socp"].certificate_.gap >= 0.0
+    with pytest.raises(ValueError, match="for tiny problems"):
+        ChanceConstrainedSVC(solver="sdp").fit(np.tile(X, (1, 20)), y)
+
+
+def test_metadata_reaches_fit_in_cross_validation_and_pipelines():
+    X, y = clouds()
+    variances = np.full((80, 3), 0.05)
+    scores = cross_val_score(
+        ChanceConstrainedSVC(), X, y, params={"covariance": variances}, cv=3
+    )
+    assert np.all(scores > 0.5)
+    with config_context(enable_metadata_routing=True):
+        model = ChanceConstrainedSVC().set_fit_request(covariance=True)
+        search = GridSearchCV(
+            make_pipeline("passthrough", model),
+            {"chanceconstrainedsvc__C": [0.1, 1.0]},
+            cv=3,
+        )
+        search.fit(X, y, covariance=variances)
+    assert search.best_estimator_[-1].certificate_.gap <= 1e-6
+    assert search.best_estimator_[-1].covariances_ is None
+
+
+def test_not_converging_is_said():
+    X, y = clouds()
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        model = ChanceConstrainedSVC(max_iter=1).fit(X, y)
+    assert model.certificate_.status == "max_iter"
+    assert model.certificate_.gap > 0.0
+
+
+@pytest.mark.parametrize("risk", [0.0, 1.0, 2.0])
+def test_bad_risk(risk):
+    X, y = clouds()
+    with pytest.raises(ValueError, match="risk must lie strictly between 0 and 1"):
+        ChanceConstrainedSVC(risk=risk).fit(X, y)
+
+
+def test_bad_input_is_explained():
+    X, y = clouds()
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        ChanceConstrainedSVC(covariance=-np.eye(3)).fit(X, y)
+    with pytest.raises(ValueError, match="number of classes has to be greater"):
+        ChanceConstrainedSVC().fit(X, np.zeros(80))
+    with pytest.raises(ValueError, match="negative entries"):
+        ChanceConstrainedSVC().fit(X, y, sample_weight=-np.ones(80))
+    with pytest.raises(ValueError, match="gaussian"):
+        ChanceConstrainedSVC(bound="gaussian", risk=0.7).fit(X, y)
+
+
+def test_a_missing_clarabel_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **keywords):
+        if name == "clarabel":
+            raise ImportError(name)
+        return real(name, *arguments, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    X, y = clouds()
+    with pytest.raises(ImportError, match=r"pip install widemargin\[robust\]"):
+        ChanceConstrainedSVC(solver="socp").fit(X, y)
+    assert ChanceConstrainedSVC().fit(X, y).certificate_.gap <= 1e-9
+
+
+def test_clone_and_verbose(capsys):
+    X, y = clouds()
+    model = ChanceConstrainedSVC(covariance=0.1 * np.eye(3), verbose=True)
+    again = clone(model).fit(X, y)
+    assert again.certificate_.gap <= 1e-9
+    assert again.covariance is not model.covariance

@@ -1,0 +1,190 @@
+"""Data larger than memory, in blocks, on disk, a part at a time."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from widemargin import ChanceConstrainedSVC
+from widemargin.chance_constrained import cells
+from widemargin.chance_constrained.stochastic import Scores, refit
+
+
+def cloud(n, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    return rng.normal(size=(n, d)) + 0.7 * y[:, None], y
+
+
+@pytest.fixture(scope="module")
+def exact():
+    X, y = cloud(3000)
+    model = ChanceConstrainedSVC().fit(X, y)
+    assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+    return X, y, model
+
+
+def blocks_of(X, y, size=500, **extras):
+    def blocks():
+        for start in range(0, len(y), size):
+            rows = slice(start, start + size)
+            options = {name: values[rows] for name, values in extras.items()}
+            yield (X[rows], y[rows], options) if options else (X[rows], y[rows])
+
+    return blocks
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_blocks_reach_what_memory_reaches(exact, standardize):
+    X, y, _ = exact
+    options = {"standardize": standardize, "C": 1.0}
+    reference = ChanceConstrainedSVC(**options).fit(X, y)
+    model = ChanceConstrainedSVC(
+        solver="ssgd", epochs=30, random_state=0, **options
+    ).fit_blocks(blocks_of(X, y))
+    best = reference.certificate_.objective
+    assert best <= model.certificate_.objective <= 1.01 * best
+    assert model.certificate_.gap is None
+    assert model.slack_ is None
+    assert_allclose(model.bounded_share_, reference.bounded_share_, atol=0.02)
+    assert_allclose(model.covariances_, reference.covariances_, rtol=1e-9)
+    assert model.n_features_in_ == 5
+    assert np.mean(model.predict(X) == reference.predict(X)) > 0.97
+
+
+def test_blocks_with_covariances_weights_and_three_classes(exact):
+    X, y, _ = exact
+    y = y + (X[:, 0] > 1.5)
+    extras = {"covariance": np.full(X.shape, 0.05), "sample_weight": np.ones(len(y))}
+    model = ChanceConstrainedSVC(solver="ssgd", epochs=20, random_state=0)
+    model.fit_blocks(list(blocks_of(X, y, **extras)()))
+    reference = ChanceConstrainedSVC().fit(X, y, **extras)
+    for ours, theirs in zip(model.certificate_, reference.certificate_, strict=True):
+        assert theirs.gap <= 1e-8 * theirs.objective
+        assert theirs.objective <= ours.objective <= 1.03 * theirs.objective
+    assert model.covariances_ is None
+    assert model.bounded_share_.shape == (3,)
+
+
+def test_a_file_larger_than_the_budget_stays_within_it(tmp_path):
+    n, d, budget = 200_000, 10, 4.0
+    path = tmp_path / "means.dat"
+    rng = np.random.default_rng(0)
+    on_disk = np.memmap(path, dtype=np.float64, mode="w+", shape=(n, d))
+    y = rng.integers(2, size=n).astype(np.int8)
+    for start in range(0, n, 20_000):
+        rows = slice(start, start + 20_000)
+        on_disk[rows] = rng.normal(size=(20_000, d)) + 0.5 * y[rows, None]
+    on_disk.flush()
+    X = np.memmap(path, dtype=np.float64, mode="r", shape=(n, d))
+    assert X.nbytes > 3 * budget * 1e6
+    model = ChanceConstrainedSVC(
+        solver="ssgd", epochs=2, memory_mb=budget, random_state=0, C=1e-3
+    )
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2.0 * budget * 1e6  # the cells of the refit add a constant
+    exact = ChanceConstrainedSVC(C=1e-3).fit(np.asarray(X), y)
+    assert exact.certificate_.gap <= 1e-9 * exact.certificate_.objective
+    best = exact.certificate_.objective
+    assert best <= model.certificate_.objective <= 1.01 * best
+
+
+def once(work):
+    return iter([work(None)])
+
+
+def test_cells_change_the_refit_hardly(exact):
+    X, _, model = exact
+    w = model.coef_[0]
+    rng = np.random.default_rng(1)
+    spread = np.where(rng.random(3000) < 0.5, 0.1, 0.2)
+    signs = np.where(exact[1] == 1, 1.0, -1.0)
+    scores = Scores(X @ w, spread, signs, np.ones(3000))
+    kept = cells.gather_scores(once, lambda _: [scores], memory_mb=100.0)[0]
+    gathered = cells.gather_scores(once, lambda _: [scores], memory_mb=1e-3)[0]
+    assert_allclose(kept.along, scores.along)
+    assert len(gathered.along) < 3000
+    assert_allclose(gathered.costs.sum(), 3000.0)
+    models = [refit(s, w, 3.0, True) for s in (kept, gathered)]
+    assert_allclose(models[1][0], models[0][0], rtol=1e-3)
+    assert_allclose(models[1][1], models[0][1], atol=1e-3)
+
+
+def test_published_method_on_blocks(exact):
+    X, y, _ = exact
+    model = ChanceConstrainedSVC(
+        solver="ssgd", refine=False, epochs=2, random_state=0
+    ).fit_blocks(blocks_of(X, y))
+    assert model.certificate_.n_iter == 6000
+    assert [stage["size"] for stage in model.history_] == [1, 2]
+
+
+def test_partial_fit_learns_and_counts(exact):
+    X, y, reference = exact
+    matrices = {k: reference.covariances_[k] for k in (0, 1)}
+    model = ChanceConstrainedSVC(solver="ssgd", covariance=matrices, random_state=0)
+    for _ in range(10):
+        for block in blocks_of(X, y)():
+            model.partial_fit(*block, classes=[0, 1], n_samples_total=3000)
+    assert model.n_iter_ == 30_000
+    assert np.mean(model.predict(X) == reference.predict(X)) > 0.97
+    with pytest.raises(ValueError, match="not in classes"):
+        model.partial_fit(X[:2], [0, 5])
+
+
+def test_partial_fit_step_uses_the_rows_seen_or_the_given_total(exact):
+    X, y, _ = exact
+    options = {"solver": "ssgd", "refine": False, "covariance": np.zeros((5, 5))}
+    first = X[:1], y[:1]
+    seen = ChanceConstrainedSVC(**options).partial_fit(*first, classes=[0, 1])
+    sign = 1.0 if y[0] == 1 else -1.0
+    assert_allclose(seen.coef_[0], sign * X[0])  # C m / t with m = t = 1
+    told = ChanceConstrainedSVC(**options).partial_fit(
+        *first, classes=[0, 1], n_samples_total=7
+    )
+    assert_allclose(told.coef_[0], 7.0 * sign * X[0])
+
+
+def test_partial_fit_goes_on_after_fit(exact):
+    X, y, _ = exact
+    model = ChanceConstrainedSVC(solver="ssgd", epochs=5, random_state=0).fit(X, y)
+    before = model.coef_.copy()
+    model.partial_fit(X[:100], y[:100], n_samples_total=3000)
+    assert 0.0 < np.abs(model.coef_ - before).max() < np.abs(before).max()
+
+
+def test_partial_fit_says_what_it_needs(exact):
+    X, y, _ = exact
+    assert not hasattr(ChanceConstrainedSVC(), "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        _ = ChanceConstrainedSVC().partial_fit
+    model = ChanceConstrainedSVC(solver="ssgd")
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="cannot be estimated from a part"):
+        model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="standardize=True and"):
+        ChanceConstrainedSVC(solver="ssgd", standardize=True).partial_fit(
+            X, y, classes=[0, 1]
+        )
+
+
+def test_bad_blocks_are_explained(exact):
+    X, y, _ = exact
+    model = ChanceConstrainedSVC(solver="ssgd")
+    with pytest.raises(ValueError, match="can be read only once"):
+        model.fit_blocks(iter([(X, y)]))
+    with pytest.raises(ValueError, match="a function or a sequence"):
+        model.fit_blocks(3)
+    with pytest.raises(ValueError, match="blocks is empty"):
+        model.fit_blocks([])
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit_blocks([(np.full((2, 2), np.nan), [0, 1])])
+    with pytest.raises(ValueError, match="number of classes has to be greater"):
+        model.fit_blocks([(X, np.zeros(3000))])
