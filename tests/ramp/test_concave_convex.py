@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from widemargin.certificate import dual_objective, duality_gap
+from widemargin.certificate import duality_gap
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.ramp.concave_convex import (
     RampProblem,
-    believable,
     carry,
-    continued_descent,
     descend,
-    grow,
     resume,
     stationarity,
 )
@@ -186,56 +181,6 @@ def test_rounds_that_run_out_are_not_called_settled():
         descend(random_ramp(rng), exactly, max_rounds=0)
 
 
-def test_growth_is_feasible_and_no_worse_than_standing_still():
-    rng = np.random.default_rng(9)
-    for _ in range(20):
-        ramp = random_ramp(rng)
-        problem = ramp.convex(rng.random(ramp.gram.n) < 0.1)
-        solution = exactly(problem, None)
-        grown = grow(solution)
-        assert np.all(grown.beta >= 10 * problem.lower - 1e-12)
-        assert np.all(grown.beta <= 10 * problem.upper + 1e-12)
-        assert_allclose(grown.values, ramp.gram.times(grown.beta), rtol=1e-9, atol=1e-9)
-        dual = [
-            dual_objective(point.beta, point.values, problem.linear)
-            for point in (grown, solution)
-        ]
-        assert dual[0] <= dual[1] + 1e-12 * abs(dual[1])
-
-
-def test_continuation_finds_the_flips_a_plain_start_keeps():
-    """At a large C the plain SVM bends round every flip and so never clips it."""
-    rng = np.random.default_rng(10)
-    y = np.repeat([1.0, -1.0], 60)
-    X = rng.normal(size=(120, 2)) + np.outer(y, [2.0, 0.0])
-    flips = rng.choice(120, size=15, replace=False)
-    y[flips] *= -1.0
-    ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.full(120, 100.0), 0.0)
-    plain = descend(ramp, lambda problem, start: solve(problem, tol=1e-6, start=start))
-    continued = continued_descent(
-        ramp,
-        lambda problem, start: solve(problem, tol=1e-6, start=start),
-        lambda problem, start: solve(problem, tol=1e-2, start=start),
-    )
-    assert continued.settled
-    assert continued.clipped[flips].sum() > plain.clipped[flips].sum() + 5
-    assert continued.clipped.sum() <= 24
-
-
-def test_continuation_does_not_end_in_a_constant_model():
-    """At a tiny C an unequal class is clipped whole, and that would be stationary."""
-    rng = np.random.default_rng(11)
-    y = np.repeat([1.0, -1.0], [80, 40])
-    X = rng.normal(size=(120, 2)) + np.outer(y, [2.0, 0.0])
-    ramp = RampProblem(Gram(X, Gaussian(0.5)), y, np.full(120, 1.0), 0.0)
-    small = replace(ramp, costs=1e-3 * ramp.costs)
-    assert descend(small, exactly).clipped[y < 0].all()
-    end = continued_descent(ramp, exactly, exactly)
-    assert end.settled and end.clipped.sum() <= 12
-    assert believable(ramp, end.clipped)
-    assert not believable(ramp, y < 0)
-
-
 def test_a_former_model_is_taken_up_where_it_ended():
     rng = np.random.default_rng(12)
     for _ in range(20):
@@ -253,6 +198,6 @@ def test_a_solve_that_was_stopped_ends_the_procedure():
     def stopped(problem, start):
         return solve(problem, tol=1e-9, start=start, max_iter=1)
 
-    for end in (descend(ramp, stopped), continued_descent(ramp, stopped, stopped)):
-        assert not end.settled
-        assert end.solution.status == "max_iter"
+    end = descend(ramp, stopped)
+    assert not end.settled
+    assert end.solution.status == "max_iter"

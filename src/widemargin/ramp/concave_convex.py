@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     Record = Callable[[dict[str, Any], Solution], None]
 
 STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
-STEP = 10.0  # factor between the costs of two stages of the continuation (5.5)
-CONTINUATION = (STEP**-3, STEP**-2, STEP**-1)  # shares of C solved before C itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +57,11 @@ class RampProblem:
     s: float
     fit_intercept: bool = True
 
+    def subset(self, rows: NDArray[np.intp]) -> RampProblem:
+        """Return the problem over some of the samples."""
+        part = self.gram.subset(rows)
+        return replace(self, gram=part, y=self.y[rows], costs=self.costs[rows])
+
     def convex(self, clipped: Mask) -> DualProblem:
         """Return the convex problem in which the samples `clipped` do not pull."""
         pull = self.costs * self.y
@@ -71,15 +74,19 @@ class RampProblem:
             0.0 if self.fit_intercept else None,
         )
 
+    def margins(self, solution: Solution) -> Vector:
+        """Return ``y_i F(x_i)`` at `solution`."""
+        margins: Vector = self.y * (solution.values + solution.intercept)
+        return margins
+
     def clips(self, solution: Solution) -> Mask:
         """Return the samples on the flat part of the loss: strictly below `s`."""
-        margins = self.y * (solution.values + solution.intercept)
-        mask: Mask = margins < self.s
+        mask: Mask = self.margins(solution) < self.s
         return mask
 
     def objective(self, solution: Solution) -> float:
         """Return the primal ramp objective ``J`` at `solution`."""
-        loss = np.maximum(0.0, 1.0 - self.y * (solution.values + solution.intercept))
+        loss = np.maximum(0.0, 1.0 - self.margins(solution))
         capped = np.minimum(1.0 - self.s, loss)
         return float(0.5 * solution.beta @ solution.values + self.costs @ capped)
 
@@ -114,7 +121,7 @@ def stationarity(ramp: RampProblem, solution: Solution) -> float:
     ramp any value in ``[0, C_i]`` is a subgradient). Zero at a stationary point of
     ``J``; the unit is that of ``tol``.
     """
-    margins = ramp.y * (solution.values + solution.intercept)
+    margins = ramp.margins(solution)
     alpha = ramp.y * solution.beta
     too_small = np.minimum(
         np.maximum(1.0 - margins, 0.0), np.maximum(margins - ramp.s, 0.0)
@@ -152,11 +159,13 @@ def _adjustable(
     missing = (problem.total or 0.0) - float(beta.sum())
     room = problem.upper - beta if missing > 0.0 else beta - problem.lower
     margin = (beta > problem.lower) & (beta < problem.upper)
+    if float(room @ margin) >= abs(missing):
+        return np.flatnonzero(margin)
     distance = np.abs(solution.values + solution.intercept - problem.linear)
     # Margin samples first, then by distance from the margin, until the room is enough.
     order = np.lexsort((distance, ~margin))
     enough = int(np.searchsorted(np.cumsum(room[order]), abs(missing))) + 1
-    return order[: max(int(np.count_nonzero(margin)), enough)]
+    return order[:enough]
 
 
 def descend(
@@ -212,51 +221,6 @@ def descend(
     return best
 
 
-def continued_descent(
-    ramp: RampProblem,
-    solver: Solver,
-    rough: Solver,
-    *,
-    max_rounds: int = 50,
-    record: Record | None = None,
-) -> Outcome:
-    """Descend at a thousandth of the costs, then ten times as much, up to the costs.
-
-    Where the costs are small the model is smooth, and a mislabelled sample far inside
-    the other class is far below ``s``; it is clipped before it can bend the boundary,
-    and stays clipped while the costs grow. The point so reached can have the higher
-    ``J`` and still be the better model (5.5). The stages before the last only have to
-    find whom to clip: `rough` may solve them loosely. One that clips most of a class
-    has found a constant model, not wrong labels, and is passed over.
-    """
-    clipped, start = None, None
-    for share in CONTINUATION:
-        stage = replace(ramp, costs=share * ramp.costs)
-        end = descend(
-            stage,
-            rough,
-            clipped=clipped,
-            start=start,
-            max_rounds=max_rounds,
-            record=record,
-        )
-        if end.solution.status in STOPPED:
-            break
-        if believable(ramp, end.clipped):
-            clipped, start = end.clipped, grow(end.solution)
-        else:
-            clipped, start = None, None
-    return descend(
-        ramp, solver, clipped=clipped, start=start, max_rounds=max_rounds, record=record
-    )
-
-
-def believable(ramp: RampProblem, clipped: Mask) -> bool:
-    """Say whether at most half of each class, by cost, is held to be mislabelled."""
-    sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
-    return all(float(side @ clipped) <= 0.5 * float(side.sum()) for side in sides)
-
-
 def resume(ramp: RampProblem, beta: Vector) -> tuple[Mask, Solution]:
     """Return the clipped set and the start that a former model's `beta` stands for."""
     problem = ramp.convex(np.zeros(ramp.gram.n, bool))
@@ -264,21 +228,3 @@ def resume(ramp: RampProblem, beta: Vector) -> tuple[Mask, Solution]:
     former = Solution(problem, point, ramp.gram.times(point), "start", exact=True)
     clipped = ramp.clips(former)
     return clipped, carry(ramp, former, clipped)
-
-
-def grow(solution: Solution, most: float = STEP) -> Solution:
-    """Return the best multiple of `solution` to start at when costs grow `most` times.
-
-    All boxes have zero at one end, so every multiple up to `most` is feasible; the dual
-    is a parabola along that ray.
-    """
-    curvature = float(solution.beta @ solution.values)
-    slope = float(solution.problem.linear @ solution.beta)
-    factor = float(np.clip(slope / curvature, 1.0, most)) if curvature > 0.0 else 1.0
-    return replace(
-        solution,
-        beta=factor * solution.beta,
-        known_values=factor * solution.values,
-        status="start",
-        stale=None,
-    )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
@@ -22,11 +23,11 @@ from .concave_convex import (
     STOPPED,
     Outcome,
     RampProblem,
-    continued_descent,
     descend,
     resume,
     stationarity,
 )
+from .schedule import Plan, continuation, economical_descent
 
 ROUGH = 1e-2  # tolerance of the stages that only have to find whom to clip
 ROUNDS_RAN_OUT = "max_cccp_iter"
@@ -172,27 +173,29 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             task.gram, task.y, task.costs, float(self.s), self.fit_intercept
         )
         limits = Limits.of(task.gram, self.max_time)
+        earlier = task.history.append  # levels, where a problem is solved by division
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
-            earlier = task.history.append
             return self._solve(problem, start, earlier, **limits.timed({}))
 
         def rough(problem: DualProblem, start: Solution | None) -> Solution:
             loose = {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
-            return self._solve(problem, start, **limits.timed(loose))
+            return self._solve(problem, start, earlier, **limits.timed(loose))
 
         def record(figures: dict[str, Any], solution: Solution) -> None:
             figures["clipped"] = int(np.count_nonzero(figures["clipped"]))
             task.history.append(summary(solution, "convex") | figures)
 
-        settings: dict[str, Any] = {"max_rounds": self.max_cccp_iter, "record": record}
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        plan = Plan(solver, rough, self.max_cccp_iter, record, seed)
         if task.start is not None:
             clipped, start = resume(ramp, task.start)
-            end = descend(ramp, solver, clipped=clipped, start=start, **settings)
-        elif self.init == "svm" or not np.isfinite(self.s):
-            end = descend(ramp, solver, **settings)
+            rounds: dict[str, Any] = {"max_rounds": plan.max_rounds, "record": record}
+            end = descend(ramp, solver, clipped=clipped, start=start, **rounds)
+        elif self.init == "continuation" and np.isfinite(self.s):
+            end = economical_descent(ramp, plan, continuation(ramp, plan))
         else:
-            end = continued_descent(ramp, solver, rough, **settings)
+            end = economical_descent(ramp, plan)
         return finished(ramp, end, task.history)
 
     def _store(
@@ -230,7 +233,7 @@ def finished(
 ) -> Solution:
     """Return the last convex problem's solution as that of the whole procedure."""
     solution = end.solution
-    convex = [entry for entry in history if entry["stage"] == "convex"]
+    convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
     ran_out = not end.settled and solution.status not in STOPPED
     return replace(
         solution,
