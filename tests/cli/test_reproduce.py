@@ -1,0 +1,99 @@
+"""``widemargin reproduce``: resumable, missing files named, results kept."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import types
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+
+from widemargin.cli.papers import reproduce
+from widemargin.reproduction import papers
+from widemargin.reproduction.papers import Cell, Task, paper_module
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """A small paper in the place of a real one; the list says what has run."""
+    ran: list[str] = []
+
+    def row(name: str, ours: float) -> Any:
+        def run() -> Iterable[Cell]:
+            ran.append(name)
+            return [Cell("Table 1", name, "objective", ours, 1.0, 0.05)]
+
+        return run
+
+    paper: Any = types.ModuleType("paper")
+    paper.TITLE = "A paper"
+    paper.tasks = lambda quick: [
+        Task("good", row("good", 1.01), ("heart",)),
+        Task("off", row("off", 2.0)),
+        Task("absent", row("absent", 1.0), ("gisette",), "Table 9", 4),
+    ][: None if not quick else 1]
+    paper.figures = lambda cells: {"figure": Figure()}
+    monkeypatch.setitem(sys.modules, "paper", paper)
+    monkeypatch.setitem(papers.PAPERS, "dcsvm", "paper")
+    monkeypatch.setattr(
+        papers.ResultStore, "has", lambda self, key: key in self.records
+    )
+    (tmp_path / "heart").write_text("1 1:1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WIDEMARGIN_DATA", "nowhere")
+    return ran
+
+
+def test_a_paper_with_a_missing_file(runs: list[str], tmp_path: Path) -> None:
+    arguments = ["dcsvm", "--data-dir", str(tmp_path), "--output", "out"]
+    result = CliRunner().invoke(reproduce, arguments)
+    assert result.exit_code == 1, result.output  # part of the work only
+    assert runs == ["good", "off"]
+    assert "'gisette' was not found" in result.stderr
+    assert "published at" in result.stderr
+    assert "1 cells reproduced of 2 attempted, 4 unavailable" in result.stdout
+    out = tmp_path / "out"
+    assert {p.name for p in out.iterdir()} >= {"cells.csv", "figure.png", "index.html"}
+    with (out / "cells.csv").open() as file:
+        assert [r["row"] for r in csv.DictReader(file)] == ["good", "off"]
+    assert "A paper" in (out / "index.html").read_text()
+
+
+def test_a_second_run_goes_on_where_the_first_was(
+    runs: list[str], tmp_path: Path
+) -> None:
+    arguments = ["dcsvm", "--data-dir", str(tmp_path), "--output", "out"]
+    CliRunner().invoke(reproduce, arguments)
+    result = CliRunner().invoke(reproduce, [*arguments, "--summary"])
+    assert runs == ["good", "off"]
+    assert result.stdout.startswith("1 cells reproduced of 2 attempted")
+
+
+def test_quick_is_kept_apart(runs: list[str], tmp_path: Path) -> None:
+    arguments = ["dcsvm", "--data-dir", str(tmp_path), "--output", "out", "--quick"]
+    result = CliRunner().invoke(reproduce, arguments)
+    assert result.exit_code == 0, result.output
+    assert runs == ["good"]
+    assert (tmp_path / "out" / "quick.json").is_file()
+
+
+def test_unknown_paper() -> None:
+    result = CliRunner().invoke(reproduce, ["poetry"])
+    assert result.exit_code == 2
+    assert "'poetry' is not one of" in result.output
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_every_paper_lists_its_tasks(name: str) -> None:
+    module = paper_module(name)
+    assert module.TITLE
+    for quick in (True, False):
+        tasks = module.tasks(quick)
+        assert tasks
+        assert len({task.name for task in tasks}) == len(tasks)
+        assert all(isinstance(task, Task) for task in tasks)
