@@ -94,7 +94,7 @@ def tune(
 
 def by_svc(X: Vector, y: Vector, seed: int) -> Answer:
     """Plain SVC; suspects are the training points it misclassifies."""
-    search = tune(SVC(), GRID, X, y, seed)
+    search = tune(SVC(n_jobs=1), GRID, X, y, seed)
     model = search.best_estimator_
     return Answer(model, model.predict(X) != y, search.best_params_)
 
@@ -103,7 +103,7 @@ def by_ramp(init: str) -> Callable[[Vector, Vector, int], Answer]:
     """RampSVC from the given start; suspects are its `outliers_`."""
 
     def answer(X: Vector, y: Vector, seed: int) -> Answer:
-        search = tune(RampSVC(init=init), GRID | {"s": CEILINGS}, X, y, seed)
+        search = tune(RampSVC(init=init, n_jobs=1), GRID | {"s": CEILINGS}, X, y, seed)
         model = search.best_estimator_
         suspects = np.zeros(len(y), bool)
         suspects[model.outliers_] = True
@@ -116,14 +116,14 @@ def by_cleanlab(X: Vector, y: Vector, seed: int) -> Answer:
     """Plain SVC refitted without the points cleanlab calls label issues."""
     from cleanlab.filter import find_label_issues
 
-    search = tune(SVC(), GRID, X, y, seed)
+    search = tune(SVC(n_jobs=1), GRID, X, y, seed)
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    calibrated = CalibratedClassifierCV(SVC(**search.best_params_), cv=3)
+    calibrated = CalibratedClassifierCV(SVC(n_jobs=1, **search.best_params_), cv=3)
     probabilities = cross_val_predict(
         calibrated, X, y, cv=folds, method="predict_proba"
     )
     suspects = find_label_issues((y > 0).astype(int), probabilities, n_jobs=1)
-    model = SVC(**search.best_params_)
+    model = SVC(n_jobs=1, **search.best_params_)
     kept = ~suspects if len(np.unique(y[~suspects])) == 2 else np.ones(len(y), bool)
     return Answer(model.fit(X[kept], y[kept]), suspects, search.best_params_)
 
