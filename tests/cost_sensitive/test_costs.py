@@ -7,9 +7,10 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 
 from widemargin import SVC, CostSensitiveSVC, total_cost_scorer
 from widemargin.cost_sensitive.costs import (
@@ -101,42 +102,61 @@ def test_bad_cost_matrices(matrix, match):
         check_cost_matrix(matrix, 2)
 
 
-class Says:
+class Says(ClassifierMixin, BaseEstimator):
     """A model that predicts what it is told."""
 
-    def __init__(self, classes, answers):
-        self.classes_ = np.array(classes)
-        self.answers = np.array(answers)
+    def __init__(self, classes=(), answers=()):
+        self.classes = classes
+        self.answers = answers
+
+    def fit(self, X, y):
+        """Learn nothing."""
+        self.classes_ = np.array(self.classes)
+        return self
 
     def predict(self, X):
         """Return the answers."""
-        return self.answers
+        return np.array(self.answers)
 
 
 def test_the_scorer_charges_misses_and_false_alarms():
-    truth = ["ill", "ill", "well", "well", "well"]
-    model = Says(["ill", "well"], ["well", "ill", "ill", "well", "well"])
+    truth, X = np.array(["ill", "ill", "well", "well", "well"]), np.zeros((5, 1))
+    model = Says(["ill", "well"], ["well", "ill", "ill", "well", "well"]).fit(X, truth)
     default = total_cost_scorer(miss=5, false_alarm=1)  # positive: classes_[1]
-    assert default(model, None, truth) == -(5 + 1) / 5
-    assert total_cost_scorer(7, 2, pos_label="ill")(model, None, truth) == -(7 + 2) / 5
-    weighted = default(model, None, truth, sample_weight=[1, 0, 3, 0, 0])
+    assert default(model, X, truth) == -(5 + 1) / 5
+    assert total_cost_scorer(7, 2, pos_label="ill")(model, X, truth) == -(7 + 2) / 5
+    weighted = default(model, X, truth, sample_weight=[1, 0, 3, 0, 0])
     assert weighted == -(1 + 3 * 5) / 4
     with pytest.raises(ValueError, match="not one of"):
-        total_cost_scorer(pos_label="dead")(model, None, truth)
+        total_cost_scorer(pos_label="dead")(model, X, truth)
     with pytest.raises(ValueError, match="> 0"):
         total_cost_scorer(miss=0)
 
 
 def test_the_scorer_with_a_matrix():
     matrix = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+    X, truth = np.zeros((3, 1)), np.array([0, 1, 2])
+    model = Says([0, 1, 2], [2, 1, 1]).fit(X, truth)
     scorer = total_cost_scorer(cost_matrix=matrix)
-    model = Says([0, 1, 2], [2, 1, 1])
-    assert scorer(model, None, [0, 1, 2]) == -(2 + 0 + 6) / 3
-    assert pickle.loads(pickle.dumps(scorer)) == scorer
+    assert scorer(model, X, truth) == -(2 + 0 + 6) / 3
+    assert pickle.loads(pickle.dumps(scorer))(model, X, truth) == -(2 + 0 + 6) / 3
+    turned = total_cost_scorer(cost_matrix=matrix, labels=[2, 1, 0])
+    assert turned(model, X, truth) == -(5 + 0 + 1) / 3
+    with pytest.raises(ValueError, match="lacks"):
+        total_cost_scorer(cost_matrix=matrix, labels=[0, 1, 7])(model, X, truth)
     with pytest.raises(ValueError, match="cost_matrix"):
-        total_cost_scorer()(model, None, [0, 1, 2])
+        total_cost_scorer()(model, X, truth)
     with pytest.raises(ValueError, match="two axes"):
         total_cost_scorer(cost_matrix=[1, 2])
+
+
+def test_the_scorer_tunes_a_threshold():
+    samples, labels = make_classification(300, 5, weights=[0.85], random_state=0)
+    scorer = total_cost_scorer(miss=5, false_alarm=1)
+    plain = SVC(gamma=0.2).fit(samples, labels)
+    tuned = TunedThresholdClassifierCV(SVC(gamma=0.2), scoring=scorer, cv=3)
+    tuned.fit(samples, labels)
+    assert scorer(tuned, samples, labels) >= scorer(plain, samples, labels)
 
 
 def test_the_recipe_of_the_documentation():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -150,3 +152,22 @@ def test_pos_label_among_several_classes():
     )
     assert recall(model, iris, species, 2) >= recall(plain, iris, species, 2)
     assert_array_equal(model.classes_, [0, 1, 2])
+
+
+@pytest.mark.parametrize(("plus", "minus"), [(1.0, 4.0), (9.0, 2.5), (3.0, 1.0)])
+def test_with_an_intercept_it_is_class_weights_and_a_moved_threshold(plus, minus):
+    """Ours, and the honest limit of the method (see the documentation).
+
+    F = scale * G + shift, with G the SVM with two costs at weights / scale: the margins
+    1 and -1/(2C- - 1) become 1 and -1, and the free intercept takes the shift.
+    """
+    weight = 2 * minus - 1
+    scale, shift = minus / weight, (minus - 1) / weight
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # (1, 4) reverses the roles
+        ours = CostSensitiveSVC(
+            C=2.0, gamma=1.0, cost_positive=plus, cost_negative=minus
+        ).fit(X, y)
+    two = SVC(C=2.0, gamma=1.0, class_weight={1: plus / scale, 0: weight / scale})
+    moved = scale * two.fit(X, y).decision_function(X) + shift
+    assert_allclose(ours.decision_function(X), moved, atol=1e-8)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
 
 from ..gram import Gram
 from ..problem import DualProblem
@@ -156,41 +157,51 @@ def costs_of_pair(
     )
 
 
-@dataclass(frozen=True)
-class TotalCostScorer:
-    """Minus the mean cost of the predictions: a scorer for model selection."""
-
-    miss: float
-    false_alarm: float
-    pos_label: Any = None
-    cost_matrix: tuple[tuple[float, ...], ...] | None = None
-
-    def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, sample_weight: Any = None
-    ) -> float:
-        """Return minus the mean cost of ``estimator.predict(X)`` against ``y``."""
-        classes = np.asarray(estimator.classes_)
-        costs = self._matrix(classes)
-        truth = np.searchsorted(classes, np.asarray(y))
-        predicted = np.searchsorted(classes, estimator.predict(X))
-        paid = costs[truth, predicted]
-        return -float(np.average(paid, weights=sample_weight))
-
-    def _matrix(self, classes: NDArray[Any]) -> Vector:
-        if self.cost_matrix is not None:
-            return check_cost_matrix(self.cost_matrix, classes.size)
-        if classes.size > 2:
-            raise ValueError(
-                f"miss and false_alarm price two classes, y has {classes.size}; give "
-                "total_cost_scorer(cost_matrix=...) instead."
-            )
-        positive = classes[-1] if self.pos_label is None else self.pos_label
-        if positive not in classes:
-            raise ValueError(f"pos_label={positive!r} is not one of {list(classes)}.")
-        dear = classes == positive
-        return np.where(dear[:, None], self.miss, self.false_alarm) * ~np.eye(
-            classes.size, dtype=bool
+def total_cost(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    miss: float = 5.0,
+    false_alarm: float = 1.0,
+    pos_label: Any = None,
+    cost_matrix: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return the mean cost of predictions; see :func:`total_cost_scorer`."""
+    truth, found = np.asarray(y_true), np.asarray(y_pred)
+    seen = np.unique(np.concatenate([truth, found]))
+    classes = seen if labels is None else np.asarray(labels)
+    if not np.isin(seen, classes).all():
+        raise ValueError(
+            f"labels={classes.tolist()} lacks some of the classes {seen.tolist()}."
         )
+    costs = _cost_table(classes, miss, false_alarm, pos_label, cost_matrix)
+    order = np.argsort(classes)
+    rows = order[np.searchsorted(classes, truth, sorter=order)]
+    columns = order[np.searchsorted(classes, found, sorter=order)]
+    return float(np.average(costs[rows, columns], weights=sample_weight))
+
+
+def _cost_table(
+    classes: NDArray[Any],
+    miss: float,
+    false_alarm: float,
+    pos_label: Any,
+    cost_matrix: ArrayLike | None,
+) -> Vector:
+    if cost_matrix is not None:
+        return check_cost_matrix(cost_matrix, classes.size)
+    if classes.size > 2:
+        raise ValueError(
+            f"miss and false_alarm price two classes, y has {classes.size}; give "
+            "total_cost_scorer(cost_matrix=...) instead."
+        )
+    positive = np.sort(classes)[-1] if pos_label is None else pos_label
+    if classes.size == 2 and positive not in classes:
+        raise ValueError(f"pos_label={positive!r} is not one of {list(classes)}.")
+    price = np.where(classes == positive, miss, false_alarm)
+    return np.asarray(price[:, None] * ~np.eye(classes.size, dtype=bool))
 
 
 def total_cost_scorer(
@@ -199,11 +210,12 @@ def total_cost_scorer(
     *,
     pos_label: Any = None,
     cost_matrix: ArrayLike | None = None,
-) -> TotalCostScorer:
+    labels: ArrayLike | None = None,
+) -> Any:
     """Make a scorer that charges each mistake its price in business terms.
 
     The score is minus the mean cost of a prediction, so that higher is better, as
-    ``GridSearchCV`` expects.
+    ``GridSearchCV`` and ``TunedThresholdClassifierCV`` expect.
 
     Parameters
     ----------
@@ -214,8 +226,10 @@ def total_cost_scorer(
     pos_label : label, default=None
         The class that is dear to miss; None takes ``classes_[1]``.
     cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``[i, j]``: cost of predicting class j for a sample of class i, in the order of
-        ``classes_``; replaces the three parameters above, for any number of classes.
+        ``[i, j]``: cost of predicting class j for a sample of class i; replaces the
+        three parameters above, for any number of classes.
+    labels : array of shape (n_classes,), default=None
+        The classes in the order of ``cost_matrix``; needed where a fold may lack one.
 
     Returns
     -------
@@ -236,11 +250,18 @@ def total_cost_scorer(
             f"miss={miss} and false_alarm={false_alarm} must both be > 0: a mistake "
             "that costs nothing is no mistake."
         )
-    rows = None
     if cost_matrix is not None:
-        table = np.asarray(cost_matrix, dtype=np.float64)
-        if table.ndim != 2:
-            raise ValueError(f"cost_matrix must have two axes, not {table.ndim}.")
-        table = check_cost_matrix(table, table.shape[0])
-        rows = tuple(tuple(row) for row in table.tolist())
-    return TotalCostScorer(float(miss), float(false_alarm), pos_label, rows)
+        if np.ndim(cost_matrix) != 2:
+            raise ValueError(
+                f"cost_matrix must have two axes, not {np.ndim(cost_matrix)}."
+            )
+        cost_matrix = check_cost_matrix(cost_matrix, np.shape(cost_matrix)[0])
+    return make_scorer(
+        total_cost,
+        greater_is_better=False,
+        miss=float(miss),
+        false_alarm=float(false_alarm),
+        pos_label=pos_label,
+        cost_matrix=cost_matrix,
+        labels=labels,
+    )
