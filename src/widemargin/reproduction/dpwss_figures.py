@@ -1,0 +1,106 @@
+"""Pictures of the DPWSS reproduction, drawn from its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from widemargin.display.canvas import COLOURS
+from widemargin.reproduction.papers import Cell
+
+
+def draw(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Return a figure for each group of cells that is there."""
+    wanted = {
+        "dpwss_objerror": _against_paper(cells, "Figures 2-5", "objError"),
+        "dpwss_iteration_ratio": _against_paper(
+            cells, "Figures 6-21", "iterationRatio"
+        ),
+        "dpwss_sigma": _sweep(cells),
+        "dpwss_equal_epsilon": _accuracy(cells),
+    }
+    return {name: figure for name, figure in wanted.items() if figure is not None}
+
+
+def _canvas(count: int, columns: int = 4) -> tuple[Any, list[Any]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = -(-count // columns)
+    figure = Figure(figsize=(3.2 * columns, 2.6 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    return figure, list(axes[:count])
+
+
+def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
+    """Ours beside the paper's for each data set and setting, without shrinking."""
+    kept = [c for c in cells if c.table == table and c.row.endswith("shrinking=0")]
+    names = sorted({cell.row.split()[0] for cell in kept})
+    if not names:
+        return None
+    figure, axes = _canvas(len(names))
+    for ax, name in zip(axes, names, strict=True):
+        own = [cell for cell in kept if cell.row.split()[0] == name]
+        settings = [cell.column.split()[-1] for cell in own]
+        ours = [cell.ours if cell.ours is not None else float("nan") for cell in own]
+        ax.plot(settings, ours, "o-", color=COLOURS[0], label="ours")
+        paper = [float("nan") if c.paper is None else c.paper for c in own]
+        ax.plot(settings, paper, "x--", color=COLOURS[1], label="paper")
+        ax.set_title(name, fontsize=9)
+        ax.tick_params(axis="x", rotation=60, labelsize=7)
+        ax.set_ylim(bottom=0)
+    axes[0].legend(fontsize=8)
+    figure.suptitle(f"{quantity} by epsilon/sigma, no shrinking")
+    return figure
+
+
+def _sweep(cells: Sequence[Cell]) -> Any:
+    """Show iterations and violation against sigma: fast is early, not efficient."""
+    kept = [cell for cell in cells if cell.table.startswith("Sweep of sigma")]
+    names = sorted({cell.row.split()[0] for cell in kept})
+    if not names:
+        return None
+    figure, axes = _canvas(2, columns=2)
+    for colour, name in zip(COLOURS, names, strict=False):
+        for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+            own = [c for c in kept if c.row.split()[0] == name and c.column == metric]
+            sigma = [float(cell.row.split("=")[1]) for cell in own]
+            ax.plot(sigma, [c.ours for c in own], "o-", color=colour, label=name)
+            ax.set_yscale("log")
+            ax.set_xlabel("sigma")
+            ax.set_ylabel(metric)
+    axes[0].legend(fontsize=8)
+    return figure
+
+
+def _accuracy(cells: Sequence[Cell]) -> Any:
+    """Accuracy on unseen rows against the stated epsilon, one panel a data set."""
+    kept = [cell for cell in cells if cell.table.startswith("Accuracy on unseen")]
+    rows = sorted({cell.row for cell in kept})
+    if not rows:
+        return None
+    figure, axes = _canvas(len(rows), columns=3)
+    for ax, row in zip(axes, rows, strict=True):
+        own = {c.column: c.ours for c in kept if c.row == row}
+        plain = own.pop("SVC, not private", None)
+        if plain is not None:
+            ax.axhline(plain, color="#555555", linestyle=":", label="SVC, not private")
+        methods = sorted({column.rsplit(" ", 1)[0] for column in own})
+        for colour, method in zip(COLOURS, methods, strict=False):
+            pairs = sorted(
+                (float(c.rsplit(" ", 1)[1]), v)
+                for c, v in own.items()
+                if c.rsplit(" ", 1)[0] == method and v is not None
+            )
+            style = "x--" if method == "DPWSS" else "o-"
+            label = "DPWSS (no guarantee)" if method == "DPWSS" else method
+            ax.plot(*zip(*pairs, strict=True), style, color=colour, label=label)
+        ax.set_xscale("log")
+        ax.set_xlabel("stated epsilon")
+        ax.set_title(row, fontsize=9)
+    axes[0].set_ylabel("accuracy on unseen rows")
+    axes[0].legend(fontsize=7)
+    return figure
