@@ -1,0 +1,162 @@
+"""The divide-and-conquer paper: contestants, cells, and the printed figures."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+
+from widemargin import SVC, DivideConquerSVC
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian
+from widemargin.reproduction import dcsvm, dcsvm_curves, dcsvm_scale, dcsvm_speed
+from widemargin.reproduction import dcsvm_paper as paper
+from widemargin.reproduction.dcsvm_data import Split
+from widemargin.reproduction.dcsvm_methods import (
+    METHODS,
+    Bagging,
+    Cascade,
+    Subsampled,
+    committee,
+    make_method,
+    naive_sum,
+)
+
+
+@pytest.fixture
+def moons(monkeypatch):
+    """Stand in for every data set of the paper."""
+    X, y = make_moons(900, noise=0.2, random_state=0)
+    Z, t = make_moons(300, noise=0.2, random_state=1)
+    split = Split(X, 2.0 * y - 1, Z, 2.0 * t - 1)
+
+    def subset(name, n, n_test=None):
+        return Split(split.X[:n], split.y[:n], split.X_test, split.y_test)
+
+    for module in (dcsvm, dcsvm_curves, dcsvm_speed):
+        monkeypatch.setattr(module, "subset", subset)
+    return split
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_contestant_learns(moons, name):
+    model = make_method(name, C=10.0, gamma=2.0, rank=50)
+    model.fit(moons.X, moons.y)
+    assert np.mean(model.predict(moons.X_test) == moons.y_test) > 0.9
+
+
+def test_naive_sum_and_committee_of_one_cluster_are_the_model(moons):
+    model = DivideConquerSVC(
+        gamma=2.0, fit_intercept=False, prediction="early", early_level=0
+    ).fit(moons.X, moons.y)
+    decisions = model.decision_function(moons.X_test)
+    assert_allclose(naive_sum(model.early_, moons.X_test), decisions, atol=1e-5)
+    odds = committee(model.early_, moons.X, moons.y, moons.X_test)
+    assert np.mean(np.sign(odds) == np.sign(decisions)) > 0.98
+
+
+def test_cascade_ends_with_one_set_of_support_vectors(moons):
+    cascade = Cascade(SVC(gamma=2.0), n_parts=4).fit(moons.X, moons.y)
+    assert len(cascade.rounds_) == 3
+    assert len(cascade.rounds_[-1]) < len(cascade.rounds_[0])
+    assert set(cascade.rounds_[-1]) <= set(cascade.rounds_[0])
+
+
+def test_bagging_and_a_fifth(moons):
+    bagging = Bagging(SVC(gamma=2.0), 5).fit(moons.X, moons.y)
+    assert len(bagging.models_) == 5
+    assert np.mean(bagging.predict(moons.X_test) == moons.y_test) > 0.85
+    fifth = Subsampled(SVC(gamma=2.0)).fit(moons.X, moons.y)
+    assert fifth.estimator.shape_fit_[0] == 180
+
+
+def test_tables_yield_cells_beside_the_printed_ones(moons):
+    cells = [
+        *dcsvm.table_1(50, None),
+        *dcsvm.table_2("ijcnn1", "DC early", None, 50),
+        *dcsvm.table_5(900),
+        *dcsvm.table_6("ijcnn1", 16, None),
+        *dcsvm.grid_point("ijcnn1", 1, 1, None),
+    ]
+    printed = {(c.table, c.row, c.column): c.paper for c in cells}
+    assert printed["Table 1", "early, k=50", "accuracy %"] == 96.1
+    assert printed["Table 2", "ijcnn1, DC early", "seconds"] == 12
+    assert printed["Table 5", "level 4, 900 rows", "clustering s"] == 43.2
+    assert printed["Table 6", "ijcnn1, k=16", "bagging %"] == 98.24
+    assert printed["grid ijcnn1", "C=2^1 gamma=2^1", "exact s"] == 43.5
+    assert all(cell.ours is not None and np.isfinite(cell.ours) for cell in cells)
+    assert all(0 < c.ours <= 100 for c in cells if c.column.endswith("%"))
+
+
+def test_figure_1_never_exceeds_its_bound(moons):
+    cells = list(dcsvm_curves.figure_1(8, 300))
+    values = {(c.row.split(",")[0], c.column): c.ours for c in cells}
+    for way in ("kernel", "input", "random"):
+        difference = values[f"{way} clustering", "difference"]
+        assert -1e-3 <= difference <= values[f"{way} clustering", "bound C^2 D / 2"]
+    assert not any(cell.note for cell in cells)
+
+
+def test_mass_between_clusters_is_the_double_sum():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    labels = np.arange(50) % 3
+    gram = Gram(X, Gaussian(1.0))
+    K = gram.rows(np.arange(50))
+    expected = K[labels[:, None] != labels].sum()
+    assert_allclose(
+        dcsvm_curves.mass_between(gram, labels, rows=7), expected, rtol=1e-6
+    )
+
+
+def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
+    cells = [
+        *dcsvm_curves.figure_1(4, 200),
+        *dcsvm_curves.figure_2("ijcnn1", 400),
+        *dcsvm_curves.figure_3("ijcnn1", 400, (20,)),
+        *dcsvm_curves.figure_4(300),
+        *dcsvm.grid_point("ijcnn1", 1, 1, 300),
+        *dcsvm.grid_point("ijcnn1", 6, 1, 300),
+    ]
+    shares = [c.ours for c in cells if c.table == "Figure 2"]
+    assert min(shares) >= 0 and max(shares) <= 1
+    errors = [c.ours for c in cells if c.column == "relative error"]
+    assert min(errors) > -1e-3
+    drawn = dcsvm.figures(cells)
+    assert set(drawn) == {"figure1", "figure3", "figure4", "grid_ijcnn1"}
+
+
+def test_speed_cells(moons):
+    early = {c.column: c for c in dcsvm_speed.early_speed("ijcnn1", 600)}
+    assert early["points lost"].ours < 5
+    assert early["times faster than scikit-learn"].ours > 0
+    exact = [c for c in dcsvm_speed.exact_speed("ijcnn1", 600)]
+    assert any("level 2" in c.note for c in exact)
+    predict = list(dcsvm_speed.predict_speed("ijcnn1", 300))
+    assert len(predict) == 6 and all(c.ours > 0 for c in predict)
+
+
+def test_printed_grids_are_complete():
+    powers = [-10, -6, 1, 6, 10]
+    for name in ("ijcnn1", "covtype", "census"):
+        assert sorted(paper.GRIDS[name]) == [(C, g) for C in powers for g in powers]
+    assert paper.GRIDS["covtype"][6, 6] == ((96.3, 356), (96.2, 9510), (96.2, 92951))
+    assert paper.GRIDS["covtype"][1, 10][2] == (None, None)  # over 300,000 s
+    assert paper.GRIDS["census"][10, 10][0] == (61.14, 206)
+
+
+def test_tasks_have_unique_names_and_name_what_is_missing():
+    for quick in (True, False):
+        work = dcsvm.tasks(quick)
+        names = [task.name for task in work]
+        assert len(set(names)) == len(names)
+        for gone in paper.UNAVAILABLE:
+            assert any(task.needs == (gone,) for task in work)
+
+
+def test_generated_blocks_are_reproducible_and_learnable():
+    block = dcsvm_scale.make_block(3, 4000)
+    assert_array_equal(block, dcsvm_scale.make_block(3, 4000))
+    assert block.dtype == np.float32 and block.shape == (4000, 21)
+    X, y = block[:, :20], block[:, 20]
+    model = SVC(C=1.0, gamma=1.0).fit(X, y)
+    other = dcsvm_scale.make_block(4, 2000)
+    assert model.score(other[:, :20], other[:, 20]) > 0.7
