@@ -36,8 +36,6 @@ DATASETS = (
     "australian_scale",
     "diabetes_scale",
     "ionosphere_scale",
-    "german.numer_scale",
-    "heart_scale",
 )
 RANDOM_SHARES = (0.0, 0.1, 0.2, 0.3)
 CONFIDENT_SHARES = (0.1, 0.2, 0.3)
