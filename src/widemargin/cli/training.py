@@ -27,6 +27,8 @@ from widemargin.cli.speaking import (
 )
 from widemargin.persistence import save
 
+_LARGE = 256  # megabytes
+
 
 @click.command(cls=MethodCommand)
 @click.argument("data", metavar="DATA", type=click.Path())
@@ -78,6 +80,8 @@ def train(
     content = read_data(data, label=label, serial_numbers=precomputed)
     for hint in hints(content, method, scale, parameters):
         remark(f"hint: {hint}", quiet)
+    if "cache_size" in cls().get_params() and "cache_size" not in parameters:
+        parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet))
@@ -90,6 +94,14 @@ def train(
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if heard.converged else 1)
+
+
+def modest_cache(content: Data) -> dict[str, Any]:
+    """Bound the kernel cache where the data is large: it must not dwarf the data."""
+    X = content.X
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    megabytes = sum(part.nbytes for part in parts) / 2**20
+    return {"cache_size": megabytes / 4} if megabytes > _LARGE else {}
 
 
 def assemble(
