@@ -8,10 +8,12 @@ from widemargin.display.comparison import ComparisonDisplay
 from widemargin.display.history import HistoryDisplay
 from widemargin.display.images import ImageDisplay
 from widemargin.display.margin import MarginDisplay
+from widemargin.display.privacy import PrivacyDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "HistoryDisplay",
     "ImageDisplay",
     "MarginDisplay",
+    "PrivacyDisplay",
 ]

@@ -122,7 +122,7 @@ class PrivacyReport:
             f"Row length bound: {self.radius:g} (clip_norm = {self.clip_norm}).",
             f"Noise: {self.noise}.",
             f"Class of noise: {self.noise_class}.",
-            "Released: coef_ and intercept_.",
+            "Released: coef_, intercept_, and frequencies_ drawn without the data (rbf).",
             f"Treated as public: {'; '.join(self.treated_as_public)}.",
             "NOT covered:",
         ]
