@@ -1,4 +1,4 @@
-"""What an audit saw: the released models of two neighbouring data sets, side by side."""
+"""What an audit saw: released models of two neighbouring data sets, side by side."""
 
 from __future__ import annotations
 

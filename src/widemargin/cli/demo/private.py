@@ -7,8 +7,8 @@ from widemargin.cli.demo.stage import Stage
 TITLE = "What does the model give away?"
 QUESTION = (
     "A hospital publishes a classifier. Somebody who knows all patients but one tries "
-    "to tell from the model which of two records the last one has. We train each method "
-    "on both versions of the data many times and let that somebody guess."
+    "to tell from the model which of two records the last one has. We train each "
+    "method on both versions of the data many times and let that somebody guess."
 )
 RUNS = 60
 SEED = 0
