@@ -122,8 +122,8 @@ class PrivacyReport:
             f"Row length bound: {self.radius:g} (clip_norm = {self.clip_norm}).",
             f"Noise: {self.noise}.",
             f"Class of noise: {self.noise_class}.",
-            "Released: coef_, intercept_; with kernel='rbf' also the frequencies_, drawn "
-            "without the data.",
+            "Released: coef_, intercept_; with kernel='rbf' also frequencies_, which "
+            "were drawn without the data.",
             f"Treated as public: {'; '.join(self.treated_as_public)}.",
             "NOT covered:",
         ]
