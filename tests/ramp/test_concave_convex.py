@@ -16,6 +16,7 @@ from widemargin.ramp.concave_convex import (
     resume,
     stationarity,
 )
+from widemargin.screening import Screener
 from widemargin.solve import solve
 
 TOL = 1e-9
@@ -201,3 +202,45 @@ def test_a_solve_that_was_stopped_ends_the_procedure():
     end = descend(ramp, stopped)
     assert not end.settled
     assert end.solution.status == "max_iter"
+
+
+def traced(ramp, screen):
+    """Run the procedure; return its end and, per round, margins and clipped set."""
+    rounds = []
+
+    def solver(problem, start):
+        screener = Screener(smallest=0, rank=True) if screen else None
+        solution = solve(
+            problem, tol=TRACE_TOL, accuracy="exact", start=start, screen=screener
+        )
+        assert solution.certificate.kkt_violation <= TRACE_TOL
+        return solution
+
+    def record(figures, solution):
+        rounds.append((ramp.margins(solution), figures["clipped"]))
+
+    return descend(ramp, solver, record=record), rounds
+
+
+TRACE_TOL = 1e-6
+
+
+def test_runs_with_and_without_screening_part_only_at_the_kink():
+    """Same clipped sets, same J; else who differs stood at ``s`` when they parted."""
+    rng = np.random.default_rng(15)
+    alike = 0
+    for _ in range(100):
+        ramp = random_ramp(rng)
+        (on, with_rule), (off, without) = traced(ramp, True), traced(ramp, False)
+        for end in (on, off):
+            assert stationarity(ramp, end.solution) <= 10 * TRACE_TOL
+        for (margins, ours), (_, theirs) in zip(with_rule, without, strict=False):
+            parted = ours != theirs
+            if parted.any():
+                assert np.all(np.abs(margins[parted] - ramp.s) <= 10 * TRACE_TOL)
+                break
+        else:
+            if np.array_equal(on.clipped, off.clipped):
+                alike += 1
+                assert_allclose(on.objective, off.objective, rtol=1e-9)
+    assert alike >= 90
