@@ -5,7 +5,9 @@ Each is listed with what to do should it go away.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 # Parameter constraints: error messages as scikit-learn words them. Without them every
@@ -13,12 +15,77 @@ from typing import Any, TypeVar, cast
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
+# Callbacks (1.9 and later, experimental): progress bars and early stops of the user's
+# choice, ``SVC().set_callbacks(ProgressBar())``. Without them ``verbose`` shows a bar.
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks yet."""
+
+
 Method = TypeVar("Method", bound=Callable[..., Any])
+_OPENING = threading.Lock()  # class pairs may be solved side by side
 
 
 def validated(fit: Method) -> Method:
-    """Check the constructor parameters before a fit."""
-    return cast(Method, _fit_context(prefer_skip_nested_validation=True)(fit))
+    """Check the constructor parameters before a fit, close its callbacks after it."""
+
+    @wraps(fit)
+    def fit_and_close(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        result = fit(estimator, *args, **kwargs)
+        context = getattr(estimator, "_callback_fit_ctx", None)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=estimator)
+        return result
+
+    checked = _fit_context(prefer_skip_nested_validation=True)(fit_and_close)
+    return cast(Method, checked)
 
 
-__all__ = ["Hidden", "Interval", "StrOptions", "validated"]
+class CallbackTask:
+    """One solve as a task of scikit-learn's callback API, of a stated number of steps.
+
+    Does nothing where the API is missing or nobody listens.
+    """
+
+    def __init__(self, estimator: Any, name: str, steps: int) -> None:
+        self._estimator = estimator
+        self._context: Any = None
+        listened = getattr(estimator, "_skl_callbacks", None)
+        if not listened or not hasattr(estimator, "_init_callback_context"):
+            return
+        with _OPENING:
+            if not hasattr(estimator, "_callback_fit_ctx"):
+                root = estimator._init_callback_context(max_subtasks=None)
+                root.call_on_fit_task_begin(estimator=estimator)
+            root = estimator._callback_fit_ctx
+            self._context = root.subcontext(task_name=name, max_subtasks=steps)
+        self._context.call_on_fit_task_begin(estimator=estimator)
+
+    @property
+    def listened(self) -> bool:
+        """Whether anybody hears of the steps."""
+        return self._context is not None
+
+    def step(self) -> bool:
+        """Report one more step done; returns whether a callback wishes to stop."""
+        step = self._context.subcontext(task_name="step")
+        step.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(step.call_on_fit_task_end(estimator=self._estimator))
+
+    def close(self) -> None:
+        """Report the end of the task."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "CallbackTask",
+    "Hidden",
+    "Interval",
+    "StrOptions",
+    "validated",
+]

@@ -19,7 +19,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ._sklearn import Hidden, Interval, StrOptions, validated
+from ._sklearn import (
+    CallbackSupportMixin,
+    Hidden,
+    Interval,
+    StrOptions,
+    validated,
+)
 from .clusters import Limits
 from .gram import Gram
 from .kernels import Kernel, make_kernel
@@ -52,7 +58,9 @@ EXACT_MARGIN = 600
 PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
 
 
-class KernelClassifier(PairPrediction, ClassifierMixin, BaseEstimator):
+class KernelClassifier(
+    PairPrediction, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Base of the kernel estimators; see :class:`widemargin.SVC` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -224,7 +232,8 @@ class KernelClassifier(PairPrediction, ClassifierMixin, BaseEstimator):
     def _solve_with(
         self, problem: DualProblem, start: Any, record: Any, options: dict[str, Any]
     ) -> Solution:
-        with Progress(self.verbose, self.tol, type(self).__name__) as progress:
+        label = type(self).__name__
+        with Progress(self.verbose, self.tol, label, estimator=self) as progress:
             options = options | {"monitor": progress.monitor}
             max_time = options.pop("max_time", self.max_time)
             # A solved neighbour is a better start than clusters are.

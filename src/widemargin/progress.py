@@ -9,13 +9,17 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from ._sklearn import CallbackTask
+
+CALLBACK_STEPS = 20  # of equal decades of violation: what a user's callback hears of
+
 
 class Progress:
     """A bar that runs from the first violation seen down to the tolerance.
 
-    Used as ``monitor=`` of :func:`widemargin.solve.solve`. The bar is logarithmic: every
-    decade of violation is worth the same. It appears only after a second, so quick
-    fits print nothing.
+    Used as ``monitor=`` of :func:`widemargin.solve.solve`. The bar is logarithmic:
+    every decade of violation is worth the same. It appears only after a second, so
+    quick fits print nothing.
 
     Parameters
     ----------
@@ -27,10 +31,17 @@ class Progress:
         Written in front.
     delay : float
         Seconds before the bar appears.
+    estimator : object, optional
+        Whose callbacks (scikit-learn's callback API) hear of the progress, too.
     """
 
     def __init__(
-        self, verbose: bool | int, tol: float, label: str = "fit", delay: float = 1.0
+        self,
+        verbose: bool | int,
+        tol: float,
+        label: str = "fit",
+        delay: float = 1.0,
+        estimator: Any = None,
     ) -> None:
         self.verbose = bool(verbose)
         self.tol = tol
@@ -38,6 +49,8 @@ class Progress:
         self.delay = delay
         self._bar: Any = None
         self._first: float | None = None
+        self._task = CallbackTask(estimator, "solve", CALLBACK_STEPS)
+        self._told = 0
         self._start = time.perf_counter()
 
     def __enter__(self) -> Progress:
@@ -48,25 +61,43 @@ class Progress:
         """Close the bar."""
         if self._bar is not None:
             self._bar.close()
+        self._task.close()
 
     @property
     def monitor(self) -> Callable[[int, float, int], bool] | None:
-        """The monitor to hand to ``solve``; None when not verbose."""
-        return self if self.verbose else None
+        """The monitor to hand to ``solve``; None when nobody watches."""
+        return self if self.verbose or self._task.listened else None
 
     def __call__(self, n_iter: int, violation: float, active: int) -> bool:
-        """Show where the solve stands; always go on."""
+        """Show where the solve stands; False when a callback wishes to stop."""
         if self._first is None and violation > 0:
             self._first = violation
+        share = 0.0
+        if self._first is not None:
+            decades = math.log(max(self._first / self.tol, 1.0 + 1e-9))
+            fall = math.log(max(self._first / max(violation, self.tol), 1.0))
+            share = min(fall / decades, 1.0)
+        self._show(share, n_iter, violation, active)
+        return self._tell(share)
+
+    def _show(self, share: float, n_iter: int, violation: float, active: int) -> None:
+        if not self.verbose:
+            return
         if self._bar is None and time.perf_counter() - self._start > self.delay:
             self._bar = tqdm(total=100, desc=self.label, unit="%", leave=False)
-        if self._bar is not None and self._first is not None:
-            decades = math.log(max(self._first / self.tol, 1.0 + 1e-9))
-            done = math.log(max(self._first / max(violation, self.tol), 1.0)) / decades
-            self._bar.n = max(self._bar.n, round(100 * min(done, 1.0), 1))
+        if self._bar is not None:
+            self._bar.n = max(self._bar.n, round(100 * share, 1))
             self._bar.set_postfix(
                 steps=n_iter, violation=f"{violation:.1e}", active=active
             )
+
+    def _tell(self, share: float) -> bool:
+        if not self._task.listened:
+            return True
+        while self._told < int(share * CALLBACK_STEPS):
+            self._told += 1
+            if self._task.step():
+                return False
         return True
 
 
