@@ -88,7 +88,7 @@ def test_flips_are_as_many_as_asked_and_of_the_asked_kind(cancer):
 
 def test_robustness_cell_and_a_campaign_that_goes_on(cancer, monkeypatch, tmp_path):
     pytest.importorskip("cleanlab", reason="a peer of the benchmark: widemargin[bench]")
-    monkeypatch.setattr(mislabelled, "GRID", {"C": [1.0], "gamma": [1.0]})
+    monkeypatch.setattr(mislabelled, "GRID", {"C": [1.0]})
     monkeypatch.setattr(mislabelled, "CEILINGS", [0.0])
     todo = [mislabelled.Cell("cancer", "random", 0.1, seed) for seed in (0, 1)]
     monkeypatch.setattr(mislabelled, "cells", lambda *arguments: iter(todo))

@@ -1,0 +1,40 @@
+"""Benchmarks of the ramp loss: a few lines over ``widemargin.reproduction``.
+
+python benchmarks/ramp.py robustness           flipped labels (goes on where it stopped)
+python benchmarks/ramp.py times                Figures 2 and 3 (likewise)
+python benchmarks/ramp.py robustness --quick   a small version; also with times
+python benchmarks/ramp.py --print              the tables of the stored results
+"""
+
+import argparse
+from pathlib import Path
+
+from widemargin.reproduction import mislabelled, ramp_timing
+from widemargin.reproduction.ramp_report import robustness_tables, timing_tables
+from widemargin.reproduction.results import ResultStore
+
+RESULTS = Path(__file__).parent / "results"
+CAMPAIGNS = {
+    "robustness": ("mislabelled", mislabelled.campaign, robustness_tables),
+    "times": ("ramp_times", ramp_timing.campaign, timing_tables),
+}
+
+
+def main() -> None:
+    """Run a campaign, or print what is stored."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("campaign", nargs="?", choices=CAMPAIGNS)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--print", action="store_true", dest="show")
+    arguments = parser.parse_args()
+    for name, (stem, campaign, tables) in CAMPAIGNS.items():
+        stem += "_quick" if arguments.quick else ""
+        store = ResultStore(RESULTS / f"{stem}.json")
+        if arguments.campaign == name:
+            campaign(store, quick=arguments.quick)
+        if arguments.show and store.records:
+            print(tables(store))
+
+
+if __name__ == "__main__":
+    main()
