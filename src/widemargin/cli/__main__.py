@@ -12,16 +12,17 @@ from typing import NoReturn
 
 import click
 
-#: command -> module and function, imported when called for: ``--help`` is instant
+#: command -> module, function and a line for ``--help``; modules are imported when
+#: their command is called for, so that help is instant
 _COMMANDS = {
-    "train": ("widemargin.cli.training", "train"),
-    "predict": ("widemargin.cli.applying", "predict"),
-    "evaluate": ("widemargin.cli.applying", "evaluate"),
-    "info": ("widemargin.cli.models", "info"),
-    "forget": ("widemargin.cli.models", "forget"),
-    "demo": ("widemargin.cli.playing", "demo"),
-    "reproduce": ("widemargin.cli.papers", "reproduce"),
-    "bench": ("widemargin.cli.papers", "bench"),
+    "train": ("training", "train", "Train on DATA and write MODEL."),
+    "predict": ("applying", "predict", "Predict DATA by MODEL, a label a line."),
+    "evaluate": ("applying", "evaluate", "Say how well MODEL predicts DATA."),
+    "info": ("models", "info", "Say what MODEL is and whether it holds training rows."),
+    "forget": ("models", "forget", "Remove rows from MODEL, exactly."),
+    "demo": ("playing", "demo", "See what widemargin does, in about a minute."),
+    "reproduce": ("papers", "reproduce", "Run a paper's tables again."),
+    "bench": ("papers", "bench", "Time SVC against scikit-learn's and intelex's."),
 }
 
 
@@ -36,9 +37,17 @@ class _Commands(click.Group):
         """Import and return a command."""
         if cmd_name not in _COMMANDS:
             return None
-        module, function = _COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), function)
+        module, function, _ = _COMMANDS[cmd_name]
+        found = importlib.import_module(f"widemargin.cli.{module}")
+        command: click.Command = getattr(found, function)
         return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row[2]) for name, row in _COMMANDS.items()])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["--help"]})

@@ -30,6 +30,7 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     """See what widemargin does: six short acts, about a minute, no network."""
     chosen = list(acts) or list(ACTS)
     click.echo(f"widemargin: {len(chosen)} act{'s' * (len(chosen) > 1)}, live")
+    _get_ready()
     played: list[Act] = []
     failed = []
     for number, name in enumerate(chosen, 1):
@@ -50,6 +51,23 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
         for line in LINES:
             click.echo(f"    {line}")
     ctx.exit(1 if failed else 0)
+
+
+def _get_ready() -> None:
+    """Import what every act needs, with a sign of life: it can take a while."""
+    with Stage(Act("", "", "")).working("loading scikit-learn", fleeting=True):
+        for name in (
+            "sklearn.datasets",
+            "sklearn.ensemble",
+            "sklearn.kernel_approximation",
+            "sklearn.svm",
+            "matplotlib.figure",
+            "matplotlib.backends.backend_agg",
+            "widemargin.cli.report",
+            "widemargin.persistence",
+            "widemargin.display",
+        ):
+            importlib.import_module(name)
 
 
 def play(name: str, module: Any) -> Act:

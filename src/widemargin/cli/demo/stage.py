@@ -107,10 +107,11 @@ class Stage:
         self._print(plain_table(list(header), texts, indent="    "))
 
     @contextlib.contextmanager
-    def working(self, text: str) -> Iterator[Work]:
+    def working(self, text: str, *, fleeting: bool = False) -> Iterator[Work]:
         """Keep a line alive while the block works; yields a `Work` with its time.
 
-        Set ``note`` on it to say something about the state of the work.
+        Set ``note`` on it to say something about the state of the work. A ``fleeting``
+        line leaves no trace on a terminal.
         """
         work = Work(time.perf_counter())
         ended = threading.Event()
@@ -125,7 +126,10 @@ class Stage:
             ended.set()
             heart.join()
             end = f"{work.seconds:.1f} s\n"
-            self._print(f"\r\x1b[2K  {text}: {end}" if self._terminal else f" {end}")
+            if not self._terminal:
+                self._print(f" {end}")
+            else:
+                self._print("\r\x1b[2K" + ("" if fleeting else f"  {text}: {end}"))
 
     @contextlib.contextmanager
     def axes(
@@ -143,9 +147,10 @@ class Stage:
         width, height = size or (4.2 * columns, 3.4 * rows)
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
-        axes: Axes | Any = figure.subplots(rows, columns)
-        yield axes
-        self.figure(figure, caption)
+        with self.working("drawing", fleeting=True):
+            axes: Axes | Any = figure.subplots(rows, columns)
+            yield axes
+            self.figure(figure, caption)
 
     def figure(self, figure: Figure, caption: str = "") -> None:
         """Keep a finished matplotlib figure for the report."""
