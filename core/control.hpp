@@ -27,11 +27,17 @@ class Control {
       status = Status::max_seconds;
       return true;
     }
-    if (!options_.go_on || now - asked_ < std::chrono::milliseconds(20)) return false;
-    asked_ = now;
-    if (options_.go_on(progress)) return false;
+    if (go_on(progress)) return false;
     status = Status::interrupted;
     return true;
+  }
+
+  // False when the caller wishes to stop; asked at most every 20 ms.
+  bool go_on(const Progress& progress) {
+    const auto now = Clock::now();
+    if (!options_.go_on || now - asked_ < std::chrono::milliseconds(20)) return true;
+    asked_ = now;
+    return options_.go_on(progress);
   }
 
  private:

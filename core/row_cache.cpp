@@ -157,8 +157,8 @@ const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& want
 }
 
 template <class Real>
-void RowCache<Real>::apply(const Index* rows, const double* weights, Size count, double* gradient,
-                           Team& team) {
+void RowCache<Real>::apply(const Index* rows, const double* weights, const char* keep, Size count,
+                           double* gradient, Team& team) {
   const Size width = columns_.size();
   ++clock_;
   std::vector<const Real*> known;
@@ -171,7 +171,7 @@ void RowCache<Real>::apply(const Index* rows, const double* weights, Size count,
     if (slot[k] >= 0) touch(slot[k]);
   }
   for (Size k = 0; k < count; ++k) {
-    if (slot[k] < 0) slot[k] = take(rows[k], clock_);
+    if (slot[k] < 0 && keep[k]) slot[k] = take(rows[k], clock_);
     const Size valid = slot[k] < 0 ? 0 : slots_[Size(slot[k])].valid;
     if (valid < width) missing[valid].push_back(k);
   }

@@ -23,9 +23,10 @@ class RowCache {
   // are appended. Returns the new order.
   const std::vector<Index>& arrange(const std::vector<Index>& wanted);
 
-  // gradient[c] += sum_k weights[k] K[rows[k], columns[c]]; missing rows are evaluated and kept
-  // where the budget allows.
-  void apply(const Index* rows, const double* weights, Size count, double* gradient, Team& team);
+  // gradient[c] += sum_k weights[k] K[rows[k], columns[c]]. Missing rows are evaluated; those with
+  // keep[k] are stored where the budget allows.
+  void apply(const Index* rows, const double* weights, const char* keep, Size count,
+             double* gradient, Team& team);
 
   // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]] for first <= a < count
   void block(const Index* positions, Size count, Size first, Size stride, Real* out, Team& team);

@@ -271,6 +271,11 @@ void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& o
   prepare_panels(kernel_, *samples_, columns, count, out);
 }
 
+bool SampleSource::semidefinite() const {
+  return kernel_.kind == KernelKind::linear || kernel_.kind == KernelKind::gaussian ||
+         (kernel_.kind == KernelKind::polynomial && kernel_.gamma >= 0.0 && kernel_.coef0 >= 0.0);
+}
+
 bool SampleSource::single_precision_suffices() const {
   // The exponent is a difference of numbers as large as the squared norms, each rounded to 6e-8.
   return kernel_.kind != KernelKind::gaussian || samples_->largest_square() < 2e3;

@@ -41,6 +41,8 @@ class Source {
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
   // Whether evaluating a block of entries costs less than gathering it from cached rows.
   virtual bool cheap() const { return false; }
+  // Whether the kernel is known to be positive semidefinite, so that bounds by norms hold.
+  virtual bool semidefinite() const { return false; }
   // Whether float entries are good to about 1e-6: false where the norm trick would lose digits.
   virtual bool single_precision_suffices() const { return true; }
 };
@@ -61,6 +63,7 @@ class SampleSource final : public Source {
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   bool cheap() const override { return true; }
+  bool semidefinite() const override;
   bool single_precision_suffices() const override;
 
   const Samples& samples() const { return *samples_; }
@@ -98,6 +101,7 @@ class SubsetSource final : public Source {
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   bool cheap() const override { return base_->cheap(); }
+  bool semidefinite() const override { return base_->semidefinite(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
 
  private:

@@ -18,7 +18,8 @@ void check_apply(RowCache<double>& cache, const Data& data, const std::vector<In
   std::vector<double> weights(rows.size());
   for (Size k = 0; k < rows.size(); ++k) weights[k] = 0.25 * double(k) - 1.0;
   std::vector<double> gradient(columns.size(), 2.0);
-  cache.apply(rows.data(), weights.data(), rows.size(), gradient.data(), team);
+  const std::vector<char> keep(rows.size(), 1);
+  cache.apply(rows.data(), weights.data(), keep.data(), rows.size(), gradient.data(), team);
   for (Size c = 0; c < columns.size(); ++c) {
     double expected = 2.0;
     for (Size k = 0; k < rows.size(); ++k)

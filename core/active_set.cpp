@@ -1,0 +1,258 @@
+#include "active_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kFirstStage = 2000;  // samples solved before any other is looked at
+constexpr Size kStageGrowth = 4;
+constexpr double kMargin = 0.1;        // how near a violation a sample stays active
+constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
+
+}  // namespace
+
+template <class Real>
+ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team,
+                           double* beta, double* gradient)
+    : diagonal(problem.n),
+      problem_(problem),
+      options_(options),
+      cache_(gram.cache<Real>()),
+      source_(gram.source()),
+      team_(team),
+      gram_(gram),
+      beta_(beta),
+      gradient_(gradient),
+      order_(problem.n),
+      universe_(problem.n),
+      remaining_(problem.n),
+      version_(problem.n, 0) {
+  snapshots_.push_back({std::vector<double>(beta, beta + problem.n), 0.0});
+  std::iota(order_.begin(), order_.end(), Index(0));
+  source_.diagonal(order_.data(), problem.n, diagonal.data());
+  const bool cold = std::all_of(beta, beta + problem.n, [](double b) { return b == 0.0; });
+  if (!cold) {
+    screen(0);
+  } else if (options.shrinking && problem.n > 2 * kFirstStage) {
+    std::mt19937_64 generator(options.seed);
+    for (Size k = problem.n - 1; k > 0; --k) std::swap(order_[k], order_[generator() % (k + 1)]);
+    universe_ = kFirstStage;
+  }
+  level_ = survey().level(problem.equality);
+  select();
+}
+
+template <class Real>
+Extremes ActiveSet<Real>::survey() const {
+  Extremes out;
+  for (Size k = 0; k < universe_; ++k) {
+    const Index i = order_[k];
+    if (up_to_date(i)) out.meet(gradient_[i], beta_[i], problem_.lower[i], problem_.upper[i]);
+  }
+  return out;
+}
+
+template <class Real>
+Extremes ActiveSet<Real>::survey_active() const {
+  Extremes out;
+  for (Size p = 0; p < samples.size(); ++p) out.meet(gradients[p], betas[p], lower[p], upper[p]);
+  return out;
+}
+
+template <class Real>
+void ActiveSet<Real>::select() {
+  std::vector<Index> wanted;
+  for (Size k = 0; k < universe_; ++k) {
+    const Index i = order_[k];
+    if (!up_to_date(i)) continue;
+    const double above = gradient_[i] - level_;
+    const bool can_grow = beta_[i] < problem_.upper[i];
+    const bool can_fall = beta_[i] > problem_.lower[i];
+    if (!options_.shrinking || (can_grow && above < kMargin) || (can_fall && above > -kMargin))
+      wanted.push_back(i);
+  }
+  samples = cache_.arrange(wanted);
+  const Size count = samples.size();
+  gradients.resize(count), betas.resize(count), lower.resize(count), upper.resize(count);
+  for (Size p = 0; p < count; ++p) {
+    const Size i = Size(samples[p]);
+    gradients[p] = gradient_[i], betas[p] = beta_[i];
+    lower[p] = problem_.lower[i], upper[p] = problem_.upper[i];
+  }
+}
+
+template <class Real>
+void ActiveSet<Real>::grow() {
+  universe_ = std::min(remaining_, universe_ * kStageGrowth);
+}
+
+template <class Real>
+void ActiveSet<Real>::look_at_all() {
+  universe_ = remaining_ = problem_.n;
+}
+
+template <class Real>
+void ActiveSet<Real>::move(Size position, double beta, double gain) {
+  betas[position] = beta;
+  beta_[samples[position]] = beta;
+  objective_ += gain;
+}
+
+template <class Real>
+void ActiveSet<Real>::mark_stale(bool* out) const {
+  for (Size i = 0; i < problem_.n; ++i) out[i] = !up_to_date(Index(i));
+}
+
+template <class Real>
+void ActiveSet<Real>::screen(long steps) {
+  if (!options_.decide || recalled_) return;
+  std::vector<char> keep(remaining_, 1);
+  options_.decide(steps, order_.data(), remaining_, keep.data());
+  if (std::find(keep.begin(), keep.end(), 1) == keep.end()) return;
+  std::vector<Index> decided;
+  Size kept = 0;
+  for (Size k = 0; k < remaining_; ++k) {
+    if (keep[k])
+      order_[kept++] = order_[k];
+    else
+      decided.push_back(order_[k]);
+  }
+  std::copy(decided.begin(), decided.end(), order_.begin() + std::ptrdiff_t(kept));
+  universe_ = remaining_ = kept;
+}
+
+template <class Real>
+bool ActiveSet<Real>::recall() {
+  if (remaining_ == problem_.n) return false;
+  look_at_all();
+  recalled_ = true;
+  return true;
+}
+
+// Active samples are up to date; the others owe the changes since the snapshot they were last
+// computed at. A sample at zero whose gradient is farther from the margin than w has moved since
+// then is passed over: it cannot violate. (Not with screening, which asks for all gradients.)
+template <class Real>
+bool ActiveSet<Real>::refresh(Control& control, const Progress& progress) {
+  std::vector<char> is_active(problem_.n, 0);
+  for (Size p = 0; p < samples.size(); ++p) {
+    gradient_[samples[p]] = gradients[p];
+    is_active[Size(samples[p])] = 1;
+  }
+  const bool may_pass = !options_.decide && source_.semidefinite();
+  const Size live = snapshots_.size();
+  std::vector<std::vector<Index>> owing(live), passive(live);
+  for (Size k = 0; k < universe_; ++k) {
+    const Index i = order_[k];
+    if (is_active[Size(i)]) continue;
+    bool always_zero = beta_[i] == 0.0;
+    for (const Snapshot& snapshot : snapshots_)
+      always_zero = always_zero && snapshot.beta[Size(i)] == 0.0;
+    (may_pass && always_zero ? passive : owing)[Size(version_[Size(i)])].push_back(i);
+  }
+  for (Size v = 0; v < live; ++v)
+    if (!bring_up(snapshots_[v], owing[v], control, progress)) return false;
+  const Extremes extremes = survey_active();
+  level_ = extremes.level(problem_.equality);
+  for (Size v = 0; v < live; ++v) {
+    const std::vector<Index> near = near_margin(snapshots_[v], passive[v], extremes);
+    if (!bring_up(snapshots_[v], near, control, progress)) return false;
+    owing[v].insert(owing[v].end(), near.begin(), near.end());
+  }
+  snapshots_.push_back({std::vector<double>(beta_, beta_ + problem_.n), objective_});
+  for (Index i : samples) version_[Size(i)] = Index(live);
+  for (const auto& group : owing)
+    for (Index i : group) version_[Size(i)] = Index(live);
+  forget_snapshots();
+  return true;
+}
+
+// gradient += K (beta - snapshot) for the given samples, piece by piece
+template <class Real>
+bool ActiveSet<Real>::bring_up(const Snapshot& snapshot, const std::vector<Index>& samples,
+                               Control& control, const Progress& progress) {
+  if (samples.empty()) return true;
+  std::vector<Index> changed;
+  std::vector<double> change;
+  for (Size i = 0; i < problem_.n; ++i)
+    if (beta_[i] != snapshot.beta[i]) {
+      changed.push_back(Index(i));
+      change.push_back(beta_[i] - snapshot.beta[i]);
+    }
+  if (changed.empty()) return true;
+  const Size piece = std::max<Size>(1024, Size(kPieceEntries / double(changed.size())));
+  std::vector<double> sums;
+  for (Size first = 0; first < samples.size(); first += piece) {
+    if (first > 0 && !control.go_on(progress)) return false;
+    const Size count = std::min(piece, samples.size() - first);
+    sums.assign(count, 0.0);
+    source_.sweep(Sweep<Real>{changed.data(), changed.size(), samples.data() + first, count,
+                              nullptr, change.data(), sums.data()},
+                  team_);
+    gram_.count(changed.size() * count);
+    for (Size k = 0; k < count; ++k) gradient_[samples[first + k]] += sums[k];
+  }
+  return true;
+}
+
+// Those of the samples, all at zero, that might violate by now.
+template <class Real>
+std::vector<Index> ActiveSet<Real>::near_margin(const Snapshot& snapshot,
+                                                const std::vector<Index>& samples,
+                                                const Extremes& extremes) const {
+  std::vector<Index> near;
+  if (samples.empty()) return near;
+  const double radius = moved_since(snapshot);
+  const double none = problem_.equality ? kInfinity : 0.0;
+  const double high = std::max(extremes.highest_falling, -none) + options_.tolerance;
+  const double low = std::min(extremes.lowest_growing, none) - options_.tolerance;
+  for (Index i : samples) {
+    const double reach = radius * std::sqrt(std::max(diagonal[Size(i)], 0.0));
+    const bool stays_low = problem_.lower[i] == 0.0 && gradient_[i] - reach > high;
+    const bool stays_high = problem_.upper[i] == 0.0 && gradient_[i] + reach < low;
+    if (!stays_low && !stays_high) near.push_back(i);
+  }
+  return near;
+}
+
+// Upper bound on ||w - w_snapshot||. The dual is quadratic, so with the gradient now,
+// 1/2 ||w - w_then||^2 = D_then - D_now + gradient' (beta_now - beta_then); every changed
+// sample's gradient is up to date when this is called.
+template <class Real>
+double ActiveSet<Real>::moved_since(const Snapshot& snapshot) const {
+  double half_square = snapshot.objective - objective_, size = std::abs(half_square);
+  for (Size i = 0; i < problem_.n; ++i) {
+    const double change = beta_[i] - snapshot.beta[i];
+    if (change == 0.0) continue;
+    const double term = (gradient_[i] - level_) * change;
+    half_square += term;
+    size += std::abs(term);
+  }
+  const double rounding = 1e-5 * size + 1e-9;
+  return std::sqrt(2.0 * std::max(half_square, 0.0) + 2.0 * rounding);
+}
+
+template <class Real>
+void ActiveSet<Real>::forget_snapshots() {
+  std::vector<Index> number(snapshots_.size(), -1);
+  number.back() = 0;
+  for (Index v : version_) number[Size(v)] = 0;
+  std::vector<Snapshot> kept;
+  for (Size v = 0; v < snapshots_.size(); ++v)
+    if (number[v] == 0) {
+      number[v] = Index(kept.size());
+      kept.push_back(std::move(snapshots_[v]));
+    }
+  snapshots_ = std::move(kept);
+  for (Index& v : version_) v = number[Size(v)];
+}
+
+template class ActiveSet<float>;
+template class ActiveSet<double>;
+
+}  // namespace widemargin

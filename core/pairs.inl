@@ -1,0 +1,130 @@
+// The pair solver's inner loop and sums of rows; part of routines.inl.
+
+// Lanewise extreme with its index; ties go to the lowest index, in lanes and across them.
+template <class Real, int sign>  // sign +1: maximum, -1: minimum
+struct Extreme {
+  using Vector = typename Lanes<Real>::Vector;
+  using Bits = typename Lanes<Real>::Bits;
+  using Int = typename Lanes<Real>::Int;
+  Vector best = splat<Real>(sign > 0 ? -__builtin_inf() : __builtin_inf());
+  Bits where = Bits{} - 1;
+
+  void meet(Vector value, Bits index) {
+    const Bits better = sign > 0 ? value > best : value < best;
+    best = better ? value : best;
+    where = better ? index : where;
+  }
+  Int reduce(Real* value) const {
+    Int index = -1;
+    *value = sign > 0 ? Real(-__builtin_inf()) : Real(__builtin_inf());
+    for (Size k = 0; k < sizeof(Vector) / sizeof(Real); ++k) {
+      const bool better = sign > 0 ? best[k] > *value : best[k] < *value;
+      if (where[k] >= 0 && (better || (best[k] == *value && where[k] < index))) {
+        *value = best[k];
+        index = where[k];
+      }
+    }
+    return index;
+  }
+};
+
+// Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance.
+template <class Real>
+long pairs(const PairCall<Real>& call) {
+  using Vector = typename Lanes<Real>::Vector;
+  using Bits = typename Lanes<Real>::Bits;
+  using Int = typename Lanes<Real>::Int;
+  constexpr Size lanes = sizeof(Vector) / sizeof(Real);
+  const Size size = call.size;
+  Bits first_indices;
+  for (Size k = 0; k < lanes; ++k) first_indices[k] = Int(k);
+  const Vector zero = {};
+  const Vector tiny = splat<Real>(Real(1e-12));
+
+  Real step = 0;
+  const Real* row_i = call.block;  // with step 0 the first pass only searches
+  const Real* row_j = call.block;
+  for (long steps = 0;; ++steps) {
+    Extreme<Real, -1> lowest;
+    Vector highest = splat<Real>(Real(-__builtin_inf()));
+    Bits index = first_indices;
+    const Vector move = splat<Real>(step);
+    for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
+      const Vector gradient = load(call.gradient + k) + move * (load(row_i + k) - load(row_j + k));
+      save(call.gradient + k, gradient);
+      lowest.meet(gradient + load(call.growth + k), index);
+      const Vector falling = gradient + load(call.fall + k);
+      highest = falling > highest ? falling : highest;
+    }
+    Real least, most = -__builtin_inf();
+    const Int i = lowest.reduce(&least);
+    for (Size k = 0; k < lanes; ++k) most = highest[k] > most ? highest[k] : most;
+    if (i < 0 || !(most - least > Real(call.tolerance)) || steps >= call.max_steps) return steps;
+
+    row_i = call.block + Size(i) * size;
+    Extreme<Real, +1> best_gain;
+    index = first_indices;
+    const Vector base = splat<Real>(least);
+    const Vector diagonal_i = splat<Real>(call.diagonal[i]);
+    for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
+      const Vector descent = load(call.gradient + k) + load(call.fall + k) - base;
+      Vector curvature = diagonal_i + load(call.diagonal + k) - Real(2) * load(row_i + k);
+      curvature = curvature > tiny ? curvature : tiny;
+      Vector gain = descent * descent / curvature;
+      gain = descent > zero ? gain : -splat<Real>(Real(1));
+      best_gain.meet(gain, index);
+    }
+    Real gain;
+    const Int j = best_gain.reduce(&gain);
+    row_j = call.block + Size(j) * size;
+
+    double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * double(row_i[j]);
+    if (!(curvature > 1e-12)) curvature = 1e-12;
+    const double room_i = call.upper[i] - call.beta[i];
+    const double room_j = call.beta[j] - call.lower[j];
+    double length = (double(call.gradient[j]) - double(call.gradient[i])) / curvature;
+    const bool stop_i = length >= room_i && room_i <= room_j;
+    const bool stop_j = length >= room_j && room_j <= room_i;
+    if (stop_i) length = room_i;
+    if (stop_j) length = room_j;
+    // A reached bound is assigned, not computed: sums of steps would miss it by rounding.
+    call.beta[i] = stop_i ? call.upper[i] : call.beta[i] + length;
+    call.beta[j] = stop_j ? call.lower[j] : call.beta[j] - length;
+    const Real never = Real(__builtin_inf());
+    call.growth[i] = call.beta[i] < call.upper[i] ? Real(0) : never;
+    call.growth[j] = call.beta[j] < call.upper[j] ? Real(0) : never;
+    call.fall[i] = call.beta[i] > call.lower[i] ? Real(0) : -never;
+    call.fall[j] = call.beta[j] > call.lower[j] ? Real(0) : -never;
+    step = Real(length);
+  }
+}
+
+template <class Real>
+void combine(const Real* const* rows, const double* weights, Size n_rows, Size n_columns,
+             double* target) {
+  using Vector = typename Lanes<Real>::Vector;
+  constexpr Size lanes = sizeof(Vector) / sizeof(Real);
+  constexpr Size chunk = 1024;  // keeps the sums in the first-level cache over all rows
+  for (Size begin = 0; begin < n_columns; begin += chunk) {
+    const Size end = begin + chunk < n_columns ? begin + chunk : n_columns;
+    for (Size r = 0; r < n_rows; r += 4) {
+      const Real* row[4];
+      Real weight[4];
+      for (Size k = 0; k < 4; ++k) {
+        row[k] = rows[r + k < n_rows ? r + k : r];
+        weight[k] = r + k < n_rows ? Real(weights[r + k]) : Real(0);
+      }
+      Size c = begin;
+      for (; c + lanes <= end; c += lanes) {
+        const Vector sum = (weight[0] * load(row[0] + c) + weight[1] * load(row[1] + c)) +
+                           (weight[2] * load(row[2] + c) + weight[3] * load(row[3] + c));
+        add_to(target + c, sum);
+      }
+      for (; c < end; ++c) {
+        const Real sum = (weight[0] * row[0][c] + weight[1] * row[1][c]) +
+                         (weight[2] * row[2][c] + weight[3] * row[3][c]);
+        target[c] += double(sum);
+      }
+    }
+  }
+}
