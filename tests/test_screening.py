@@ -409,11 +409,46 @@ def test_an_error_in_the_rule_reaches_the_caller():
 
 def test_an_indefinite_kernel_is_not_screened():
     X, y = blobs(300)
-    gram = Gram(X, Sigmoid(0.5, -1.0))
-    problem = classification_problem(gram, y, np.full(300, 1.0))
     remaining = np.arange(300, dtype=np.int32)
-    zero = np.zeros(300)
-    assert Screener(smallest=0)(problem, 0, remaining, zero, -y, 0.0).all()
+    kept = []
+    for kernel in (Gaussian(0.3), Sigmoid(0.5, -1.0)):
+        problem = classification_problem(Gram(X, kernel), y, np.full(300, 1.0))
+        solution = solve(
+            classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0)),
+            tol=1e-8,
+        )
+        gradient = solution.values - y
+        keep = Screener(smallest=0)(problem, 0, remaining, solution.beta, gradient, 0.0)
+        kept.append(np.count_nonzero(keep))
+    assert kept[0] < 150 and kept[1] == 300
+
+
+def test_removed_samples_pull_as_fixed_ones_do():
+    """The engine's remaining samples are the reduced problem: same sum, same rule."""
+    rng = np.random.default_rng(16)
+    compared = 0
+    for _ in range(80):
+        problem = random_problem(rng, intercept=True)
+        rough = solve(problem, tol=1e-2)
+        first = screen(problem, rough.beta, rough.values, rank=False)
+        if not 2 < np.count_nonzero(first.active) < problem.n:
+            continue
+        compared += 1
+        rest = reduce(problem, first, rough.beta)
+        part = rest.problem
+        point = rest.beta[rest.active]
+        apart = screen(part, point, part.gram.times(point), rank=False)
+        settled = (apart.at_lower & (point == part.lower)) | (
+            apart.at_upper & (point == part.upper)
+        )
+        gradient = problem.gram.times(rest.beta) - problem.linear
+        screener = Screener(smallest=0)
+        keep = screener(
+            problem, 0, rest.active.astype(np.int32), rest.beta, gradient, 0.0
+        )
+        assert_allclose(screener.checks[0]["gap"], apart.gap, rtol=1e-6, atol=1e-9)
+        assert_array_equal(keep, ~settled)
+    assert compared >= 30
 
 
 def test_few_samples_are_not_checked():

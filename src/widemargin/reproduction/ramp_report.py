@@ -127,7 +127,7 @@ def timing_tables(store: ResultStore) -> str:
     ]
     return "\n".join(
         [
-            "Processor seconds (one run, minimum of the repeats, tolerance 1e-6, 20,000 "
+            "Processor seconds (one run, minimum of repeats, tolerance 1e-6, 20,000 "
             "samples; a star marks settings in which a fit was stopped):\n",
             rst_table(header, rows),
             rst_table(["over the settings", "figure"], medians),
