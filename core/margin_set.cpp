@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define WIDEMARGIN_CLONES __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define WIDEMARGIN_CLONES
-#endif
+#include "clones.hpp"
 
 namespace widemargin {
 
@@ -98,8 +93,7 @@ void MarginSet::solve(std::vector<double>& right, double sum, double* shift) con
   }
   std::vector<double> ones(right.size(), 1.0);
   for (double& value : right) value += corner_ * sum;
-  factor_.solve(right.data());
-  factor_.solve(ones.data());
+  factor_.solve(right.data(), ones.data());
   *shift = (sum_of(right) - sum) / sum_of(ones);
   for (std::size_t k = 0; k < right.size(); ++k) right[k] -= *shift * ones[k];
 }
