@@ -9,7 +9,7 @@ from widemargin import routing
 from widemargin._lloyd import InputSpace, KernelSpace, k_means, plus_plus, split_giants
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
-from widemargin.partition import GIANT, coarsen, divide, resolve_clustering
+from widemargin.partition import GIANT, _compact, coarsen, divide, resolve_clustering
 from widemargin.routing import InputRouter
 
 WAYS = ("input", "kernel", "random")
@@ -43,6 +43,18 @@ def test_ties_between_centres_do_not_depend_on_the_batch():
     assert_array_equal(together, alone)
     distances = ((grid[:, None] - router.centres) ** 2).sum(-1)
     assert_array_equal(together, distances.argmin(axis=1))  # the lowest index wins
+
+
+def test_points_between_centres_do_not_depend_on_the_batch():
+    # midpoints of pairs of centres: the float32 product cannot tell which is nearer
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(8, 54))
+    pairs = rng.integers(8, size=(2000, 2))
+    Z = centres[pairs].mean(axis=1)
+    router = InputRouter(centres, centres.mean(axis=0))
+    together = router.assign(Z)
+    alone = np.concatenate([router.assign(row[None]) for row in Z])
+    assert_array_equal(together, alone)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -103,15 +115,35 @@ def test_precomputed_kernel_is_routed_by_its_columns():
     assert_array_equal(parts.assign(K), parts.labels)
 
 
-@pytest.mark.parametrize("way", ("input", "kernel"))
-def test_a_giant_cluster_is_split(way):
-    # nearly all mass in one blob: plain k-means would leave it whole
+def blob_and_outliers():
+    """Nearly all points close together: plain k-means leaves them in one cluster."""
     rng = np.random.default_rng(0)
     far = rng.normal(size=(60, 3)) * 40
-    X = np.concatenate([rng.normal(size=(2000, 3)), far])
+    return np.concatenate([far, rng.normal(size=(2000, 3)) * 0.05])
+
+
+@pytest.mark.parametrize("way", ("input", "kernel"))
+def test_a_giant_cluster_is_split(way):
+    X = blob_and_outliers()
     parts = divide(X, Gaussian(0.05), 16, clustering=way, sample_size=600, seed=0)
     assert parts.sizes.max() <= 1.1 * GIANT * len(X) / 16
     assert parts.n_clusters <= 16
+
+
+def test_a_giant_cluster_that_the_sample_did_not_show_is_split():
+    X = blob_and_outliers()
+    parts = divide(X, Gaussian(0.05), 16, candidates=np.arange(60), seed=0)
+    assert parts.sizes.max() <= 1.5 * GIANT * len(X) / 16
+    assert parts.n_clusters <= 16
+
+
+def test_a_centre_without_points_is_dropped():
+    X = blobs(100)
+    far = np.full((1, 5), 1e3)
+    router = InputRouter(np.concatenate([far, X[:2]]), np.zeros(5))
+    parts = _compact(router, X)
+    assert parts.n_clusters == parts.router.n_clusters == 2
+    assert parts.sizes.min() > 0
 
 
 def test_split_giants_gives_room_by_merging_the_lightest():
@@ -198,5 +230,6 @@ def test_data_far_from_the_origin_are_divided_as_near_it():
 def test_blocks_of_points_do_not_change_the_labels(monkeypatch):
     X = blobs()
     parts = divide(X, Gaussian(0.1), 16, seed=0)
+    assert parts.n_clusters > 8
     monkeypatch.setattr(routing, "_BLOCK", 16 * 70)
     assert_array_equal(parts.assign(X), parts.labels)
