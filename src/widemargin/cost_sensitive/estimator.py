@@ -97,10 +97,8 @@ class CostSensitiveSVC(IncrementalClassifier):
         Ids of the live rows, which ``forget`` takes.
     pair_costs_ : list of PairCosts
         What mistakes cost in every pair of classes, in pair order.
-    certificate_, history_, classes_, support_, support_vectors_, n_support_, \
-dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_, class_weight_, \
-gamma_, n_features_in_, feature_names_in_
-        As in :class:`widemargin.SVC`.
+    certificate_, history_, classes_, support_, dual_coef_, intercept_
+        As in :class:`widemargin.SVC`, and so are all its other attributes.
 
     Notes
     -----
