@@ -204,9 +204,9 @@ def _solve_is_cheaper(start: Start, target: DualProblem) -> bool:
     margin += 10
     watched = min(target.n, max(WATCH_ALL_BELOW, 3 * (dragged + margin)))
     events = 20 + 2 * dragged
-    path = 1e-3 + 5e-10 * events * margin * (2 * watched + 4 * margin)
+    path = 1e-3 + 2.5e-10 * events * margin * (2 * watched + 4 * margin)
     support = int(np.count_nonzero(start.beta)) + dragged
-    return path > 5e-3 + 1.7e-8 * target.n * support
+    return path > 5e-3 + 1.7e-8 * target.n * support + 2e-10 * margin**3
 
 
 def _only_point(problem: DualProblem) -> Vector | None:
