@@ -298,14 +298,15 @@ def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
     assert reduced >= 20
 
 
-def test_at_the_optimum_only_margin_and_degenerate_samples_stay():
+@pytest.mark.parametrize("rank", [True, False])
+def test_at_the_optimum_only_margin_and_degenerate_samples_stay(rank):
     """Property 2, corrected: what stays has its target at an optimal intercept."""
     rng = np.random.default_rng(7)
     number = 0
     while number < 50:
         problem = random_problem(rng, intercept=True)
         solution = solve(problem, tol=1e-12, accuracy="exact")
-        screened = screen(problem, solution.beta, solution.values)
+        screened = screen(problem, solution.beta, solution.values, rank=rank)
         targets = problem.linear - solution.values
         left, right = intercept_interval(
             solution.values, problem.linear, problem.lower, problem.upper, problem.total
