@@ -16,14 +16,22 @@ problem, written with weights or with repeated rows, then agree to rounding.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.linalg import (
+    LinAlgError,
+    LinAlgWarning,
+    cho_factor,
+    cho_solve,
+    lstsq,
+    solve,
+)
 
 from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import transpose_times
+from widemargin.chance_constrained.rows import dense_rows, transpose_times
 from widemargin.chance_constrained.smoothing import (
     Point,
     Smoothed,
@@ -34,7 +42,8 @@ from widemargin.chance_constrained.smoothing import (
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 40
+_ROUNDS = 15
+_FINE = 1e-5  # rounding of the norm from which on any guess is tried
 _CORNERS = (10.0, 1000.0)  # spreads below so many roundings are guessed to be 0
 
 
@@ -87,6 +96,8 @@ def polish(
     DualPoint or None
         None when the sets did not settle: the guess was too far off.
     """
+    if corner > _FINE and _distinct(problem, state) > problem.shape[1] + 6:
+        return None  # more than d + 1 different samples: too early to tell
     spread = np.sqrt(np.maximum(np.square(state.spread) - corner * corner, 0.0))
     active = (state.masses > 0.0) & (problem.kappa > 0.0)
     tried: NDArray[np.bool_] | None = None
@@ -98,6 +109,15 @@ def polish(
                 return found
         tried = at_corner
     return None
+
+
+def _distinct(problem: ChanceProblem, state: Smoothed) -> int:
+    """Return how many different samples are in the band, counting only a few."""
+    members = np.flatnonzero(state.band)
+    if len(members) > _most_rows(problem):
+        return len(members)
+    signed = dense_rows(problem.X, members) * problem.signs[members, None]
+    return len({row.tobytes() for row in signed})
 
 
 def _settle(
@@ -259,10 +279,27 @@ def _bordered(
         target = np.append(right * scale, imbalance / unit)
     if not np.all(np.isfinite(system)) or not np.all(np.isfinite(target)):
         return np.full(count, np.nan), np.nan
-    solution = lstsq(system, target, cond=1e-13, lapack_driver="gelsd")[0]
+    solution = _solved(system, target)
     if border is None:
         return solution * scale, 0.0
     return solution[:count] * scale, float(solution[count] / unit)
+
+
+def _solved(system: Floats, target: Floats) -> Floats:
+    """Solve a symmetric system; the shortest solution where it is singular."""
+    if len(target) > 60:  # the factorisation that does not see singularity is faster
+        size = float(np.abs(target).max(initial=0.0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            try:
+                solution = solve(system, target, assume_a="sym")
+            except LinAlgError:
+                solution = np.full(len(target), np.nan)
+        if np.all(np.abs(solution) <= 1e6 * size):
+            residual = system @ solution - target
+            if np.abs(residual).max() <= 1e-9 * size:
+                return np.asarray(solution)
+    return np.asarray(lstsq(system, target, cond=1e-13, lapack_driver="gelsd")[0])
 
 
 def _correct_sets(
