@@ -267,5 +267,5 @@ def test_clone_and_verbose(capsys):
     X, y = clouds()
     model = ChanceConstrainedSVC(covariance=0.1 * np.eye(3), verbose=True)
     again = clone(model).fit(X, y)
-    assert again.certificate_.gap <= 1e-9
+    assert again.certificate_.gap <= 1e-9 * again.certificate_.objective
     assert again.covariance is not model.covariance
