@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -17,6 +18,7 @@ from ..clusters import Limits
 from ..kernels import Kernel
 from ..multiclass import BinaryTask, summary
 from ..problem import DualProblem
+from ..screening import Screener
 from ..solution import Solution
 from ..training import Training
 from .concave_convex import (
@@ -173,13 +175,18 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             task.gram, task.y, task.costs, float(self.s), self.fit_intercept
         )
         limits = Limits.of(task.gram, self.max_time)
+        wishes: dict[str, Any] = {}
+        if self.shrinking and self.screening is None:
+            # Asked to screen, the engine brings every gradient up to date, which the
+            # next clipped set needs; this one never decides anything.
+            wishes["screen"] = Screener(smallest=sys.maxsize)
         earlier = task.history.append  # levels, where a problem is solved by division
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
-            return self._solve(problem, start, earlier, **limits.timed({}))
+            return self._solve(problem, start, earlier, **limits.timed(wishes))
 
         def rough(problem: DualProblem, start: Solution | None) -> Solution:
-            loose = {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
+            loose = wishes | {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
             return self._solve(problem, start, earlier, **limits.timed(loose))
 
         def record(figures: dict[str, Any], solution: Solution) -> None:
