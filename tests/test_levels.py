@@ -140,6 +140,16 @@ def test_any_dual_problem_goes_through_the_levels(fit_intercept):
     )
 
 
+def test_levels_start_from_any_point_or_solution():
+    _, problem = moons()
+    cold = solve(problem, tol=1e-6)
+    wild = np.full(problem.n, 100.0)  # far outside the box: projected
+    for start in (cold, cold.beta, wild):
+        warm = solve_divided(problem, Plan(1), {"tol": 1e-6}, start=start)
+        assert warm.converged
+        assert_allclose(warm.certificate.bound, cold.certificate.bound, rtol=1e-6)
+
+
 def test_one_cluster_is_the_plain_problem():
     X, problem = moons()
     level = one_level(X, problem, 1)
@@ -214,7 +224,7 @@ def test_clusters_of_one_class_are_constant():
     assert_array_equal(level.betas[0], 0.0)
     signs_of = signs[[level.partition.members(c)[0] for c in range(2)]]
     assert_array_equal(level.intercepts[:, 0], signs_of)
-    assert sum(part.objective for part in level.parts) == 0.0
+    assert sum(part.objective for part in level.parts[0]) == 0.0
 
 
 def test_history_tells_clusters_times_and_support():

@@ -222,7 +222,7 @@ def solve_divided(
     options: dict[str, Any],
     limits: Limits | None = None,
     *,
-    start: Vector | None = None,
+    start: Vector | Solution | None = None,
     record: Record | None = None,
     progress: Progress | None = None,
 ) -> Solution:
@@ -232,6 +232,9 @@ def solve_divided(
     itself.
     """
     limits = limits or Limits(problem.gram.cache_mb)
+    if start is not None:  # of this problem or one like it
+        wish = start.beta if isinstance(start, Solution) else start
+        start = project(wish, problem.lower, problem.upper, problem.total)
     stages: list[dict[str, Any]] = []
     supports: list[Indices] = []
     level = run_levels(

@@ -58,6 +58,13 @@ def test_exact_through_levels_equals_svc(fit_intercept, n_levels):
     assert divided.history_[0]["recall"] > 0.5
 
 
+def test_the_finish_starts_from_the_levels():
+    X, y = moons(4000)
+    warm = DivideConquerSVC(n_levels=1, random_state=0).fit(X, y)
+    cold = SVC(random_state=0).fit(X, y)
+    assert warm.history_[-1]["n_iter"] < 0.6 * cold.history_[-1]["n_iter"]
+
+
 @pytest.mark.parametrize("solver", ["auto", "direct", "divide"])
 def test_solver_of_svc_reaches_the_direct_objective(solver):
     X, y = moons(3000)
