@@ -175,7 +175,7 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         "verbose": ["verbose"],
     }
 
-    _online: OnlineDescent | None
+    _online: dict[str, Any] | None
     slack_: Floats | None
 
     def __init__(
@@ -391,13 +391,10 @@ class ChanceConstrainedSVC(UncertainLinearModel):
             The estimator.
         """
         X, y = check_samples(self, X, y, reset=not hasattr(self, "coef_"))
-        online = getattr(self, "_online", None)
-        if online is None:
-            online = OnlineDescent.begin(self, classes, X.shape[1])
+        online = OnlineDescent.of(self, classes, X.shape[1])
         self.coef_, self.intercept_ = online.step(
             self, X, y, covariance, covariance_factor, sample_weight, n_samples_total
         )
-        self._online, self.classes_ = online, online.classes
-        self.covariances_ = online.covariances
-        self.n_iter_ = online.descents[0].steps
+        self._online, self.classes_ = online.state(), online.classes
+        self.covariances_, self.n_iter_ = online.covariances, online.descents[0].steps
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,42 @@ class OnlineDescent:
     descents: list[Descent]
     summaries: list[CostSummary]
     covariances: Floats | None
-    rng: np.random.Generator
+    seed: int
+
+    @classmethod
+    def of(cls, estimator: Any, classes: Any, n_features: int) -> OnlineDescent:
+        """Return the estimator's descents: those under way, or new ones."""
+        state = getattr(estimator, "_online", None)
+        if state is None:
+            return cls.begin(estimator, classes, n_features)
+        return cls.resume(state)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers, which any model file can hold."""
+        return {
+            "classes": self.classes,
+            "w": np.stack([d.w for d in self.descents]),
+            "mean_w": np.stack([d.mean_w for d in self.descents]),
+            "b": np.array([(d.b, d.mean_b) for d in self.descents]),
+            "steps": self.descents[0].steps,
+            "summaries": np.array([astuple(summary) for summary in self.summaries]),
+            "covariances": self.covariances,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def resume(cls, state: dict[str, Any]) -> OnlineDescent:
+        """Return the descents that `state` was taken from."""
+        descents = [
+            Descent(w.copy(), mean_w.copy(), float(b), float(mean_b), state["steps"])
+            for w, mean_w, (b, mean_b) in zip(
+                state["w"], state["mean_w"], state["b"], strict=True
+            )
+        ]
+        summaries = [CostSummary(*map(float, row)) for row in state["summaries"]]
+        return cls(
+            state["classes"], descents, summaries, state["covariances"], state["seed"]
+        )
 
     @classmethod
     def begin(cls, estimator: Any, classes: Any, n_features: int) -> OnlineDescent:
@@ -81,7 +116,7 @@ class OnlineDescent:
             descents,
             [CostSummary() for _ in range(count)],
             covariances,
-            estimator._generator(),
+            int(estimator._generator().integers(2**31)),
         )
 
     def step(
@@ -108,7 +143,8 @@ class OnlineDescent:
         costs = np.asarray(estimator.C * factors[labels] * weights)
         kappa = safety_factor(estimator.risk, estimator.bound)
         uncertainty = self._uncertainty(X, labels, covariance, factor)
-        order = draw_order(X.shape[0], estimator.sampling, self.rng)
+        rng = np.random.default_rng([self.seed, self.descents[0].steps])
+        order = draw_order(X.shape[0], estimator.sampling, rng)
         for k, signs in enumerate(one_vs_rest(labels, len(self.classes))):
             problem = ChanceProblem(
                 X, signs, costs, uncertainty, kappa, estimator.fit_intercept
