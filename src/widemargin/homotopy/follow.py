@@ -16,8 +16,8 @@ Indices = NDArray[np.intp]
 
 LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
 
-WATCH_ALL_BELOW = 1200  # fewer rows than this are all watched
-WATCH_SHARE = 3  # otherwise this many rows for each mover and margin member
+WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
+WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
 BATCH = 32  # kernel columns fetched together: one costs nearly as much
 HELD = 64_000_000  # bytes of columns held before they are asked for
 ROUNDING = 1e-12  # gradients this small, per unit of the linear term, are zero
