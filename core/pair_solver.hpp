@@ -142,12 +142,23 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
     const Index i = choice.i, j = choice.j;
     const double* row_i = row(i);
     const double* row_j = row(j);
-    const double room_i = problem.upper[i] - beta[i], room_j = beta[j] - problem.lower[j];
+    // LIBSVM's arithmetic to the last bit: the pair's sum is kept by taking the partner of a member
+    // at its bound from that sum, and the gradient follows the betas as rounded.
     const double wish = (gradient[j] - gradient[i]) / state.curvature(i, j, row_i);
-    const double step = std::min({wish, room_i, room_j});
-    beta[i] = step == room_i ? problem.upper[i] : beta[i] + step;
-    beta[j] = step == room_j ? problem.lower[j] : beta[j] - step;
-    for (Size k = 0; k < problem.n; ++k) gradient[k] += step * (row_i[k] - row_j[k]);
+    const double sum = beta[i] + beta[j];
+    double to_i = beta[i] + wish, to_j = beta[j] - wish;
+    if (to_j < problem.lower[j]) {
+      to_j = problem.lower[j];
+      to_i = sum - to_j;
+    }
+    if (to_i > problem.upper[i]) {
+      to_i = problem.upper[i];
+      to_j = std::max(sum - to_i, problem.lower[j]);
+    }
+    const double move_i = to_i - beta[i], move_j = to_j - beta[j];
+    beta[i] = to_i;
+    beta[j] = to_j;
+    for (Size k = 0; k < problem.n; ++k) gradient[k] += row_i[k] * move_i + row_j[k] * move_j;
     ++outcome.steps;
   }
 }
