@@ -22,7 +22,7 @@ from widemargin.screening import (
     reduce,
     screen,
 )
-from widemargin.solve import solve
+from widemargin.solve import project, solve
 
 from tests.oracles.reference_smo import iterates
 
@@ -265,15 +265,23 @@ def test_ball_rule_keeps_the_sign():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
     rng = np.random.default_rng(6)
-    reduced = 0
+    reduced = moved = 0
     for _ in range(60):
         problem = random_problem(rng, intercept=intercept)
-        rough = solve(problem, tol=1e-2)
-        screened = screen(problem, rough.beta, rough.values)
+        optimum = solve(problem, tol=1e-10, accuracy="exact")
+        # Near the optimum, but with every sample a little off its bound.
+        point = project(
+            0.999 * optimum.beta + 0.0005 * (problem.lower + problem.upper),
+            problem.lower,
+            problem.upper,
+            problem.total,
+        )
+        screened = screen(problem, point, problem.gram.times(point))
         if not 0 < np.count_nonzero(screened.active) < problem.n:
             continue
         reduced += 1
-        rest = reduce(problem, screened, rough.beta)
+        rest = reduce(problem, screened, point)
+        moved += not np.array_equal(rest.beta, point)
         part = rest.problem
         if intercept:
             fixed = np.delete(rest.beta, rest.active)
@@ -295,7 +303,7 @@ def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
             for b in (beta, whole.beta)
         ]
         assert_allclose(dual[0], dual[1], rtol=1e-9, atol=1e-12)
-    assert reduced >= 20
+    assert reduced >= 20 and moved >= 15
 
 
 @pytest.mark.parametrize("rank", [True, False])

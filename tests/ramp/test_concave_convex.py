@@ -17,6 +17,7 @@ from widemargin.ramp.concave_convex import (
     stationarity,
 )
 from widemargin.screening import Screener
+from widemargin.solution import Solution
 from widemargin.solve import solve
 
 TOL = 1e-9
@@ -71,6 +72,14 @@ def test_stationarity_sees_a_point_that_is_not():
         first = exactly(ramp.convex(np.zeros(ramp.gram.n, bool)), None)
         if ramp.clips(first).any():  # the plain SVM still lets them pull
             assert stationarity(ramp, first) > 1e-6
+
+
+def test_stationarity_sees_a_multiplier_that_is_too_small():
+    ramp = random_ramp(np.random.default_rng(17), s=-0.5, fit_intercept=False)
+    problem = ramp.convex(np.zeros(ramp.gram.n, bool))
+    nothing = np.zeros(ramp.gram.n)
+    point = Solution(problem, nothing, nothing, "zero")  # all margins are 0
+    assert_allclose(stationarity(ramp, point), 0.5)
 
 
 def test_box_of_a_clipped_sample_lets_it_no_longer_pull():
