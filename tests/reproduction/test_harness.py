@@ -88,6 +88,7 @@ def test_caps_are_never_below_the_claim():
 
 
 def test_a_campaign_resumes_and_prints(tmp_path, monkeypatch):
+    monkeypatch.setattr("widemargin.reproduction.results.commit", lambda: "abc")
     store = ResultStore(tmp_path / "ratios.json")
     bench.measure(store, toy())
     assert set(store.records) == {
@@ -108,7 +109,7 @@ def test_a_campaign_resumes_and_prints(tmp_path, monkeypatch):
     assert "toy 300x4" in table and "x" in table.splitlines()[2]
     assert "commit" in provenance(again)
     (stored,) = {record["commit"] for record in again.records.values()}
-    assert stored == commit()
+    assert stored == "abc" and commit()
 
 
 def test_tables_mark_what_was_missed():

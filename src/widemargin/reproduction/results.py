@@ -49,6 +49,11 @@ def machine() -> dict[str, Any]:
     }
 
 
+def load() -> float | None:
+    """Return the machine's load average: well over one means contended times."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
 def versions() -> dict[str, str]:
     """Return the installed versions of what takes part."""
     found = {}
@@ -103,6 +108,7 @@ class ResultStore:
             "commit": commit(),
             "machine": machine(),
             "versions": versions(),
+            "load": load(),
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         self.records[key] = stored

@@ -23,6 +23,7 @@ from widemargin.reproduction.measuring import Problem
 Vector = NDArray[np.float64]
 Loaded = tuple[Any, Vector]
 SWEEP_SIZE = 60
+GENERATED = " (generated)"  # ends the name of a problem whose file is missing
 GROWING_SIZES = (1_000, 3_162, 10_000, 31_623, 100_000)
 
 
@@ -37,7 +38,7 @@ def _or_generated(
 
 def _titled(name: str, title: str) -> str:
     """Return the title, marked when the named file is missing."""
-    return title if datasets.available(name) else f"{title} (generated)"
+    return title if datasets.available(name) else title + GENERATED
 
 
 def breast_cancer() -> Loaded:
@@ -224,7 +225,7 @@ def growing(sizes: tuple[int, ...] = GROWING_SIZES) -> list[Problem]:
     for n in sizes:
         drawn.append(
             Problem(
-                f"ijcnn1 n={n}",
+                _titled("ijcnn1.t", f"ijcnn1 n={n}"),
                 _or_generated("ijcnn1.t", n, 22, partial(ijcnn1, n)),
                 Settings(C=32.0, gamma=2.0),
                 peers=(),
@@ -232,7 +233,7 @@ def growing(sizes: tuple[int, ...] = GROWING_SIZES) -> list[Problem]:
         )
         drawn.append(
             Problem(
-                f"covtype n={n}",
+                _titled("covtype.binary", f"covtype n={n}"),
                 _or_generated("covtype.binary", n, 54, partial(covtype, n)),
                 Settings(C=32.0, gamma=32.0),
                 peers=(),

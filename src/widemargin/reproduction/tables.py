@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from widemargin.reproduction import speed
 from widemargin.reproduction.measuring import Problem
 from widemargin.reproduction.results import Record, ResultStore
 
@@ -69,6 +70,13 @@ def dual_excess(ours: Record, theirs: Record | None) -> str:
     return f"{(theirs['bound'] - ours['bound']) / abs(theirs['bound']):+.0e}"
 
 
+def processor(record: Record | None) -> str:
+    """Show the processor seconds of a record, which contention hardly changes."""
+    if record is None or "processor_seconds" not in record:
+        return "-"
+    return f"{record['processor_seconds']:.3g}"
+
+
 def memory(record: Record | None) -> str:
     """Show the peak memory of a record's process in MB."""
     if record is None or "peak_mb" not in record:
@@ -76,14 +84,21 @@ def memory(record: Record | None) -> str:
     return f"{record['peak_mb']:.0f}"
 
 
+def stored(store: ResultStore, problem: Problem, contestant: str) -> Record | None:
+    """Return the record of a run: printing needs no data, only what was measured."""
+    real = problem.name.removesuffix(speed.GENERATED)
+    for name in (real, problem.name):
+        record = store.records.get(f"{name} | {contestant}")
+        if record is not None:
+            return record
+    return None
+
+
 def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
     """Return the ratio table of those problems whose results are in the store."""
     rows = []
     for problem in problems:
-        found = {
-            name: store.records.get(f"{problem.name} | {name}")
-            for name in (OURS, *problem.peers)
-        }
+        found = {name: stored(store, problem, name) for name in (OURS, *problem.peers)}
         ours = found[OURS]
         if ours is None:
             continue
@@ -91,14 +106,15 @@ def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
         peer, other = found.get(first), found.get("intelex")
         rows.append(
             (
-                problem.name,
+                str(ours.get("problem", problem.name)),
                 seconds(ours),
                 seconds(peer),
                 verdict(ours, peer, problem.target.get(first)),
                 seconds(other),
                 verdict(ours, other, problem.target.get("intelex")),
                 dual_excess(ours, peer if peer and not peer["capped"] else other),
-                f"{ours.get('processor_seconds', float('nan')):.3g}",
+                processor(ours),
+                processor(peer),
                 memory(ours),
                 memory(peer),
                 str(ours.get("n_support") or "-"),
@@ -106,7 +122,7 @@ def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
         )
     header = (
         "problem", "ours s", "peer s", "faster", "intelex s", "faster", "objective",
-        "cpu s", "MB", "peer MB", "support",
+        "cpu s", "peer cpu s", "MB", "peer MB", "support",
     )  # fmt: skip
     note = (
         "peer: scikit-learn's SVC (LinearSVC where linear); '>' stopped at its cap; '!'"
@@ -125,7 +141,7 @@ def growth_table(store: ResultStore, problems: Iterable[Problem]) -> str:
     """Return fit time against n with the fitted exponent, for each data set."""
     families: dict[str, list[Record]] = {}
     for problem in problems:
-        record = store.records.get(f"{problem.name} | {OURS}")
+        record = stored(store, problem, OURS)
         if record is not None:
             families.setdefault(problem.name.split(" n=")[0], []).append(record)
     lines = []
@@ -158,5 +174,7 @@ def provenance(store: ResultStore) -> str:
     )
     commits = sorted({record["commit"] for record in records})
     versions = records[-1]["versions"]
+    loads = [record["load"] for record in records if record.get("load") is not None]
+    load = f"load average {min(loads)} to {max(loads)}; " if loads else ""
     shown = ", ".join(f"{package} {version}" for package, version in versions.items())
-    return f"{'; '.join(machines)}; commit {', '.join(commits)}; {shown}"
+    return f"{'; '.join(machines)}; {load}commit {', '.join(commits)}; {shown}"
