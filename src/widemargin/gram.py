@@ -108,6 +108,13 @@ class Gram:
         Only samples with a non-zero change are evaluated.
         """
         weights = np.asarray(changes, dtype=np.float64)
+        if isinstance(
+            self.kernel, Linear
+        ):  # two thin products instead of n x n entries
+            samples = self.samples
+            primal = samples.T @ weights
+            chosen = samples if indices is None else samples[self._indices(indices)]
+            return np.asarray(chosen @ primal, dtype=np.float64)
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
@@ -188,8 +195,8 @@ class Gram:
         given = np.asarray(indices)
         if given.size and not 0 <= given.min() <= given.max() < self.n:
             raise IndexError(
-                f"indices run from {given.min()} to {given.max()}; this Gram matrix has "
-                f"{self.n} samples, so 0 to {self.n - 1} are there."
+                f"indices run from {given.min()} to {given.max()}; this Gram matrix "
+                f"has {self.n} samples, so 0 to {self.n - 1} are there."
             )
         return np.ascontiguousarray(given, dtype=np.int32)
 

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from .certificate import kkt_violation
+from .kernels import Linear
+from .linear_newton import newton_pays, newton_start
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
 from .solution import Solution
@@ -188,15 +190,16 @@ def solve(
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
     budget = _Budget(max_iter, max_time)
-    beta, values, exact = _starting_point(problem, start)
+    beta, values, exact = _starting_point(problem, start, tol)
     gradient = values - problem.linear
     stale = np.zeros(problem.n, dtype=np.bool_)
     # The last point whose products are float64 throughout: refinement adds to them the
     # columns that changed since.
     known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
+    first = tol if drawn else max(tol, SINGLE_PRECISION)
     status = _run(
-        problem, beta, gradient, stale, tol if drawn else max(tol, SINGLE_PRECISION), budget,
+        problem, beta, gradient, stale, first, budget,
         shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
     if _margin_size(problem, beta) > polish_limit:
@@ -250,7 +253,7 @@ def _float32_error(problem: DualProblem, beta: Vector) -> float:
 
 
 def _starting_point(
-    problem: DualProblem, start: ArrayLike | Solution | None
+    problem: DualProblem, start: ArrayLike | Solution | None, tol: float
 ) -> tuple[Vector, Vector, bool]:
     """Return a feasible point, ``K`` times it, and whether all that is float64."""
     known, exact = None, True
@@ -258,6 +261,9 @@ def _starting_point(
         if start.problem.n == problem.n:
             known, exact = (start.beta, start.values), start.exact
         start = start.beta
+    if start is None and isinstance(problem.gram.kernel, Linear):
+        X = problem.gram.samples
+        start = newton_start(problem, X, tol) if newton_pays(problem, X) else None
     wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
     if wish.shape != (problem.n,):
         raise ValueError(
