@@ -7,9 +7,9 @@ M), the optimum solves a linear system (mathematics 0.3, "Polish"):
     [1 K_MM] [ beta_M ] = [ linear_M - K_MN beta_N ]
 
 Members of M that would leave the box are pinned to it, violators join M, and so on
-until nothing changes. M is kept affinely independent in feature space by a pivoted Cholesky
-factorisation of K_MM + shift 11' (mathematics 3.4): dependent members, duplicates for
-instance, keep their present value.
+until nothing changes. M is kept affinely independent in feature space by a pivoted
+Cholesky factorisation of K_MM + shift 11' (mathematics 3.4): dependent members,
+duplicates for instance, keep their present value.
 """
 
 from __future__ import annotations

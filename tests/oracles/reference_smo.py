@@ -6,6 +6,7 @@ of style rule 9. Slow, exact in float64, and shares no code with the package.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -94,7 +95,5 @@ def feasible_start(lower, upper, total):
 
 def minimise(K, linear, lower, upper, total, *, tol=1e-10, start=None):
     """Return the last iterate: ``beta`` and ``K beta``."""
-    last = None
-    for last in iterates(K, linear, lower, upper, total, tol=tol, start=start):
-        pass
-    return last
+    every = iterates(K, linear, lower, upper, total, tol=tol, start=start)
+    return deque(every, maxlen=1).pop()

@@ -81,7 +81,7 @@ def times_and_shares(setting: Setting, repeats: int) -> Iterable[Cell]:
 
 
 def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
-    """Yield how many samples the printed rule fixes, and how many at the wrong bound."""
+    """Yield how many samples the printed rule fixes, how many at the wrong bound."""
     X, y = load(name, PRINTED_SIZE)
     kernel: Kernel = Linear() if kappa is None else Gaussian(kappa)
     problem = classification_problem(Gram(X, kernel), y, np.full(len(y), 1.0))

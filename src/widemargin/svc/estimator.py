@@ -12,8 +12,8 @@ class SVC(IncrementalClassifier):
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` through its
     dual. Same parameters, attributes and answers as :class:`sklearn.svm.SVC`; in
-    addition several threads, a time limit, Ctrl-C, warm starts, exact sample weights, and
-    ``certificate_``, the proof of how good the fitted model is.
+    addition several threads, a time limit, Ctrl-C, warm starts, exact sample weights,
+    and ``certificate_``, the proof of how good the fitted model is.
 
     Parameters
     ----------
