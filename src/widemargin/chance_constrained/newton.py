@@ -158,11 +158,14 @@ def _close(
     at_origin = _candidate(
         problem, DualPoint(origin.w, origin.b, state.alpha, state.directions)
     )
-    if at_origin.gap.objective <= best.gap.objective:
+    vanishes = at_origin.gap.objective <= best.gap.objective
+    if vanishes:
         best = at_origin
         if best.gap.relative <= _EXACT:
             return best, True
-    exact = polish(problem, point, state, corner_of_norm(problem, width))
+    exact = polish(
+        problem, point, state, corner_of_norm(problem, width), crowded=vanishes
+    )
     if exact is None:
         return best, False
     refined = _candidate(problem, exact)

@@ -76,7 +76,12 @@ class _Sets:
 
 
 def polish(
-    problem: ChanceProblem, point: Point, state: Smoothed, corner: float
+    problem: ChanceProblem,
+    point: Point,
+    state: Smoothed,
+    corner: float,
+    *,
+    crowded: bool = False,
 ) -> DualPoint | None:
     """Solve the optimality equations from the end of a smoothing stage.
 
@@ -90,13 +95,17 @@ def polish(
         Its multipliers; the samples in its band are the first guess of M.
     corner : float
         The rounding delta of the norm: spreads of its order are taken for zero.
+    crowded : bool
+        Whether many different samples may be on the margin, as at w = 0, where all
+        of the larger class are.
 
     Returns
     -------
     DualPoint or None
         None when the sets did not settle: the guess was too far off.
     """
-    if corner > _FINE and _distinct(problem, state) > problem.shape[1] + 6:
+    few = problem.shape[1] + 6
+    if not crowded and corner > _FINE and _distinct(problem, state) > few:
         return None  # more than d + 1 different samples: too early to tell
     spread = np.sqrt(np.maximum(np.square(state.spread) - corner * corner, 0.0))
     active = (state.masses > 0.0) & (problem.kappa > 0.0)
