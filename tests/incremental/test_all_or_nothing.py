@@ -11,9 +11,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import SGDClassifier
 
-from widemargin import SVC, CostSensitiveSVC
+from widemargin import (
+    SVC,
+    ChanceConstrainedSVC,
+    CostSensitiveSVC,
+    DivideConquerSVC,
+    DPWSSClassifier,
+    PrivateSVC,
+    RampSVC,
+)
 from widemargin.incremental import Refused
 
 X, y = make_moons(120, noise=0.25, random_state=0)
@@ -198,17 +205,20 @@ def test_ctrl_c_changes_nothing(what, after):
     assert model.certificate_.kkt_violation <= 1e-8
 
 
-class WithoutUpdates:
-    """An estimator that refuses."""
-
-    partial_fit = Refused("it holds no rows to add to.")
-
-
-def test_a_refusal_says_why_and_does_not_count_as_a_method():
-    assert not hasattr(WithoutUpdates(), "partial_fit")
-    assert hasattr(SGDClassifier(), "partial_fit")
-    with pytest.raises(
-        AttributeError, match="WithoutUpdates has no partial_fit: it ho"
-    ):
-        WithoutUpdates().partial_fit(X, y)
-    assert isinstance(WithoutUpdates.partial_fit, Refused)
+@pytest.mark.parametrize(
+    ("estimator", "names"),
+    [
+        (DivideConquerSVC, ("partial_fit", "forget", "update")),
+        (RampSVC, ("partial_fit", "forget", "update")),
+        (DPWSSClassifier, ("partial_fit", "forget", "update")),
+        (PrivateSVC, ("partial_fit", "forget", "update")),
+        (ChanceConstrainedSVC, ("forget", "update")),
+    ],
+)
+def test_the_others_refuse_and_say_why(estimator, names):
+    for name in names:
+        model = estimator()
+        assert not hasattr(model, name)
+        assert isinstance(getattr(estimator, name), Refused)
+        with pytest.raises(AttributeError, match=f"{name}: .*[a-z]+.*\\.$"):
+            getattr(model, name)

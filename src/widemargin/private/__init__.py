@@ -1,5 +1,6 @@
 """Differentially private support vector machines, their report and their audit."""
 
+from ..incremental import refuse_updates
 from .audit import AuditResult, privacy_audit
 from .estimator import PrivateSVC
 from .features import PublicBoundsScaler
@@ -13,3 +14,8 @@ __all__ = [
     "PublicBoundsScaler",
     "privacy_audit",
 ]
+
+refuse_updates(
+    PrivateSVC,
+    "every release spends privacy budget, and none can be taken back.",
+)
