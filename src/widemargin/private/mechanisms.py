@@ -162,8 +162,9 @@ class GradientMechanism:
 
     J(w) = lambda/2 ||w||^2 + (1/n) sum_i weights_i loss_h(y_i <w, x_i>) with
     lambda = 1/(nC) has the minimiser of F. T noisy gradients compose to rho-zCDP.
-    Step 1/smoothness, projection on a ball that holds the minimiser, and averaging the
-    last half are public or post-processing and cost nothing.
+    Step 1/smoothness, Nesterov's momentum, projection on a ball that holds the
+    minimiser, and averaging the last half are public or post-processing and cost
+    nothing.
     """
 
     law: str
@@ -207,13 +208,16 @@ class GradientMechanism:
     ) -> Vector:
         """Run the noisy descent from 0 and return the averaged iterate."""
         n_samples, dimension = X.shape
-        w, kept, total = np.zeros(dimension), 0, np.zeros(dimension)
+        w, total, kept = np.zeros(dimension), np.zeros(dimension), 0
+        ahead = w  # where the gradient is taken: w plus momentum
         for index in range(self.n_steps):
-            pulls = weights * y * slope(y * (X @ w), self.width)
+            pulls = weights * y * slope(y * (X @ ahead), self.width)
             loss = -np.asarray(X.T @ pulls) / n_samples
             noisy = source.gaussian(loss, self.scale)
-            w = w - self.step * (noisy + w / (n_samples * self.cost))
-            w *= min(1.0, self.ball / max(float(np.linalg.norm(w)), self.ball))
+            moved = ahead - self.step * (noisy + ahead / (n_samples * self.cost))
+            moved *= min(1.0, self.ball / max(float(np.linalg.norm(moved)), self.ball))
+            ahead = moved + index / (index + 3.0) * (moved - w)
+            w = moved
             if 2 * index >= self.n_steps - 1:
                 kept, total = kept + 1, total + w
         return total / kept
