@@ -163,11 +163,12 @@ def tasks(quick: bool) -> list[Task]:
 
 
 def partitions(table: str, name: str, share: float, runs: int) -> Iterable[Cell]:
-    """Run all methods on random partitions; the interior point up to five times.
+    """Run all methods on random partitions.
 
-    (Once in a quick run on many samples: each takes half a minute.)
+    On thousands of samples the interior point, half a minute each, runs three times
+    only (once in a quick run).
     """
-    most = 5 if runs > QUICK_RUNS else 1
+    most = 3 if runs > QUICK_RUNS else 1
     X, y = dense_data(name)
     results: dict[str, list[Run]] = {method: [] for method in METHODS}
     for seed in range(runs):
