@@ -87,8 +87,8 @@ def printed() -> dict[tuple[str, int, str, str], float]:
 
 @cache
 def labelled(name: str) -> tuple[Any, Vector]:
-    """Return a data set of Table 3, labels -1 and +1."""
-    X, y = load_libsvm(FILES[name])
+    """Return a data set of Table 3 (or a file of that name), labels -1 and +1."""
+    X, y = load_libsvm(FILES.get(name, name))
     y = np.where(y > 0, 1.0, -1.0)
     return X, (-y if name in FLIPPED else y)
 

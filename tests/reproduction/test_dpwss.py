@@ -1,0 +1,117 @@
+"""The DPWSS paper's module: the printed table, the tasks, the scores, the figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from widemargin.reproduction import dpwss, dpwss_runs
+from widemargin.reproduction.papers import Cell
+from widemargin.solve import DrawnPairs
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A stand-in of 60 rows under the name of heart."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(60, 4)) + 0.5 * y[:, None]
+    from scipy import sparse
+
+    monkeypatch.setattr(dpwss_runs, "labelled", lambda name: (sparse.csr_matrix(X), y))
+    monkeypatch.setattr(dpwss, "labelled", lambda name: (sparse.csr_matrix(X), y))
+    dpwss_runs.problem_of.cache_clear()
+    yield X, y
+    dpwss_runs.problem_of.cache_clear()
+
+
+def test_printed_table_is_whole_and_consistent():
+    table = dpwss_runs.printed()
+    assert len({key[0] for key in table}) == 16
+    assert table["heart", 0, "iteration", "wss2"] == 1010
+    assert table["ijcnn1", 0, "iteration", "1/0.1"] == 45191
+    for (name, shrinking, metric, column), f1 in table.items():
+        if metric != "f1":
+            continue
+        precision = table.get((name, shrinking, "precision", column))
+        recall = table.get((name, shrinking, "recall", column))
+        if precision is not None and recall is not None:
+            # Means of five runs need not satisfy it exactly; misread cells are far off.
+            mean = 2 * precision * recall / (precision + recall)
+            assert_allclose(f1, mean, atol=2e-3)
+
+
+def test_every_task_names_its_file_and_the_short_version_is_short():
+    full, quick = dpwss.tasks(False), dpwss.tasks(True)
+    assert len({task.name for task in full}) == len(full)
+    assert {task.needs[0] for task in quick} == {
+        "heart_scale",
+        "breast-cancer_scale",
+        "sonar_scale",
+    }
+    assert full[-1].needs == ("ijcnn1",)  # the slowest last
+    assert {"gisette_scale", "rcv1_train.binary"} <= {t.needs[0] for t in full}
+
+
+def test_scores_by_hand():
+    y = np.array([1.0, 1.0, 1.0, -1.0, -1.0])
+    scores = dpwss_runs.scores_of(y, np.array([3.0, 1.0, -1.0, 2.0, -2.0]))
+    assert_allclose(scores["accuracy"], 3 / 5)
+    assert_allclose(scores["precision"], 2 / 3)
+    assert_allclose(scores["recall"], 2 / 3)
+    assert_allclose(scores["f1"], 2 / 3)
+    assert_allclose(scores["auc"], 4 / 6)
+    assert_allclose(scores["mcc"], (2 * 1 - 1 * 1) / np.sqrt(3 * 3 * 2 * 2))
+
+
+def test_wss2_is_libsvms_run_to_the_iteration(small):
+    pytest.importorskip("libsvm.svm")
+    ours = dpwss_runs.train("heart", "libsvm_second_order")
+    theirs = dpwss_runs.libsvm_run("heart", shrinking=False)
+    assert ours.iterations == theirs.iterations
+    assert_allclose(ours.objective, theirs.objective, rtol=1e-5)
+    assert_allclose(list(ours.scores.values()), list(theirs.scores.values()), atol=1e-9)
+
+
+def test_cells_carry_reason_and_violation(small):
+    cells = list(dpwss._drawn("heart", "1/0.7", 0, 2))
+    violation = next(c for c in cells if c.column.endswith("KKT violation"))
+    assert violation.note == "2 exhausted" and violation.ours > 1e-3
+    run = dpwss_runs.train("heart", DrawnPairs(1.0, 0.7), seed=0)
+    other = dpwss_runs.train("heart", DrawnPairs(1.0, 0.7), seed=1)
+    objective = next(c for c in cells if c.column.endswith(" obj"))
+    assert_allclose(objective.ours, (run.objective + other.objective) / 2)
+    error = next(c for c in cells if c.column.startswith("objError"))
+    assert_allclose(error.ours, abs(objective.ours - -92.47))
+    ratio = next(c for c in cells if c.column.startswith("iterationRatio"))
+    assert_allclose(ratio.ours, (run.iterations + other.iterations) / 2 / 1010)
+
+
+def test_rules_apart_and_sweep(small):
+    apart = list(dpwss._apart("heart", 1))
+    by_rule = {(c.row, c.column): c for c in apart}
+    assert by_rule["heart: WSS2", "KKT violation"].ours <= 1e-3
+    assert by_rule["heart: DPWSS", "obj"].note == "1 stationary"
+    once = by_rule["heart: DPWSS, once", "obj"].ours
+    assert once >= by_rule["heart: DPWSS", "obj"].ours - 1e-6
+    assert len(list(dpwss._sweep("heart", 1))) == 27
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_equal_epsilon_and_figures(small):
+    cells = list(dpwss._equal_epsilon("heart", 2))
+    assert len(cells) == 17
+    assert all(0.0 <= cell.ours <= 1.0 for cell in cells)
+    told = {c.note.split(":")[0].split(";")[0] for c in cells if c.note}
+    assert told == {"no guarantee", "guarantee for the whole model"}
+    pytest.importorskip("matplotlib")
+    cells += list(dpwss._drawn("heart", "1/0.7", 0, 1)) + list(dpwss._sweep("heart", 1))
+    drawn = dpwss.figures(cells)
+    assert set(drawn) == {
+        "dpwss_objerror",
+        "dpwss_iteration_ratio",
+        "dpwss_sigma",
+        "dpwss_equal_epsilon",
+    }
+    assert dpwss.figures([Cell("other", "row", "column", 1.0)]) == {}
