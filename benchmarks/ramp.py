@@ -1,12 +1,14 @@
 """Benchmarks of the ramp loss: a few lines over ``widemargin.reproduction``.
 
 python benchmarks/ramp.py robustness           flipped labels (goes on where it stopped)
+python benchmarks/ramp.py untuned              the same with C left as it is
 python benchmarks/ramp.py times                Figures 2 and 3 (likewise)
 python benchmarks/ramp.py robustness --quick   a small version; also with times
 python benchmarks/ramp.py --print              the tables of the stored results
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from widemargin.reproduction import mislabelled, ramp_timing
@@ -16,6 +18,11 @@ from widemargin.reproduction.results import ResultStore
 RESULTS = Path(__file__).parent / "results"
 CAMPAIGNS = {
     "robustness": ("mislabelled", mislabelled.campaign, robustness_tables),
+    "untuned": (
+        "mislabelled_untuned",
+        partial(mislabelled.campaign, run=mislabelled.run_untuned),
+        robustness_tables,
+    ),
     "times": ("ramp_times", ramp_timing.campaign, timing_tables),
 }
 

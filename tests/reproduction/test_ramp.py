@@ -15,6 +15,7 @@ from widemargin.reproduction.ramp import (
     printed_rule,
     solve_as_printed,
 )
+from widemargin.reproduction.ramp_report import robustness_tables, timing_tables
 from widemargin.reproduction.results import ResultStore
 from widemargin.solve import solve
 
@@ -102,9 +103,21 @@ def test_robustness_cell_and_a_campaign_that_goes_on(cancer, monkeypatch, tmp_pa
         assert 0.5 <= figures["recall"] <= 1.0
     monkeypatch.setattr(mislabelled, "run_cell", None)  # would fail if called again
     mislabelled.campaign(ResultStore(tmp_path / "cells.json"))
+    assert "random 10%" in robustness_tables(store)
     rows = mislabelled.summary(store)
     assert {row["method"] for row in rows} == set(mislabelled.METHODS)
     assert all(row["seeds"] == 2 for row in rows)
+
+
+def test_untuned_cell_compares_the_starts(cancer, tmp_path):
+    store = ResultStore(tmp_path / "untuned.json")
+    cell = mislabelled.Cell("cancer", "random", 0.2, 0)
+    store.add(cell.key, mislabelled.run_untuned(cell))
+    accuracy = {row["method"]: row["accuracy"] for row in mislabelled.summary(store)}
+    assert len(accuracy) == 3 * len(mislabelled.UNTUNED)
+    plain, ramp = "SVC, rbf C=100", "RampSVC continuation, rbf C=100"
+    assert accuracy[ramp] > accuracy[plain] + 0.05
+    assert ramp in robustness_tables(store)
 
 
 def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
@@ -118,6 +131,7 @@ def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
     store.add(setting.key, record)
     ratios = ramp_timing.ratios(store)
     assert ratios["settings"] == 1
+    assert "ijcnn1 kappa 0.05 C 1" in timing_tables(store)
     assert ratios["median of none / safe+shrink"] > 0.0
 
 

@@ -34,10 +34,17 @@ def _mean(values: Sequence[float | None], form: Callable[[float], str]) -> str:
     return form(float(np.mean(known))) if known else "-"
 
 
+def _place(method: str) -> tuple[str, int]:
+    """Order methods by their setting, then as the benchmark lists them."""
+    name, _, setting = method.partition(", ")
+    return setting, list(mislabelled.METHODS).index(name)
+
+
 def robustness_tables(store: ResultStore) -> str:
     """Return accuracy, precision and recall, over data sets and apart."""
     summary = mislabelled.summary(store)
-    methods = list(mislabelled.METHODS)
+    methods = list(dict.fromkeys(row["method"] for row in summary))
+    methods.sort(key=_place)
     settings = sorted({(row["kind"], row["share"]) for row in summary}, reverse=True)
     settings.sort(key=lambda setting: (setting[0] != "random", setting[1]))
     seeds = sorted({row["seeds"] for row in summary})
