@@ -138,7 +138,10 @@ def test_a_solve_that_was_stopped_ends_everything(monkeypatch):
     def stopped(problem, start):
         return solve(problem, tol=1e-9, start=start, max_iter=1)
 
-    halted = plan(solver=stopped, rough=stopped)
+    def never(problem, start):
+        raise AssertionError("nothing is solved after a stop")
+
+    halted = plan(solver=never, rough=stopped)
     assert continuation(ramp, halted) is None
     end = economical_descent(ramp, halted)
     assert not end.settled
