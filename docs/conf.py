@@ -24,9 +24,11 @@ nitpicky = False
 html_theme = "pydata_sphinx_theme"
 html_title = "widemargin"
 html_show_sourcelink = False
+html_sidebars = {"**": []}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": [],
 }

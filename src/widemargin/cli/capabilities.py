@@ -49,7 +49,7 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
         _fit_four_classes(estimator)
     values = (
         cls.__name__,
-        f"--method {method}",
+        f"``{method}``",
         _kernels(cls),
         _yes(estimator.__sklearn_tags__().input_tags.sparse),
         _scheme(estimator),
@@ -65,11 +65,12 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
 
 
 def as_rst() -> str:
-    """Return the table as reStructuredText."""
-    rows = capability_table()
+    """Return the table as reStructuredText, a column per estimator."""
+    estimators = capability_table()
     lines = [".. list-table::", "   :header-rows: 1", "   :stub-columns: 1", ""]
-    for cells in [list(COLUMNS), *([row[c] for c in COLUMNS] for row in rows)]:
-        for i, cell in enumerate(cells):
+    for column in COLUMNS:
+        name = "" if column == "estimator" else column
+        for i, cell in enumerate([name, *(row[column] for row in estimators)]):
             lines.append(f"   {'* -' if i == 0 else '  -'} {cell}".rstrip())
     return "\n".join(lines) + "\n"
 
@@ -96,15 +97,16 @@ def _kernels(cls: Any) -> str:
         if hasattr(constraint, "options")
         for name in constraint.options
     }
-    words = sorted(names) + (["callable"] if callable in constraints else [])
-    return ", ".join(words)
+    if callable in constraints:
+        return "all"  # whatever is not built in can be given as a function
+    return ", ".join(sorted(names))
 
 
 def _method(estimator: Any, name: str) -> str:
     """Whether the method is there: always, never, or only with some settings."""
     if hasattr(estimator, name):
         return "yes"
-    if name == "partial_fit" and hasattr(type(estimator), name):
+    if "solver" in estimator.get_params() and hasattr(type(estimator), name):
         for value in _options(type(estimator), "solver"):
             if hasattr(type(estimator)(solver=value), name):
                 return f'solver="{value}"'
