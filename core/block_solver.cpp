@@ -126,7 +126,8 @@ class BlockSolver {
   // Kernel block of the working set. Members kept from the last one bring their entries along.
   void fill_block(Size size) {
     const Size count = working_.size();
-    std::vector<Real> block(size * size, Real(0));
+    std::vector<Real>& block = next_block_;  // two buffers take turns: no page is new twice
+    block.assign(size * size, Real(0));
     const Size kept = std::min(kept_.size(), count);
     const Size old_size = old_size_;
     for (Size a = 0; a < kept; ++a)
@@ -135,7 +136,7 @@ class BlockSolver {
     cache_.block(working_.data(), count, kept, size, block.data(), team_);
     for (Size a = 0; a < kept; ++a)
       for (Size b = kept; b < count; ++b) block[a * size + b] = block[b * size + a];
-    block_ = std::move(block);
+    std::swap(block_, next_block_);
     old_size_ = size;
   }
 
@@ -223,7 +224,7 @@ class BlockSolver {
   std::vector<Index> kept_;     // where its first members stood in the last working set
   Size old_size_ = 0;
   std::vector<Candidate> growing_, falling_;
-  std::vector<Real> block_;
+  std::vector<Real> block_, next_block_;
   Outcome outcome_;
 };
 

@@ -160,8 +160,8 @@ def _line_search(
     """Return the length at which the objective is least along the step.
 
     Its derivative rises, piecewise linearly: bracketed by doubling, then found by
-    regula falsi (Illinois). Halving a full step instead takes three times the Newton
-    steps.
+    regula falsi (Illinois). Halving a full step instead takes half as many Newton
+    steps again (a9a: 82 instead of 53).
     """
     total = 0.0 if problem.total is None else problem.total
     constant = float(point[:-1] @ step[:-1]) + total * float(step[-1])

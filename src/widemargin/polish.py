@@ -50,7 +50,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
     beta, values = solution.beta.copy(), solution.values.copy()
     best = _violation(problem, beta, values)
-    best_beta = beta
+    best_beta, best_values = beta, values
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
         margin = np.union1d(
@@ -63,14 +63,15 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         beta = moved
         violation = _violation(problem, beta, values)
         if violation < best:
-            best, best_beta = violation, beta
+            best, best_beta, best_values = violation, beta, values
         if violation <= EXACT * scale:
             break
         entrants = _entrants(problem, beta, values, stays)
         if entrants.size == 0:
             break
-    values = problem.gram.times(best_beta)
-    best = _violation(problem, best_beta, values)
+    if not solution.exact:  # otherwise float64 was added to float64 all the way
+        best_values = problem.gram.times(best_beta)
+        best = _violation(problem, best_beta, best_values)
     if best > solution.certificate.kkt_violation:  # type: ignore[operator]
         return solution
     status = "polished" if best <= 100 * EXACT * scale else solution.status
@@ -79,7 +80,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     return Solution(
         problem,
         best_beta,
-        values,
+        best_values,
         status,
         solution.n_iter,
         solution.seconds,

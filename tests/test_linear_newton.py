@@ -1,0 +1,76 @@
+"""Newton in the primal for linear problems: feasible, optimal to tol, equal to pairs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from widemargin import SVC
+from widemargin.certificate import kkt_violation
+from widemargin.gram import Gram
+from widemargin.kernels import Linear
+from widemargin.linear_newton import newton_pays, newton_start
+from widemargin.problem import DualProblem, classification_problem
+from widemargin.solve import solve
+
+
+def overlapping(n=5000, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.1, 3.0, d) + 1.0
+    y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 1.0, 1.0, -1.0)
+    return X, y
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3])
+def test_start_is_feasible_and_optimal_to_tol(intercept, C, tol):
+    X, y = overlapping()
+    gram = Gram(X, Linear())
+    problem = classification_problem(gram, y, C, intercept)
+    assert newton_pays(problem, X)
+    beta = newton_start(problem, X, tol)
+    assert (beta >= problem.lower).all() and (beta <= problem.upper).all()
+    if intercept:
+        assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+    gradient = X @ (X.T @ beta) - problem.linear
+    violation = kkt_violation(beta, gradient, problem.lower, problem.upper, intercept)
+    assert violation <= tol
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_same_objective_as_the_pair_solver(intercept):
+    X, y = overlapping(4500, 5, seed=3)
+    rng = np.random.default_rng(1)
+    weights = rng.uniform(0.1, 2.0, y.size)
+    problem = classification_problem(Gram(X, Linear()), y, weights, intercept)
+    quick = solve(problem, tol=1e-5)
+    plain = solve(problem, tol=1e-5, start=np.zeros(y.size))
+    for solution in (quick, plain):
+        assert solution.recomputed().certificate.kkt_violation <= 1e-5
+    assert_allclose(quick.certificate.objective, plain.certificate.objective, rtol=1e-7)
+
+
+def test_shifted_boxes_and_a_total():
+    """The ramp loss moves boxes and the sum is not always zero."""
+    X, y = overlapping(4200, 4, seed=5)
+    rng = np.random.default_rng(2)
+    lower = rng.uniform(-1.0, 0.0, y.size)
+    upper = lower + rng.uniform(0.1, 1.0, y.size)
+    problem = DualProblem(Gram(X, Linear()), y, lower, upper, 7.5)
+    solution = solve(problem)
+    assert solution.recomputed().certificate.kkt_violation <= 1e-3
+    assert_allclose(solution.beta.sum(), 7.5, rtol=1e-9)
+
+
+def test_dense_equals_sparse():
+    X, y = overlapping(4100, 90, seed=7)
+    X[np.random.default_rng(3).random(X.shape) < 0.9] = 0.0
+    dense = SVC(kernel="linear").fit(X, y)
+    thin = SVC(kernel="linear").fit(sparse.csr_array(X), y)
+    assert (
+        max(dense.certificate_.kkt_violation, thin.certificate_.kkt_violation) <= 1e-3
+    )
+    assert_allclose(
+        dense.certificate_.objective, thin.certificate_.objective, rtol=1e-6
+    )
