@@ -1,4 +1,4 @@
-"""Newton in the primal for linear problems: feasible, optimal to tol, equal to pairs."""
+"""Newton in the primal for linear problems: feasible, optimal, equal to pairs."""
 
 import numpy as np
 import pytest
