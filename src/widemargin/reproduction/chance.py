@@ -10,7 +10,8 @@ they are and C = 1 here; a grid over C stands beside it. "Above the optimum" is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.chance_constrained.newton import newton
+from widemargin.chance_constrained.solution import ChanceSolution
 from widemargin.chance_constrained.stochastic import stochastic
 from widemargin.reproduction import chance_growth
 from widemargin.reproduction.chance_methods import (
@@ -228,18 +230,19 @@ def curves(name: str, iterations: int) -> Iterable[Cell]:
     X, y = dense_data(name)
     problem = class_problem(standardise(X), y)
     exact = newton(problem)
-    found: dict[str, list[tuple[float, float]]] = {
+    found = {
         "batch subgradient": [
             (seconds, value)
             for _, seconds, value in batch_subgradient(problem, iterations)
-        ]
+        ],
+        "SSGD, published": _curve(
+            partial(stochastic, problem, refine=False, rng=np.random.default_rng(0))
+        ),
+        "SSGD, refined": _curve(
+            partial(stochastic, problem, rng=np.random.default_rng(0))
+        ),
+        "newton": _curve(partial(newton, problem)),
     }
-    for label, refine in (("SSGD, published", False), ("SSGD, refined", True)):
-        solution = stochastic(
-            problem, epochs=50, refine=refine, rng=np.random.default_rng(0)
-        )
-        found[label] = [(s["seconds"], s["objective"]) for s in solution.history]
-    found["newton"] = [(s["seconds"], s["objective"]) for s in exact.history]
     for label, curve in found.items():
         best = np.inf
         for seconds, value in curve:
@@ -255,6 +258,14 @@ def curves(name: str, iterations: int) -> Iterable[Cell]:
                 min(reached) if reached else None,
                 note="" if reached else "not reached",
             )
+
+
+def _curve(solve: Callable[[], ChanceSolution]) -> list[tuple[float, float]]:
+    """Return (processor seconds, objective) after each stage of a solver."""
+    started = time.process_time()
+    solution = solve()
+    share = (time.process_time() - started) / solution.seconds
+    return [(share * s["seconds"], s["objective"]) for s in solution.history]
 
 
 def scaled(name: str, runs: int) -> Iterable[Cell]:
