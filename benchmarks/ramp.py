@@ -2,7 +2,8 @@
 
 python benchmarks/ramp.py robustness           flipped labels (goes on where it stopped)
 python benchmarks/ramp.py untuned              the same with C left as it is
-python benchmarks/ramp.py times                Figures 2 and 3 (likewise)
+python benchmarks/ramp.py shares               Figure 3 (likewise)
+python benchmarks/ramp.py times                Figure 2 (likewise)
 python benchmarks/ramp.py robustness --quick   a small version; also with times
 python benchmarks/ramp.py --print              the tables of the stored results
 """
@@ -12,7 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from widemargin.reproduction import mislabelled, ramp_timing
-from widemargin.reproduction.ramp_report import robustness_tables, timing_tables
+from widemargin.reproduction.ramp_report import (
+    robustness_tables,
+    share_tables,
+    timing_tables,
+)
 from widemargin.reproduction.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
@@ -23,6 +28,7 @@ CAMPAIGNS = {
         partial(mislabelled.campaign, run=mislabelled.run_untuned),
         robustness_tables,
     ),
+    "shares": ("ramp_shares", ramp_timing.share_campaign, share_tables),
     "times": ("ramp_times", ramp_timing.campaign, timing_tables),
 }
 

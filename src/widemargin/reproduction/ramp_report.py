@@ -140,3 +140,21 @@ def timing_tables(store: ResultStore) -> str:
             rst_table(["over the settings", "figure"], medians),
         ]
     )
+
+
+def share_tables(store: ResultStore) -> str:
+    """Return Figure 3 as a table: iteration and share decided, check by check."""
+    rows = [
+        [
+            key.split(" tol ")[0],
+            ", ".join(f"{n}: {share:.2f}" for n, share, _ in record["points"]),
+        ]
+        for key, record in sorted(store.records.items())
+    ]
+    return "\n".join(
+        [
+            "Share of samples decided at each check (iteration: share), first convex "
+            "problem, tolerance 1e-6:\n",
+            rst_table(["setting", "iteration: share"], rows),
+        ]
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,14 @@ from widemargin.reproduction.papers import Cell, Task
 from widemargin.reproduction.ramp import solve_as_printed
 from widemargin.reproduction.ramp_timing import (
     CONTESTANTS,
+    FIGURE_3,
     FILES,
     SIZE,
     Setting,
     load,
     measure,
     settings,
+    shares,
 )
 from widemargin.solve import solve
 
@@ -36,6 +39,7 @@ TITLE = (
     "Zhai, Gu, Li and Huang: Safe Sample Screening for Robust Support Vector Machine "
     "(AAAI 2020)"
 )
+Panels = dict[str, dict[str, list[tuple[float, float]]]]
 PRINTED_SIZE = 600  # the printed algorithm runs in numpy
 
 
@@ -46,13 +50,23 @@ def tasks(quick: bool) -> list[Task]:
         chosen = [s for s in chosen if s.C == 1.0]
     work = [
         Task(
-            f"Figure 2 and 3, {setting.key}",
-            partial(times_and_shares, setting, 1 if quick else 3),
+            f"Figure 2, {setting.key}",
+            partial(times, setting, 1 if quick else 3),
             FILES[setting.dataset],
             "Figure 2",
-            len(CONTESTANTS) + 1,
+            len(CONTESTANTS),
         )
         for setting in chosen
+    ]
+    work += [
+        Task(
+            f"Figure 3, {setting.key}",
+            partial(share_curve, setting),
+            FILES[setting.dataset],
+            "Figure 3",
+        )
+        for (kappa, C), dataset in product(FIGURE_3, FILES)
+        for setting in [Setting(dataset, kappa, C, size=4000 if quick else SIZE)]
     ]
     work += [
         Task(
@@ -68,16 +82,19 @@ def tasks(quick: bool) -> list[Task]:
     return work
 
 
-def times_and_shares(setting: Setting, repeats: int) -> Iterable[Cell]:
-    """Yield the seconds of each contestant, and the share of samples decided."""
+def times(setting: Setting, repeats: int) -> Iterable[Cell]:
+    """Yield the seconds of each contestant."""
     record = measure(setting, repeats=repeats)
     figures = record["contestants"]
     for name in CONTESTANTS:
         note = figures[name]["status"]
         yield Cell("Figure 2", setting.key, name, figures[name]["seconds"], note=note)
-    points = [point for stage in figures["safe+shrink"]["curve"] for point in stage]
-    share = max((point[2] for point in points), default=0.0)
-    yield Cell("Figure 3", setting.key, "share decided at the end", share)
+
+
+def share_curve(setting: Setting) -> Iterable[Cell]:
+    """Yield the share of samples decided at each check of the first convex problem."""
+    for iteration, share, _ in shares(setting)["points"]:
+        yield Cell("Figure 3", setting.key, f"iteration {iteration}", share)
 
 
 def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
@@ -101,19 +118,32 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
 
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw Figure 2: seconds against C, a panel per data set and kernel."""
+    """Draw seconds against C (Figure 2) and shares against iterations (Figure 3)."""
+    seconds: Panels = {}
+    shares_: Panels = {}
+    for cell in cells:
+        if cell.ours is None:
+            continue
+        panel, _, rest = cell.row.partition(" C ")
+        if cell.table == "Figure 2":
+            curves = seconds.setdefault(panel, {}).setdefault(cell.column, [])
+            curves.append((float(rest.split(" ")[0]), cell.ours))
+        elif cell.table == "Figure 3":
+            name = f"C {rest.split(' ')[0]}"
+            curves = shares_.setdefault(panel, {}).setdefault(name, [])
+            curves.append((float(cell.column.split(" ")[1]), cell.ours))
+    drawn = {}
+    if seconds:
+        drawn["figure2"] = draw(seconds, "C", "seconds", log=True)
+    if shares_:
+        drawn["figure3"] = draw(shares_, "iteration", "share decided", log=False)
+    return drawn
+
+
+def draw(panels: Panels, x: str, y: str, *, log: bool) -> Any:
+    """Return a figure with a panel for each entry."""
     from matplotlib.figure import Figure
 
-    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for cell in cells:
-        if cell.table != "Figure 2" or cell.ours is None:
-            continue
-        panel, rest = cell.row.split(" C ")
-        cost = float(rest.split(" ")[0])
-        curve = panels.setdefault(panel, {}).setdefault(cell.column, [])
-        curve.append((cost, cell.ours))
-    if not panels:
-        return {}
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.6 * columns, 3.0 * rows), layout="constrained")
@@ -122,6 +152,6 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
         series = {
             name: tuple(np.transpose(sorted(points))) for name, points in curves.items()
         }
-        HistoryDisplay(series, "C", "seconds").plot(ax=ax, log=True, log_x=True)
+        HistoryDisplay(series, x, y).plot(ax=ax, log=log, log_x=True)
         ax.set_title(panel, fontsize=9)
-    return {"figure2": figure}
+    return figure

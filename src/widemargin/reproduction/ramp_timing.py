@@ -42,6 +42,7 @@ CONTESTANTS: dict[str, dict[str, Any]] = {
     "shrink": {"screening": None, "shrinking": True},
     "safe+shrink": {"screening": "safe", "shrinking": True},
 }
+FIGURE_3 = ((0.05, 1.0), (0.05, 10.0), (0.5, 10.0), (5.0, 100.0))  # kappa, C
 LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
 LONG = 5.0  # seconds from which one run is a measurement: no repeats
 
@@ -145,6 +146,34 @@ def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
         "setting": setting.key,
         "contestants": figures,
     }
+
+
+def shares(setting: Setting, *, threads: int = 1) -> Record:
+    """Return Figure 3's curve: the share of samples decided, against the iteration.
+
+    Of the first convex problem, the plain SVM, from a cold start to the tolerance.
+    """
+    X, y = load(setting.dataset, setting.size)
+    model = SVC(screening="safe", shrinking=False, **setting.parameters(threads))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    points = [
+        [check["n_iter"], check["share"], check["gap"]]
+        for check in model.history_[-1]["screened"]
+    ]
+    return {"setting": setting.key, "n": len(y), "points": points} | outcome(model)
+
+
+def share_campaign(store: ResultStore, *, quick: bool = False) -> None:
+    """Measure the panels of Figure 3 that `store` does not hold yet."""
+    for (kappa, C), dataset in product(FIGURE_3, DATASETS):
+        setting = Setting(dataset, kappa, C, 1e-6, 4000 if quick else SIZE)
+        if not store.has(setting.key, any_commit=True):
+            record = store.add(setting.key, shares(setting))
+            say(
+                f"{setting.key}: {[round(share, 2) for _, share, _ in record['points']]}"
+            )
 
 
 def outcome(model: Any) -> Record:
