@@ -171,9 +171,8 @@ def share_campaign(store: ResultStore, *, quick: bool = False) -> None:
         setting = Setting(dataset, kappa, C, 1e-6, 4000 if quick else SIZE)
         if not store.has(setting.key, any_commit=True):
             record = store.add(setting.key, shares(setting))
-            say(
-                f"{setting.key}: {[round(share, 2) for _, share, _ in record['points']]}"
-            )
+            found = [round(share, 2) for _, share, _ in record["points"]]
+            say(f"{setting.key}: {found}")
 
 
 def outcome(model: Any) -> Record:
