@@ -190,7 +190,9 @@ def solve(
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
     budget = _Budget(max_iter, max_time)
-    beta, values, exact = _starting_point(problem, start, tol)
+    # The pair rules are studied for the path they take: they start where told, or at 0.
+    ahead = tol if selection == "blocks" else None
+    beta, values, exact = _starting_point(problem, start, ahead)
     gradient = values - problem.linear
     stale = np.zeros(problem.n, dtype=np.bool_)
     # The last point whose products are float64 throughout: refinement adds to them the
@@ -253,15 +255,18 @@ def _float32_error(problem: DualProblem, beta: Vector) -> float:
 
 
 def _starting_point(
-    problem: DualProblem, start: ArrayLike | Solution | None, tol: float
+    problem: DualProblem, start: ArrayLike | Solution | None, tol: float | None
 ) -> tuple[Vector, Vector, bool]:
-    """Return a feasible point, ``K`` times it, and whether all that is float64."""
+    """Return a feasible point, ``K`` times it, and whether all that is float64.
+
+    With a tolerance, a linear problem without a start is first solved in the primal.
+    """
     known, exact = None, True
     if isinstance(start, Solution):
         if start.problem.n == problem.n:
             known, exact = (start.beta, start.values), start.exact
         start = start.beta
-    if start is None and isinstance(problem.gram.kernel, Linear):
+    if start is None and tol is not None and isinstance(problem.gram.kernel, Linear):
         X = problem.gram.samples
         start = newton_start(problem, X, tol) if newton_pays(problem, X) else None
     wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)

@@ -215,6 +215,14 @@ def test_robust_maximum_stops_later_on_average():
     assert np.mean(ends[True]) < np.mean(ends[False])
 
 
+@pytest.mark.parametrize("rule", [DrawnPairs(), "libsvm_second_order", "first_order"])
+def test_pair_rules_start_at_zero_however_many_rows(rule):
+    problem = overlapping(n=30000, d=3)
+    assert not solve(problem, selection=rule, max_iter=0).beta.any()
+    one = solve(problem, selection=rule, max_iter=1)
+    assert np.count_nonzero(one.beta) == 2
+
+
 def test_draws_need_an_intercept():
     problem = overlapping()
     free = dual(
