@@ -27,7 +27,7 @@ X, y = make_moons(120, noise=0.25, random_state=0)
 CALLS = {"left": None}
 
 
-def unchanged(model, action, error, match):
+def assert_unchanged(model, action, error, match):
     """Assert that the action raises and that the model is what it was, to the bit."""
     before = pickle.dumps(model)
     with pytest.raises(error, match=match):
@@ -62,7 +62,7 @@ def bad(change):
 )
 def test_bad_chunks(estimator, change, match):
     model = estimator(gamma=1.0).fit(X[:100], y[:100])
-    unchanged(model, lambda m: m.partial_fit(*bad(change)), ValueError, match)
+    assert_unchanged(model, lambda m: m.partial_fit(*bad(change)), ValueError, match)
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,15 @@ def test_bad_chunks(estimator, change, match):
 )
 def test_bad_ids_to_forget(ids, match):
     model = SVC(gamma=1.0).fit(X, y)
-    unchanged(model, lambda m: m.forget(ids), ValueError, match)
+    assert_unchanged(model, lambda m: m.forget(ids), ValueError, match)
 
 
 def test_bad_ids_to_add():
     chunk = (X[100:], y[100:])
     named = SVC(gamma=1.0).fit(X[:100], y[:100], ids=np.arange(100))
-    unchanged(named, lambda m: m.partial_fit(*chunk), ValueError, "every call or in")
+    assert_unchanged(
+        named, lambda m: m.partial_fit(*chunk), ValueError, "every call or in"
+    )
     cases = {
         "already in use": np.arange(90, 110),
         "more than once": np.zeros(20, int),
@@ -91,12 +93,12 @@ def test_bad_ids_to_add():
         "all integers or all strings": [str(i) for i in range(20)],
     }
     for match, ids in cases.items():
-        unchanged(
+        assert_unchanged(
             named, lambda m, i=ids: m.partial_fit(*chunk, ids=i), ValueError, match
         )
     running = SVC(gamma=1.0).fit(X[:100], y[:100])
     ids = np.arange(100, 120)
-    unchanged(
+    assert_unchanged(
         running,
         lambda m: m.partial_fit(*chunk, ids=ids),
         ValueError,
@@ -131,15 +133,15 @@ def test_running_ids_are_never_used_twice():
 def test_updates_that_cannot_be(params):
     model = SVC(gamma="scale").fit(X, y)
     match = "parameter" if "C" in params or "nonsense" in params else "Call fit"
-    unchanged(model, lambda m: m.update(C=2.0, **params) if "C" not in params
+    assert_unchanged(model, lambda m: m.update(C=2.0, **params) if "C" not in params
               else m.update(**params), ValueError, match)  # fmt: skip
     assert model.C == 1.0
 
 
 def test_kernel_changed_by_set_params_is_refused_until_fit():
     model = SVC(gamma=1.0).fit(X, y).set_params(gamma=2.0)
-    unchanged(model, lambda m: m.partial_fit(X, y), ValueError, "Call fit")
-    unchanged(model, lambda m: m.forget([0]), ValueError, "Call fit")
+    assert_unchanged(model, lambda m: m.partial_fit(X, y), ValueError, "Call fit")
+    assert_unchanged(model, lambda m: m.forget([0]), ValueError, "Call fit")
     model.fit(X, y).forget([0])
     estimated = SVC(gamma="scale").fit(X, y)
     number = estimated.gamma_
@@ -148,19 +150,21 @@ def test_kernel_changed_by_set_params_is_refused_until_fit():
 
 def test_before_any_fit():
     for action in (lambda m: m.forget([0]), lambda m: m.update(C=2.0)):
-        unchanged(SVC(), action, NotFittedError, "not fitted")
-    unchanged(SVC(), lambda m: m.partial_fit(X, y), ValueError, "classes must be")
-    unchanged(
+        assert_unchanged(SVC(), action, NotFittedError, "not fitted")
+    assert_unchanged(
+        SVC(), lambda m: m.partial_fit(X, y), ValueError, "classes must be"
+    )
+    assert_unchanged(
         SVC(),
         lambda m: m.partial_fit(X, y, classes=[0]),
         ValueError,
         "greater than one",
     )
     model = SVC(gamma=1.0).partial_fit(X, y, classes=[0, 1])
-    unchanged(
+    assert_unchanged(
         model, lambda m: m.partial_fit(X, y, classes=[0, 2]), ValueError, "not the same"
     )
-    unchanged(
+    assert_unchanged(
         SVC(class_weight="balanced"),
         lambda m: m.partial_fit(X, y, classes=[0, 1]),
         ValueError,
@@ -170,8 +174,10 @@ def test_before_any_fit():
 
 def test_precomputed_kernels_have_no_rows_to_keep():
     model = SVC(kernel="precomputed").fit(X @ X.T, y)
-    unchanged(model, lambda m: m.forget([0]), ValueError, "precomputed")
-    unchanged(model, lambda m: m.partial_fit(X @ X.T, y), ValueError, "precomputed")
+    assert_unchanged(model, lambda m: m.forget([0]), ValueError, "precomputed")
+    assert_unchanged(
+        model, lambda m: m.partial_fit(X @ X.T, y), ValueError, "precomputed"
+    )
 
 
 def interrupting(A, B):
