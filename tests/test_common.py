@@ -10,6 +10,10 @@ import inspect
 import warnings
 from unittest import SkipTest
 
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
     parametrize_with_checks,
@@ -58,3 +62,29 @@ def test_no_check_is_expected_to_fail():
 
 def test_svc_is_checked():
     assert "SVC" in [type(estimator).__name__ for estimator in public_estimators()]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_classifier_keeps_the_two_records(classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X[y < classes]), y[y < classes]
+    for estimator in public_estimators():
+        if not hasattr(estimator, "predict"):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = estimator.fit(X, y)
+        name = type(model).__name__
+        if name == "PrivateSVC":  # either record would leak
+            assert not hasattr(model, "certificate_")
+            continue
+        assert isinstance(model.history_, list), name
+        for stage in model.history_:
+            assert {"stage", "size", "seconds", "objective", "gap"} <= set(stage), name
+        one = model.certificate_ if classes == 3 else [model.certificate_]
+        assert len(one) == (3 if classes == 3 else 1), name
+        for certificate in one:
+            assert isinstance(certificate, widemargin.Certificate), name
+            assert np.isfinite(certificate.objective), name
+            if certificate.gap is not None:
+                assert certificate.gap >= 0.0, name
