@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose
 
 from widemargin.chance_constrained.newton import newton
 from widemargin.chance_constrained.objective import objective
-from widemargin.reproduction import chance, chance_growth, chance_methods
+from widemargin.reproduction import (
+    chance,
+    chance_growth,
+    chance_methods,
+    chance_report,
+)
+from widemargin.reproduction.results import ResultStore
 
 
 @pytest.fixture
@@ -74,3 +80,14 @@ def test_growth_and_stream_on_small_sizes():
     assert np.isfinite(by_column(rows, "newton, d = 10")["exponent in m"].ours)
     stream = list(chance_growth.stream(20_000))
     assert by_column(stream, stream[0].row)["file, MB"].ours == 0.8
+
+
+def test_report_shows_ours_beside_the_papers(small, tmp_path):
+    store = ResultStore(tmp_path / "chance.json")
+    name = "Table 2, breast-cancer-wisconsin, 80% training"
+    cells = [vars(c) for c in chance.partitions("Table 2", "any", 0.8, 2)]
+    store.add(name, {"cells": cells})
+    text = chance_report.as_rst(store)
+    assert "96.72 ± 1.12" in text
+    assert all(method in text for method in chance_methods.METHODS)
+    assert [vars(c) for c in chance_report.stored_cells(store)] == cells

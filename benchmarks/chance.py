@@ -1,0 +1,10 @@
+"""Measure and print the tables of the chance-constrained page.
+
+python benchmarks/chance.py            measure what is missing, then print
+python benchmarks/chance.py --print    print the stored results
+"""
+
+from widemargin.reproduction.chance_report import main
+
+if __name__ == "__main__":
+    main()
