@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import struct
@@ -112,7 +113,8 @@ def _replace_somewhere(document: Any, rng: np.random.Generator) -> None:
         if rng.random() < 0.15:
             del place[key]
         else:
-            place[key] = NASTY_VALUES[int(rng.integers(len(NASTY_VALUES)))]
+            nasty = NASTY_VALUES[int(rng.integers(len(NASTY_VALUES)))]
+            place[key] = copy.deepcopy(nasty)  # it may be spoilt itself next
         return
 
 
