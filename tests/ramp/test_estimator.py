@@ -47,7 +47,7 @@ def assert_certified(model, tol):
         assert certificate.kkt_violation <= 10 * tol
 
 
-@parametrize_with_checks([RampSVC(), RampSVC(init="svm", screening=None)])
+@parametrize_with_checks([RampSVC(), RampSVC(init="svm", screening="safe")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -89,7 +89,8 @@ def test_objective_is_the_primal_of_the_ramp():
 
 def test_objective_falls_over_the_history():
     X, y, _ = moons(3000, share=0.15)
-    model = RampSVC(C=1.0, gamma=1.0, init="svm", tol=1e-6).fit(X, y)
+    model = RampSVC(C=1.0, gamma=1.0, init="svm", tol=1e-6, screening="safe")
+    model.fit(X, y)
     rounds = model.history_
     assert len(rounds) == model.n_cccp_iter_[0] >= 3
     assert {entry["stage"] for entry in rounds} == {"loose", "convex"}
@@ -323,5 +324,5 @@ def test_an_indefinite_kernel_is_solved_unscreened():
     X, y, _ = moons(200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = RampSVC(kernel="sigmoid", gamma=0.1).fit(X, y)
+        model = RampSVC(kernel="sigmoid", gamma=0.1, screening="safe").fit(X, y)
     assert all(not entry.get("screened") for entry in model.history_)

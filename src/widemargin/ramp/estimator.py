@@ -58,9 +58,11 @@ class RampSVC(KernelClassifier):
         already bent around the wrong labels, and a start there often stays there.
     max_cccp_iter : int, default=50
         Most convex problems solved at each C.
-    screening : "safe" or None, default="safe"
-        "safe" takes samples out as soon as their value is certain. Same solution; needs
-        a positive semi-definite kernel ("sigmoid" is not screened).
+    screening : "safe" or None, default=None
+        "safe" takes samples out as soon as their value is certain. Each convex problem
+        has the same solution; in this engine it was measured not to save time (see the
+        page of this estimator), so it is off. Needs a positive semi-definite kernel
+        ("sigmoid" is not screened).
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
 fit_intercept, n_jobs, max_time, warm_start, solver
@@ -77,8 +79,9 @@ fit_intercept, n_jobs, max_time, warm_start, solver
     certificate_ : Certificate, or list of them in pair order
         Of the last convex problem; ``kkt_violation`` is that of J.
     history_ : list of dict
-        One record per convex problem: ``objective`` (J), ``gap``, ``clipped`` and
-        ``screened``, the share of samples decided against iteration and time.
+        One record per convex problem: ``objective`` (J), ``gap``, ``clipped`` and, with
+        screening, ``screened``: the share of samples decided against iteration and
+        time. Stage "loose" marks those solved loosely on the way.
     n_cccp_iter_ : ndarray of int
         Convex problems solved, in pair order.
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, \
@@ -127,7 +130,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         coef0: float = 0.0,
         init: str = "continuation",
         max_cccp_iter: int = 50,
-        screening: str | None = "safe",
+        screening: str | None = None,
         shrinking: bool = True,
         probability: Any = False,
         tol: float = 1e-3,
