@@ -76,7 +76,7 @@ void ActiveSet<Real>::select() {
     if (!options_.shrinking || (can_grow && above < kMargin) || (can_fall && above > -kMargin))
       wanted.push_back(i);
   }
-  samples = cache_.arrange(wanted);
+  samples = cache_.arrange(wanted, team_);
   const Size count = samples.size();
   gradients.resize(count), betas.resize(count), lower.resize(count), upper.resize(count);
   for (Size p = 0; p < count; ++p) {

@@ -108,9 +108,11 @@ class BlockSolver {
     }
     const Size room = capacity - chosen.size();
     const auto best = [](std::vector<Candidate>& list, Size count) {
-      count = std::min(count, list.size());
-      std::partial_sort(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
-      list.resize(count);
+      if (list.size() > count) {  // the worst violators, in no particular order
+        std::nth_element(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
+        list.resize(count);
+      }
+      std::sort(list.begin(), list.end());
     };
     best(growing_, room);
     best(falling_, room);
@@ -127,15 +129,23 @@ class BlockSolver {
   void fill_block(Size size) {
     const Size count = working_.size();
     std::vector<Real>& block = next_block_;  // two buffers take turns: no page is new twice
-    block.assign(size * size, Real(0));
+    block.resize(size * size);
     const Size kept = std::min(kept_.size(), count);
-    const Size old_size = old_size_;
-    for (Size a = 0; a < kept; ++a)
-      for (Size b = 0; b < kept; ++b)
-        block[a * size + b] = block_[Size(kept_[a]) * old_size + Size(kept_[b])];
+    for (Size a = 0; a < kept; ++a) {
+      const Real* from = block_.data() + Size(kept_[a]) * old_size_;
+      Real* to = block.data() + a * size;
+      for (Size b = 0; b < kept; ++b) to[b] = from[kept_[b]];
+    }
     cache_.block(working_.data(), count, kept, size, block.data(), team_);
-    for (Size a = 0; a < kept; ++a)
-      for (Size b = kept; b < count; ++b) block[a * size + b] = block[b * size + a];
+    constexpr Size tile = 32;  // mirrored by tiles that stay in the first-level cache
+    for (Size first = 0; first < kept; first += tile)
+      for (Size b = kept; b < count; ++b)
+        for (Size a = first; a < std::min(first + tile, kept); ++a)
+          block[a * size + b] = block[b * size + a];
+    for (Size a = 0; a < count; ++a)
+      std::fill(block.begin() + std::ptrdiff_t(a * size + count),
+                block.begin() + std::ptrdiff_t((a + 1) * size), Real(0));
+    std::fill(block.begin() + std::ptrdiff_t(count * size), block.end(), Real(0));
     std::swap(block_, next_block_);
     old_size_ = size;
   }

@@ -104,7 +104,7 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
   Team team(gram.threads());
   std::vector<Index> everyone(problem.n);
   for (Size k = 0; k < problem.n; ++k) everyone[k] = Index(k);
-  const std::vector<Index>& columns = cache.arrange(everyone);
+  const std::vector<Index>& columns = cache.arrange(everyone, team);
   std::vector<double> diagonal(problem.n);
   gram.source().diagonal(everyone.data(), problem.n, diagonal.data());
 

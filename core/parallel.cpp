@@ -5,7 +5,7 @@
 namespace widemargin {
 
 namespace {
-constexpr double kSmallWork = 2e6;  // below this a wake-up costs more than it saves
+constexpr double kSmallWork = 6e5;  // below this a wake-up costs more than it saves
 }
 
 Team::Team(int threads) : size_(std::max(1, threads)) {

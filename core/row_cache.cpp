@@ -122,24 +122,28 @@ void RowCache<Real>::layout(Size columns) {
 
 // Keeps the columns at the given increasing positions.
 template <class Real>
-void RowCache<Real>::keep(const std::vector<Index>& positions) {
+void RowCache<Real>::keep(const std::vector<Index>& positions, Team& team) {
   if (positions.size() == columns_.size()) return;
-  for (Slot& slot : slots_) {
-    if (slot.sample < 0) continue;
-    Real* row = entries(Index(&slot - slots_.data()));
-    Size kept = 0;
-    while (kept < positions.size() && Size(positions[kept]) < slot.valid) {
-      row[kept] = row[positions[kept]];
-      ++kept;
+  const double cost = double(slots_.size()) * double(positions.size());
+  team.run(slots_.size(), 1, cost, [&](Size begin, Size end) {
+    for (Size s = begin; s < end; ++s) {
+      Slot& slot = slots_[s];
+      if (slot.sample < 0) continue;
+      Real* row = entries(Index(s));
+      Size kept = 0;
+      while (kept < positions.size() && Size(positions[kept]) < slot.valid) {
+        row[kept] = row[positions[kept]];
+        ++kept;
+      }
+      slot.valid = kept;
     }
-    slot.valid = kept;
-  }
+  });
   for (Size k = 0; k < positions.size(); ++k) columns_[k] = columns_[Size(positions[k])];
   columns_.resize(positions.size());
 }
 
 template <class Real>
-const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& wanted) {
+const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& wanted, Team& team) {
   std::vector<char> state(source_.size(), 0);  // 1 wanted, 2 present already
   for (Index sample : wanted) state[Size(sample)] = 1;
   std::vector<Index> kept;
@@ -148,7 +152,7 @@ const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& want
       state[Size(columns_[p])] = 2;
       kept.push_back(Index(p));
     }
-  keep(kept);
+  keep(kept, team);
   for (Index sample : wanted)
     if (state[Size(sample)] == 1) columns_.push_back(sample);
   layout(columns_.size());

@@ -21,7 +21,7 @@ class RowCache {
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.
-  const std::vector<Index>& arrange(const std::vector<Index>& wanted);
+  const std::vector<Index>& arrange(const std::vector<Index>& wanted, Team& team);
 
   // gradient[c] += sum_k weights[k] K[rows[k], columns[c]]. Missing rows are evaluated; those with
   // keep[k] are stored where the budget allows.
@@ -48,7 +48,7 @@ class RowCache {
   void unlink(Index slot);
   void release(Index slot);
   void layout(Size columns);
-  void keep(const std::vector<Index>& positions);
+  void keep(const std::vector<Index>& positions, Team& team);
 
   const Source& source_;
   Size budget_;

@@ -43,7 +43,7 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
       std::shuffle(wanted.begin(), wanted.end(), generator);
       wanted.resize(1 + generator() % 120);
       const std::vector<Index> given = wanted;
-      const std::vector<Index>& order = cache.arrange(wanted);
+      const std::vector<Index>& order = cache.arrange(wanted, team);
       std::vector<Index> a = given, b = order;
       std::sort(a.begin(), a.end());
       std::sort(b.begin(), b.end());
@@ -78,7 +78,7 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   Team team(1);
   std::atomic<std::uint64_t> evaluated{0};
   RowCache<double> cache(*source, 1 << 20, evaluated);
-  cache.arrange(testing::everyone(100));
+  cache.arrange(testing::everyone(100), team);
   const std::vector<Index> rows{3, 50, 99};
   check_apply(cache, data, rows, team);
   const std::uint64_t once = evaluated;
