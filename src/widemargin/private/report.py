@@ -22,7 +22,8 @@ NOT_COVERED = (
     "(each further fit spends its own epsilon; budgets add up)",
     "scaling, imputation, feature or row selection learnt from these data before fit",
     "scores, plots and counts computed from these data and published beside the model",
-    "how long fit took and how much memory it used",
+    "how long fit took, how much memory it used, and an error that it may have raised",
+    "several records of one person: the guarantee is per record",
 )
 
 _LAWS = {
