@@ -57,7 +57,7 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
       for (Size k = 0; k < positions.size(); ++k)
         positions[k] = Index(k * columns.size() / 9 % columns.size());
       std::vector<double> block(16 * positions.size());
-      cache.block(positions.data(), positions.size(), 16, block.data(), team);
+      cache.block(positions.data(), positions.size(), 0, 16, block.data(), team);
       for (Size i = 0; i < positions.size(); ++i)
         for (Size j = 0; j < positions.size(); ++j)
           require_close(block[i * 16 + j],

@@ -26,6 +26,7 @@ from .kernels import (
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
 DENSE_FEATURES = 64  # and narrow ones always are
+PIECE_ENTRIES = 1 << 24  # kernel entries evaluated between two looks at signals
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
 
@@ -118,7 +119,11 @@ class Gram:
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
-        self._core.times(support, weights[support], columns, out)
+        # Piece by piece, so that Ctrl-C is heard in between.
+        piece = max(256, PIECE_ENTRIES // max(support.size, 1))
+        for first in range(0, columns.size, piece):
+            part = slice(first, first + piece)
+            self._core.times(support, weights[support], columns[part], out[part])
         return out
 
     def subset(
