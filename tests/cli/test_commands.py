@@ -271,6 +271,15 @@ def test_an_interrupted_prediction_leaves_the_old_output(folder: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["data", "model", "out"]
 
 
+def test_reproduce_names_the_files_that_are_missing(folder: Path) -> None:
+    flags = ["--quick", "--summary", "--data-dir", folder, "--output", "out"]
+    done = spawn("reproduce", "dpwss", *flags, cwd=folder)
+    assert done.returncode == 1, done.stderr  # part of the work only
+    assert "published at" in done.stderr
+    assert done.stdout.startswith("0 cells reproduced of 0 attempted")
+    assert (folder / "out" / "index.html").is_file()
+
+
 def test_a_closed_pipe_is_no_error(folder: Path) -> None:
     command("train", "data", "model", cwd=folder)
     line = f"{sys.executable} -m widemargin.cli info model | true"
