@@ -108,7 +108,7 @@ def test_the_compiled_rule_follows_the_readable_one(once, robust):
     problem = overlapping(n=14, d=2)
     rule = DrawnPairs(1.0, 0.5, once, robust)
     point, _, status = replay(problem, rule, seed=4, steps=60)
-    assert point.n_iter > 20 and status in ("max_iter", "exhausted", "converged")
+    assert point.n_iter >= 5 and status in ("max_iter", "exhausted", "converged")
 
 
 def test_exhausted_means_no_candidate_is_left():

@@ -123,8 +123,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    privacy_audit : Measures leakage of any estimator from outside.
-    PublicBoundsScaler : Scales by bounds that you give.
+    privacy_audit, PublicBoundsScaler
 
     References
     ----------
@@ -234,10 +233,12 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         rows = self._rows(X)
         positives = range(len(self.classes_)) if len(self.classes_) > 2 else (1,)
         plan, weights = self._plan(rows.shape, law, len(positives))
-        released = [
-            self._release(plan, rows, np.where(y == k, 1.0, -1.0), weights[y], source)
-            for k in positives
-        ]
+        released = []
+        for number, k in enumerate(positives):
+            if self.verbose:
+                print(f"[PrivateSVC] {self.mechanism}: problem {number + 1}")
+            signs = np.where(y == k, 1.0, -1.0)
+            released.append(plan.release(rows, signs, weights[y], source))
         self._store(np.array(released))
         self._report = self._describe(plan, source, len(positives))
         return self
@@ -313,18 +314,6 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
             )
             return plan, weights
         return OutputMechanism.plan(public, law, self.tol), weights
-
-    def _release(
-        self,
-        plan: Mechanism,
-        rows: Any,
-        y: Vector,
-        weights: Vector,
-        source: NoiseSource,
-    ) -> Vector:
-        if self.verbose:
-            print(f"[PrivateSVC] {self.mechanism}: training and releasing one problem")
-        return plan.release(rows, y, weights, source)
 
     def _store(self, released: Vector) -> None:
         """Split released weights into coefficients and intercept (post-processing)."""
