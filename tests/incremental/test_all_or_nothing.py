@@ -114,6 +114,8 @@ def test_running_ids_are_never_used_twice():
     model = SVC(gamma=1.0).fit(X[:100], y[:100])
     model.forget([99]).partial_fit(X[100:], y[100:])
     assert_array_equal(model.ids_, np.r_[0:99, 100:120])
+    model.forget([119]).partial_fit(X[:2], y[:2])
+    assert_array_equal(model.ids_[-3:], [118, 120, 121])
     model.fit(X, y)
     assert_array_equal(model.ids_, np.arange(120))
 
