@@ -7,6 +7,7 @@ is stored at once, and a run whose record this commit has made is not repeated.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -130,11 +131,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--force", action="store_true", help="measure again")
     parser.add_argument("--cap", type=float, help="seconds after which peers stop")
     parser.add_argument("--budget", type=float, default=60.0, help="for repeats")
+    parser.add_argument("--minutes", type=float, help="start no problem after these")
     options = parser.parse_args(arguments)
     chosen = [one for one in suites()[options.suite] if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")
+    started = time.monotonic()
     if not options.print:
         for problem in chosen:
+            if options.minutes and time.monotonic() - started > 60 * options.minutes:
+                say(f"{options.minutes:g} minutes are over: run again to go on")
+                break
             measure(
                 store,
                 problem,
