@@ -14,6 +14,7 @@ from widemargin.kernels import Gaussian, Precomputed
 from widemargin.levels import (
     Plan,
     automatic_levels,
+    levels_pay,
     precision_recall,
     run_levels,
     solve_divided,
@@ -250,6 +251,18 @@ def test_precision_and_recall():
     assert precision_recall(np.array([], int), np.array([], int)) == {
         "precision": 0.0, "recall": 0.0,
     }  # fmt: skip
+
+
+def test_levels_pay_for_local_kernels_and_many_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))[rng.integers(60, size=600)] * 40
+    X += rng.normal(size=X.shape)
+    assert not levels_pay(X, Gaussian(1.0))  # too few
+    monkeypatch.setattr("widemargin.levels.LEVELS_FROM", 500)
+    assert levels_pay(X, Gaussian(1.0))
+    assert not levels_pay(X, Gaussian(1e-4))  # reaches everywhere
+    K = kernel_matrix(Gaussian(1.0), X)
+    assert levels_pay(K, Precomputed())
 
 
 def test_automatic_levels_grow_with_n():

@@ -29,7 +29,7 @@ from ._sklearn import (
 from .clusters import Limits
 from .gram import Gram
 from .kernels import Kernel, make_kernel
-from .levels import Plan, automatic_levels, levels_pay, solve_divided
+from .levels import Plan, automatic_levels, solve_divided
 from .multiclass import (
     BinaryTask,
     class_pairs,
@@ -263,8 +263,7 @@ class KernelClassifier(
 
     def _divides(self, problem: DualProblem) -> bool:
         """Say whether the problem is solved through levels of clusters."""
-        solver = getattr(self, "solver", "direct")
-        return bool(solver == "divide" or (solver == "auto" and levels_pay(problem.n)))
+        return getattr(self, "solver", "direct") == "divide"  # "auto" is direct
 
     def _store(
         self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any

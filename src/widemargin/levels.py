@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .clusters import Division, Level, Limits, Progress, solve_level
-from .partition import Partition, coarsen, divide
+from .kernels import Kernel
+from .partition import Partition, coarsen, divide, mass_between_clusters
 from .problem import DualProblem
+from .routing import Samples
 from .solution import Solution
 from .solve import project, solve
 
@@ -37,6 +39,8 @@ Record = Callable[[dict[str, Any]], None]
 
 SMALLEST_CLUSTER = 700  # average size below which a level would be too fine (4.3)
 DEEPEST = 5  # levels beyond this are not chosen by "auto"; they may be asked for
+LEVELS_FROM = 20_000  # samples, and
+LOCAL = 0.1  # share of kernel mass between clusters up to which levels pay
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,18 @@ def automatic_levels(n: int, n_branches: int = 4) -> int:
     return level
 
 
-def levels_pay(n: int) -> bool:
-    """Say whether levels before a problem of n samples were measured to save time.
+def levels_pay(samples: Samples, kernel: Kernel, seed: int = 0) -> bool:
+    """Say whether a level before the whole problem was measured to save time.
 
-    They do not with the block solver: its staged start already does what the levels do
-    for a plain pair solver (performance.md 6; benchmarks/results/dcsvm.json has forced
-    levels beside direct solves). So "auto" solves directly, whatever n.
+    With the block solver it does so only where the kernel hardly reaches across
+    clusters and the rows are many: covtype at 20,000 rows took two thirds of a direct
+    solve's processor time, ijcnn1, letter, cod-rna and a9a took more than a direct
+    solve (1.1 to 3 times). The former has 1% of its kernel mass between clusters, the
+    latter 26 to 93%.
     """
-    return n < 0
+    if samples.shape[0] < LEVELS_FROM:
+        return False
+    return mass_between_clusters(samples, kernel, seed=seed) < LOCAL
 
 
 def level_record(

@@ -207,6 +207,25 @@ def coarsen(partition: Partition, n_clusters: int, *, seed: int = 0) -> Partitio
     return Partition(partition.router, merged[partition.groups], partition.cells)
 
 
+def mass_between_clusters(
+    X: Samples, kernel: Kernel, *, n_clusters: int = 16, seed: int = 0
+) -> float:
+    """Share of the kernel mass of a sample that lies between clusters.
+
+    D(pi) of Theorem 1, over all pairs: near 0 the clusters' problems are nearly
+    independent, near 1 they say little about the whole.
+    """
+    drawn = _draw(np.arange(X.shape[0]), 1000, np.random.default_rng(seed))
+    block = np.abs(_kernel_block(X, kernel, drawn))
+    np.fill_diagonal(block, 0.0)
+    square = isinstance(kernel, Precomputed)
+    parts = divide(
+        X[np.ix_(drawn, drawn) if square else drawn], kernel, n_clusters, seed=seed
+    )
+    apart = parts.labels[:, None] != parts.labels
+    return float(block[apart].sum() / max(block.sum(), 1e-300))
+
+
 def _centre_products(partition: Partition) -> Array:
     """Dot products between the centres of the clusters."""
     router, groups = partition.router, partition.groups

@@ -1,6 +1,7 @@
 """DivideConquerSVC in memory: exact equals SVC, early is routed, nothing is lost."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -92,6 +93,16 @@ def test_auto_skips_levels_and_says_so():
     assert model.history_[0]["stage"] == "levels"
     assert "save no time" in model.history_[0]["skipped"]
     certified(model)
+
+
+def test_auto_takes_a_level_where_it_pays(monkeypatch):
+    X, y = moons()
+    monkeypatch.setattr(estimator_module, "levels_pay", lambda *_: True)
+    model = DivideConquerSVC(n_branches=2, random_state=0, tol=1e-6).fit(X, y)
+    stages = [stage["stage"] for stage in model.history_]
+    assert stages == ["level 1", "refine", "finish"]
+    plain = SVC(tol=1e-6).fit(X, y)
+    assert_allclose(dual_value(model, X, y), dual_value(plain, X, y), rtol=1e-6)
 
 
 def test_early_with_one_cluster_is_the_full_model():
@@ -298,7 +309,11 @@ def test_ctrl_c_during_the_finish_keeps_the_last_level(monkeypatch):
 
 def test_a_real_time_limit_ends_with_a_usable_model():
     X, y = make_classification(20_000, 10, flip_y=0.2, random_state=0)
-    model = DivideConquerSVC(C=1000.0, gamma=5.0, max_time=1.5, random_state=0)
+    common = {"C": 1000.0, "gamma": 5.0, "random_state": 0}
+    begin = time.perf_counter()
+    DivideConquerSVC(prediction="early", **common).fit(X, y)
+    level = time.perf_counter() - begin  # the whole takes many times as long
+    model = DivideConquerSVC(max_time=2 * level + 0.5, **common)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert model.early_ is not None

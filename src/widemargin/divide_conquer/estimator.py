@@ -17,7 +17,7 @@ from .._sklearn import Interval, StrOptions, validated
 from ..base import KernelClassifier
 from ..clusters import Division, Limits
 from ..kernels import Kernel, Precomputed
-from ..levels import Plan, conquer
+from ..levels import Plan, conquer, levels_pay
 from ..multiclass import BinaryTask, summary
 from ..progress import ClusterProgress, Progress
 from ..solution import Solution
@@ -27,9 +27,9 @@ from . import checkpoint as checkpoints
 from .distributed import is_dask
 from .early import EarlyModel, early_model
 from .ladder import Ladder, early_solutions
-from .schedule import early_levels, exact_levels
+from .schedule import INSURED, early_levels, exact_levels
 
-SKIPPED = "levels before the whole problem were measured to save no time"
+SKIPPED = "levels save no time here: few rows, or a kernel that reaches across clusters"
 
 
 class DivideConquerSVC(KernelClassifier):
@@ -43,8 +43,8 @@ class DivideConquerSVC(KernelClassifier):
       cluster. Near-exact accuracy for local kernels, at a small part of the time and
       memory, for arrays, CSR, dask arrays and dask dataframes;
     - ``prediction="exact"`` goes on through levels of fewer and larger clusters to the
-      whole problem, with the tolerance and certificate of ``SVC``. Where levels were
-      measured not to save time, "auto" skips them and ``history_`` says so.
+      whole problem, with the tolerance and certificate of ``SVC``. "auto" skips levels
+      where they were measured not to save time, and ``history_`` says so.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ n_jobs, screening
         through joblib; the model is the same for any number.
     n_levels : int or "auto", default="auto"
         Finest level; level l has up to ``n_branches**l`` clusters. A number forces that
-        many levels; 0 is ``SVC``.
+        many levels; 0 is ``SVC``. "auto" takes one where that pays or insures.
     n_branches : int, default=4
         Factor between the numbers of clusters of two levels, at least 2.
     sample_size : int or None, default=None
@@ -74,13 +74,13 @@ n_jobs, screening
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering; early models depend on it, exact ones do not.
     max_time : float, optional
-        Limit in seconds. When it ends the exact finish (as Ctrl-C does), the last
-        complete level is kept as an early model, with a ``ConvergenceWarning``.
+        Limit in seconds. When it (or Ctrl-C) ends the exact finish, the last level is
+        kept as an early model, with a ``ConvergenceWarning``.
     warm_start : bool, default=False
         Start an exact fit without levels from the last fit's solution.
     checkpoint : path, optional
-        File that keeps the last complete level: a killed fit on the same data and
-        settings goes on above it. Removed when the fit is complete.
+        File that keeps the last level: a killed fit on the same data and settings goes
+        on above it. Removed when the fit is complete.
 
     Attributes
     ----------
@@ -191,10 +191,8 @@ feature_names_in_
         ----------
         X : array, CSR, dask array or dask dataframe of shape (n_samples, n_features)
             Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
-        y : array or dask collection of shape (n_samples,)
-            Labels.
-        sample_weight : array of shape (n_samples,), optional
-            Each row's factor on C; rows with weight <= 0 are as if absent.
+        y, sample_weight : array or dask collection of shape (n_samples,)
+            Labels; each row's factor on C (rows with weight <= 0 are as if absent).
 
         Returns
         -------
@@ -228,23 +226,27 @@ feature_names_in_
     # ---- levels --------------------------------------------------------------
 
     def _ladder(self, division: Division, limits: Limits) -> Ladder:
-        finest, stop = self._levels(division.samples.shape[0])
+        seed = self._clustering_seed()
+        finest, stop = self._levels(division, seed)
         options = self._solve_options(division.problems[0])
         plan = Plan(
             finest,
             self.n_branches,
             self.clustering,
             self.sample_size,
-            seed=self._clustering_seed(),
+            seed=seed,
         )
         return Ladder(division, plan, stop, options, limits, self.checkpoint)
 
-    def _levels(self, n: int) -> tuple[int, int]:
+    def _levels(self, division: Division, seed: int) -> tuple[int, int]:
         """Finest level to solve and the one to stop at."""
+        n = division.samples.shape[0]
         if self.prediction == "early":
             return early_levels(n, self.n_levels, self.early_level, self.n_branches)
-        limited = self.max_time is not None or self.checkpoint is not None
-        return exact_levels(n, self.n_levels, self.n_branches, limited)
+        wanted = self.max_time is not None or self.checkpoint is not None
+        if self.n_levels == "auto" and not wanted and n < INSURED:
+            wanted = levels_pay(division.samples, division.kernel, seed)
+        return exact_levels(n, self.n_levels, self.n_branches, wanted)
 
     def _clustering_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))

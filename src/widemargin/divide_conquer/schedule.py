@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..levels import automatic_levels, levels_pay
+from ..levels import automatic_levels
 
 INSURED = 100_000  # from here on a level costs little beside the exact fit it insures
 
@@ -32,18 +32,16 @@ def early_levels(
 
 
 def exact_levels(
-    n: int, n_levels: int | str, n_branches: int, limited: bool
+    n: int, n_levels: int | str, n_branches: int, wanted: bool
 ) -> tuple[int, int]:
     """Finest level to solve and the one to stop at before the whole problem.
 
-    ``(0, 1)`` means none. Where no level pays, one is solved all the same when the fit
-    is long or `limited` (by time, or to be resumed): an interrupted fit should have
-    something to show.
+    ``(0, 1)`` means none. "auto" solves one level where it is `wanted` (it pays, or the
+    fit is limited in time or to be resumed) and before every long fit: when that is
+    interrupted it should have something to show.
     """
     if not isinstance(n_levels, str):
         return int(n_levels), 1
     finest = automatic_levels(n, n_branches)
-    if levels_pay(n):
-        return finest, 1
-    insured = finest > 0 and (limited or n >= INSURED)
-    return (finest, finest) if insured else (0, 1)
+    one = finest > 0 and (wanted or n >= INSURED)
+    return (finest, finest) if one else (0, 1)

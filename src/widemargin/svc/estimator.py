@@ -60,8 +60,9 @@ class SVC(IncrementalClassifier):
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters (divide and conquer) to the same
-        solution, "direct" solves the whole problem at once, "auto" takes what measured
-        faster. See :class:`widemargin.DivideConquerSVC` for early prediction.
+        solution, "direct" solves the whole problem at once; "auto" is "direct", which
+        measured faster but for very local kernels. See
+        :class:`widemargin.DivideConquerSVC` for those and for early prediction.
     screening : "safe" or None, default=None
         "safe" takes samples out for good as soon as their value is certain. Same
         solution; needs a positive semi-definite kernel ("sigmoid" is not screened).
