@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import time
 import warnings
 from pathlib import Path
@@ -55,6 +56,8 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
 
 def _get_ready() -> None:
     """Import what every act needs, with a sign of life: it can take a while."""
+    # on a busy machine threads that wait by spinning make the others wait much longer
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     with Stage(Act("", "", "")).working("loading scikit-learn", fleeting=True):
         for name in (
             "sklearn.datasets",
