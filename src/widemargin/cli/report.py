@@ -31,12 +31,12 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 ol.acts { padding-left: 1.3rem; } ol.acts a { color: var(--blue); }
 p { margin: .3rem 0; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; }
-figcaption, caption { color: var(--soft); font-size: .92rem; }
+figcaption, .caption { color: var(--soft); font-size: .92rem; }
 img { max-width: 100%; height: auto; display: block; }
-.scroll { overflow-x: auto; margin: .8rem 0; }
+.caption { margin-top: .8rem; }
+.scroll { overflow-x: auto; margin: .2rem 0 .8rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums;
         font-size: .94rem; }
-caption { text-align: left; padding-bottom: .3rem; }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
          text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
@@ -47,6 +47,7 @@ footer { color: var(--soft); font-size: .88rem; padding-bottom: 2.5rem; }
   body { font-size: 15px; } h1 { font-size: 1.55rem; }
   header, main, footer { padding-left: .7rem; padding-right: .7rem; }
   section { padding: .9rem .8rem .5rem; }
+  table { font-size: .82rem; } th, td { padding-right: .55rem; }
 }
 """
 
@@ -123,16 +124,15 @@ def _act(act: Act) -> str:
 
 
 def _table(table: Table) -> str:
-    caption = (
-        f"<caption>{html.escape(table.caption)}</caption>" if table.caption else ""
-    )
+    caption = html.escape(table.caption)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
         for row in table.rows
     )
     return (
-        f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead>'
+        (f'<p class="caption">{caption}</p>' if caption else "")
+        + f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
