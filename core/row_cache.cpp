@@ -84,7 +84,10 @@ void RowCache<Real>::layout(Size columns) {
     slot_limit_ = limit;
     return;
   }
-  while (slots_.size() - free_.size() > limit) release(oldest_);
+  // Rows that know less than half of their new length are dropped: moving them apart touches all
+  // of their new memory at once (seconds, on a large cache), and most of them had to be evaluated.
+  const Size worth = capacity >= 2 * capacity_ ? 0 : limit;
+  while (slots_.size() - free_.size() > worth) release(oldest_);
   // Close the holes: the last used slot moves into the first free one.
   std::sort(free_.begin(), free_.end());
   for (Index hole : free_) {
