@@ -51,6 +51,11 @@ def speed_tasks(quick: bool) -> list[Task]:
         work += [
             Task("speed, ijcnn1, memory", partial(memory, "ijcnn1", None), needs),
             Task("speed, covtype, memory", partial(memory, "covtype", 50_000), covtype),
+            Task(
+                "speed, covtype 20000, exact",
+                partial(exact_speed, "covtype", 20_000),
+                covtype,
+            ),
             Task("speed, covtype 100000, early", hundred_thousand, covtype),
             Task("speed, covtype full, early", full_early, covtype),
             Task("speed, covtype full, exact", full_exact, covtype),
