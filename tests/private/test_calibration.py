@@ -91,3 +91,9 @@ def test_gradient_scale_spends_rho_exactly():
 def test_analytic_calibration_survives_extremes():
     assert np.isfinite(gaussian_scale(1e-6, 1e-15, 1e-9))
     assert_allclose(gaussian_scale(1e9, 1e-5, 1.0), 1 / math.sqrt(2e9), rtol=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-5), (1.0, 0.0), (np.nan, 0.1)])
+def test_a_budget_that_no_scale_meets_is_refused(epsilon, delta):
+    with pytest.raises(ValueError, match="need epsilon > 0"):
+        gaussian_scale(epsilon, delta, 1.0)

@@ -31,6 +31,8 @@ def gaussian_scale(epsilon: float, delta: float, sensitivity: float) -> float:
     Bisection on the exact condition (the "analytic" calibration). The upper end of the
     bracket is returned, widened by 1e-9, so the true condition holds.
     """
+    if not (0.0 < epsilon < math.inf and 0.0 < delta < 1.0):
+        raise ValueError(f"need epsilon > 0 and 0 < delta < 1, got {epsilon}, {delta}")
     low, high = 1.0, 1.0
     while gaussian_delta(epsilon, high) > delta:
         high *= 2.0
