@@ -16,24 +16,12 @@ from widemargin.reproduction.results import ResultStore
 from widemargin.reproduction.tables import layout, provenance
 
 
-NOTE = (
-    "Wall seconds below were taken while some twenty other processes shared the two "
-    "cores:\nread them only as ratios within a row, and the processor seconds as they "
-    "are. Tasks that\nare not listed have not been run on this machine yet; ``python "
-    "benchmarks/dcsvm.py`` runs\nand stores what is missing.\n\n"
-)
-
-
 def report(store: ResultStore) -> str:
     """Return every stored table as a literal block, with machine and commits."""
     order = [task.name for task in dcsvm.tasks(False)]
     names = [name for name in order if name in store.records]
     cells = [Cell(**c) for name in names for c in store.records[name]["cells"]]
-    parts = [
-        "What was measured\n-----------------\n\n",
-        NOTE,
-        f"{provenance(store)}\n\n",
-    ]
+    parts = [f"{provenance(store)}\n\n"]
     for table, rows in by_table(cells).items():
         text = layout(HEADER, rows).replace("\n", "\n   ")
         parts.append(f"{table}::\n\n   {text}\n\n")
