@@ -40,7 +40,7 @@ from .multiclass import (
 from .prediction import PairPrediction
 from .problem import DualProblem, classification_problem
 from .progress import ClusterProgress, Progress
-from .screening import Screener
+from .screener import Screener
 from .solution import Solution
 from .solve import solve
 from .training import Training, validate_training

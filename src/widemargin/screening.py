@@ -18,14 +18,12 @@ The kernel must be positive semi-definite; with an indefinite one there is no ba
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .kernels import Sigmoid
 from .solve import project
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 RELATIVE_GUARD = 1e-10  # of max|targets|: on every comparison, against rounding
 RELATIVE_MASS_GUARD = 1e-9  # of the box widths: a quantile must not slip by rounding
 RANK_RULE_LIMIT = 2000  # the rank rule reads n rows; above this, the interval rule
-WORTHWHILE = 2000  # samples in play below which a check costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -330,85 +327,3 @@ def reduce(problem: DualProblem, screened: Screened, beta: Vector) -> Remainder:
     rest = problem.reduced(active, fixed)
     fixed[active] = project(fixed[active], rest.lower, rest.upper, rest.total)
     return Remainder(rest, active, fixed)
-
-
-class Screener:
-    """Screening as the engine asks for it: between blocks, on what is still in play.
-
-    Passed to :func:`widemargin.solve.solve` as ``screen``. Removed samples pull through
-    the gradient, which includes them, and through the sum left to the others; nothing
-    is copied and no kernel row is computed again. A sample that is decided but not yet
-    at its bound stays in play, so that the sum is never broken. With a kernel known to
-    be indefinite nothing is decided.
-
-    Parameters
-    ----------
-    smallest : int
-        With fewer samples in play nothing is checked.
-    rank : bool
-        Whether the interval rule is followed by the rank rule. It decides more, and
-        sooner, but its rows cost about ten times the solve they were meant to shorten
-        (measured at 600 and 2,000 samples), so that by default it is left out here.
-
-    Attributes
-    ----------
-    checks : list of dict
-        One entry per check: ``n_iter``, ``seconds`` since this object was made, ``gap``
-        and ``share`` of all samples decided so far.
-    """
-
-    def __init__(self, smallest: int = WORTHWHILE, rank: bool = False) -> None:
-        self.smallest = smallest
-        self.rank = rank
-        self.checks: list[dict[str, float]] = []
-        self._diagonal: tuple[Gram, Vector] | None = None
-        self._started = time.perf_counter()
-
-    def __call__(
-        self,
-        problem: DualProblem,
-        n_iter: int,
-        remaining: NDArray[np.int32],
-        beta: Vector,
-        gradient: Vector,
-        error: float,
-    ) -> Mask:
-        """Return which of the samples `remaining` stay in play."""
-        indefinite = isinstance(problem.gram.kernel, Sigmoid)
-        if indefinite or len(remaining) < self.smallest:
-            return np.ones(len(remaining), dtype=bool)
-        lower, upper = problem.lower[remaining], problem.upper[remaining]
-        point, targets = beta[remaining], -gradient[remaining]
-        total = problem.total
-        if total is not None:
-            total = total - float(np.sum(beta) - np.sum(point))
-        distances = None
-        if self.rank:
-            distances = distances_within(problem.gram, remaining)
-        if self._diagonal is None or self._diagonal[0] is not problem.gram:
-            self._diagonal = problem.gram, problem.gram.diagonal()
-        diagonal = self._diagonal[1][remaining]
-        decided = decide(
-            targets,
-            point,
-            lower,
-            upper,
-            total,
-            diagonal,
-            error=error,
-            distances=distances,
-        )
-        settled = (decided.at_lower & (point == lower)) | (
-            decided.at_upper & (point == upper)
-        )
-        gone = problem.n - len(remaining) + int(np.count_nonzero(settled))
-        self.checks.append(
-            {
-                "n_iter": n_iter,
-                "seconds": time.perf_counter() - self._started,
-                "gap": decided.gap,
-                "share": gone / problem.n,
-            }
-        )
-        keep: Mask = ~settled
-        return keep

@@ -178,7 +178,7 @@ def solve(
         ``screen(problem, n_iter, remaining, beta, gradient, error)`` says which of the
         samples `remaining` stay in play; the others must be certain to stay at the
         bound they are at. ``gradient`` is up to date for `remaining`, to within about
-        `error`. Only "blocks" asks. See :class:`widemargin.screening.Screener`.
+        `error`. Only "blocks" asks. See :class:`widemargin.screener.Screener`.
     polish_limit : int
         Largest margin set that "exact" polishes; beyond it "exact" means "tol".
 

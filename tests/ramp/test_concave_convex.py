@@ -16,7 +16,7 @@ from widemargin.ramp.concave_convex import (
     resume,
     stationarity,
 )
-from widemargin.screening import Screener
+from widemargin.screener import Screener
 from widemargin.solution import Solution
 from widemargin.solve import solve
 

@@ -18,7 +18,7 @@ from ..clusters import Limits
 from ..kernels import Kernel
 from ..multiclass import BinaryTask, summary
 from ..problem import DualProblem
-from ..screening import Screener
+from ..screener import Screener
 from ..solution import Solution
 from ..training import Training
 from .concave_convex import (

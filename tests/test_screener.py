@@ -1,0 +1,155 @@
+"""Safe screening inside a solve: the same answer, sooner, and mistakes come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian, Sigmoid
+from widemargin.problem import classification_problem
+from widemargin.screener import Screener
+from widemargin.screening import reduce, screen
+from widemargin.solve import solve
+
+from tests.test_screening import random_problem
+
+
+def blobs(n, *, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    return rng.normal(scale=noise, size=(n, 3)) + np.outer(y, [1.0, 0.5, 0.0]), y
+
+
+@pytest.mark.parametrize("shrinking", [True, False])
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("rank", [True, False])
+def test_solving_with_and_without_screening_is_the_same(
+    shrinking, tol, intercept, rank
+):
+    X, y = blobs(1000)
+    problem = classification_problem(
+        Gram(X, Gaussian(0.3)), y, np.full(1000, 5.0), intercept
+    )
+    screener = Screener(smallest=0, rank=rank)
+    screened = solve(problem, tol=tol, shrinking=shrinking, screen=screener)
+    plain = solve(problem, tol=tol, shrinking=shrinking)
+    for solution in (screened, plain):
+        assert solution.status == "converged"
+        assert solution.recomputed().certificate.kkt_violation <= tol
+    ours, theirs = screened.certificate, plain.certificate
+    assert abs(ours.objective - theirs.objective) <= max(ours.gap, theirs.gap)
+    if tol < 1e-6:
+        assert_allclose(ours.objective, theirs.objective, rtol=1e-8)
+        assert screener.checks[-1]["share"] > 0.5
+    shares = [check["share"] for check in screener.checks]
+    assert shares and all(0.0 <= share < 1.0 for share in shares)
+
+
+def test_after_the_polish_the_objectives_agree_to_nine_digits():
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        problem = random_problem(rng, intercept=bool(rng.random() < 0.5), size=25)
+        ends = [
+            solve(problem, tol=1e-9, accuracy="exact", screen=screener).certificate
+            for screener in (None, Screener(smallest=0, rank=True))
+        ]
+        assert ends[0].kkt_violation <= 1e-8 and ends[1].kkt_violation <= 1e-8
+        assert_allclose(ends[0].objective, ends[1].objective, rtol=1e-9, atol=1e-12)
+
+
+def test_a_warm_start_is_screened_before_the_first_step():
+    """Propagation (5.4): the rule at the start decides without a step or a row."""
+    X, y = blobs(3000)
+    gram = Gram(X, Gaussian(0.3), cache_mb=400)
+    problem = classification_problem(gram, y, np.full(3000, 1.0))
+    first = solve(problem, tol=1e-7)
+    before = gram.evaluated
+    screener = Screener()
+    again = solve(problem, tol=1e-7, start=first, screen=screener)
+    assert screener.checks[0]["n_iter"] == 0
+    assert screener.checks[0]["share"] > 0.8
+    assert gram.evaluated - before < 0.05 * 3000 * len(first.support)
+    assert_allclose(again.beta, first.beta)
+
+
+def test_a_sample_wrongly_removed_comes_back():
+    """The last look is at all samples, whoever decided: a bad rule cannot spoil it."""
+    X, y = blobs(800)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(800, 1.0))
+    calls = []
+
+    def reckless(problem, n_iter, remaining, beta, gradient, error):
+        calls.append(len(remaining))
+        keep = np.ones(len(remaining), dtype=bool)
+        keep[: len(remaining) // 2] = False
+        return keep
+
+    solution = solve(problem, tol=1e-4, shrinking=False, screen=reckless)
+    assert calls
+    assert solution.recomputed().certificate.kkt_violation <= 1e-4
+
+
+def test_an_error_in_the_rule_reaches_the_caller():
+    X, y = blobs(800)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(800, 1.0))
+
+    def broken(*arguments):
+        raise RuntimeError("a rule that fails")
+
+    with pytest.raises(RuntimeError, match="a rule that fails"):
+        solve(problem, tol=1e-4, shrinking=False, screen=broken)
+
+
+def test_an_indefinite_kernel_is_not_screened():
+    X, y = blobs(300)
+    remaining = np.arange(300, dtype=np.int32)
+    kept = []
+    for kernel in (Gaussian(0.3), Sigmoid(0.5, -1.0)):
+        problem = classification_problem(Gram(X, kernel), y, np.full(300, 1.0))
+        solution = solve(
+            classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0)),
+            tol=1e-8,
+        )
+        gradient = solution.values - y
+        keep = Screener(smallest=0)(problem, 0, remaining, solution.beta, gradient, 0.0)
+        kept.append(np.count_nonzero(keep))
+    assert kept[0] < 150 and kept[1] == 300
+
+
+def test_removed_samples_pull_as_fixed_ones_do():
+    """The engine's remaining samples are the reduced problem: same sum, same rule."""
+    rng = np.random.default_rng(16)
+    compared = 0
+    for _ in range(80):
+        problem = random_problem(rng, intercept=True)
+        rough = solve(problem, tol=1e-2)
+        first = screen(problem, rough.beta, rough.values, rank=False)
+        if not 2 < np.count_nonzero(first.active) < problem.n:
+            continue
+        compared += 1
+        rest = reduce(problem, first, rough.beta)
+        part = rest.problem
+        point = rest.beta[rest.active]
+        apart = screen(part, point, part.gram.times(point), rank=False)
+        settled = (apart.at_lower & (point == part.lower)) | (
+            apart.at_upper & (point == part.upper)
+        )
+        gradient = problem.gram.times(rest.beta) - problem.linear
+        screener = Screener(smallest=0)
+        keep = screener(
+            problem, 0, rest.active.astype(np.int32), rest.beta, gradient, 0.0
+        )
+        assert_allclose(screener.checks[0]["gap"], apart.gap, rtol=1e-6, atol=1e-9)
+        assert_array_equal(keep, ~settled)
+    assert compared >= 30
+
+
+def test_few_samples_are_not_checked():
+    X, y = blobs(300)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0))
+    screener = Screener(smallest=301)
+    assert solve(problem, screen=screener).converged
+    assert screener.checks == []
