@@ -219,6 +219,8 @@ def test_update_moves_the_model_and_equals_set_params_before_a_chunk():
     model = CostSensitiveSVC(gamma=1.0).fit(X[:120], y[:120])
     model.update(C=5.0, cost_positive=7.0, cost_negative=2.0)
     assert_is_the_fit(model, X[:120], y[:120])
+    model.update(C=0.7)
+    assert_is_the_fit(model, X[:120], y[:120])
     model.set_params(C=0.3, class_weight={0: 1.0, 1: 4.0})
     model.partial_fit(X[120:], y[120:])
     assert_is_the_fit(model, X, y)

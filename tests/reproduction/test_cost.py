@@ -1,0 +1,94 @@
+"""The chunk-incremental paper's tasks, on data small enough for a test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_classification
+
+from widemargin.reproduction import cost, cost_accuracy
+from widemargin.reproduction.papers import Cell
+
+
+@pytest.fixture
+def small_data(monkeypatch):
+    """Stand in for a data file: 260 rows, three informative features."""
+    X, y = make_classification(
+        260, 5, n_informative=3, n_redundant=0, weights=[0.7], random_state=0
+    )
+    labels = np.where(y == 1, 1.0, -1.0)
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    scaled = (X - lowest) / (highest - lowest)
+    monkeypatch.setattr(cost, "samples", lambda name: (scaled, labels))
+    monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
+
+
+@pytest.mark.parametrize("kernel", list(cost.KERNELS))
+def test_one_measurement(small_data, kernel):
+    cells = list(cost.measure("any", kernel, 200, repeats=1))
+    row = cost.table(cells)[f"any, {kernel}, n=200"]
+    assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
+    assert min(row[f"{way}: seconds"] for way in ("chunk", "batch")) > 0
+    assert row["scikit-learn: seconds"] > 0
+    same = next(cell for cell in cells if cell.table == "same objective")
+    assert same.reproduced
+
+
+def test_scikit_learn_solves_the_same_problem(small_data):
+    """Class weights and a moved threshold are what the costs amount to."""
+    X, y = cost.samples("any")
+    ours, _ = cost.homotopy.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 260))
+    weight, scale = 7.0, 4.0 / 7.0
+    theirs = cost.ScikitLearnSVC(
+        gamma=0.25, tol=1e-8, class_weight={1: 1.0 / scale, -1: weight / scale}
+    ).fit(X, y)
+    moved = scale * theirs.decision_function(X) + 3.0 / 7.0
+    assert_allclose(ours.values + ours.intercept, moved, atol=1e-5)
+
+
+def test_a_slow_peer_is_stopped_and_said_so(monkeypatch):
+    def fit(self, X, y):
+        while True:
+            pass
+
+    monkeypatch.setattr(cost.ScikitLearnSVC, "fit", fit)
+    X, y = np.zeros((4, 1)), np.array([1.0, -1.0, 1.0, -1.0])
+    assert cost.scikit_learn_seconds(X, y, cost.KERNELS["linear"], 1) == (1.0, True)
+
+
+def test_figure_5_and_the_pictures(small_data, monkeypatch):
+    monkeypatch.setattr(cost_accuracy, "GAMMAS", (2.0,))
+    monkeypatch.setattr(cost_accuracy, "COSTS", (1.0,))
+    cells = list(cost_accuracy.trial_cells("yeast4", 0))
+    assert len(cells) == 2 * len(cost_accuracy.METHODS)
+    assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
+    cells += cost.measure("yeast4", "linear", 200, repeats=1)
+    drawn = cost.figures(cells)
+    assert set(drawn) == {
+        "figure1", "figure2", "figure3", "figure5_cost", "figure5_auc",
+    }  # fmt: skip
+
+
+def test_targets_are_judged_from_the_cells():
+    row = "svmguide3, linear, n=5000"
+    figures = {
+        "chunk: steps": 10.0,
+        "one by one: steps": 20.0,
+        "chunk: seconds": 0.1,
+        "one by one: seconds": 0.4,
+        "batch: seconds": 0.6,
+        "scikit-learn: seconds": 3.0,
+    }
+    cells = [Cell("Figure 1", row, name, value) for name, value in figures.items()]
+    judged = {(c.row, c.column): c.ours for c in cost.targets(cells)}
+    assert judged["svmguide3", "largest ratio"] == 0.5
+    assert_allclose(judged["n=5000", "chunk against batch, median"], 6.0)
+    assert_allclose(judged["n=5000", "chunk against scikit-learn, least"], 30.0)
+
+
+def test_the_tasks_are_those_of_the_paper():
+    full, quick = cost.tasks(False), cost.tasks(True)
+    assert len({task.name for task in full}) == len(full) > len(quick) > 0
+    assert {task.needs[0] for task in full} == set(cost.ROWS)
+    assert sum(task.name.startswith("Figure 5") for task in full) == 70
