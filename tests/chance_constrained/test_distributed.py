@@ -32,6 +32,30 @@ def test_dask_chunks_reach_the_optimum():
     assert np.isfinite(weighted.certificate_.objective)
 
 
+def test_an_epoch_is_the_average_over_the_chunks():
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=60)
+    X = rng.normal(size=(60, 2)) + y[:, None]
+    options = {"solver": "ssgd", "refine": False, "epochs": 1, "random_state": 0}
+    model = ChanceConstrainedSVC(covariance=np.zeros((2, 2)), **options)
+    model.fit(array.from_array(X, chunks=(20, 2)), y)
+    draws = model._generator()
+    seed = int(draws.integers(np.iinfo(np.int32).max))
+    order = np.random.default_rng([seed, 20]).permutation(20)
+    parts = []
+    for rows in np.split(np.arange(60), 3):
+        w, b = np.zeros(2), 0.0
+        for t, i in enumerate(rows[order], start=1):
+            sign = 1.0 if y[i] == 1 else -1.0
+            violated = sign * (w @ X[i] + b) < 1.0
+            w = (1.0 - 1.0 / t) * w + (60.0 / t) * violated * sign * X[i]
+            b += (60.0 / t) * violated * sign
+        parts.append((*w, b))
+    mean = np.mean(parts, axis=0)
+    assert_allclose(model.coef_[0], mean[:2], rtol=1e-9)
+    assert_allclose(model.intercept_[0], mean[2], rtol=1e-9)
+
+
 def test_other_solvers_refuse_dask():
     X = array.zeros((10, 2), chunks=(5, 2))
     with pytest.raises(ValueError, match="dask arrays need solver='ssgd'"):
