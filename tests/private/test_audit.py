@@ -76,6 +76,9 @@ def test_direction_and_threshold_separate_what_is_separable():
     other = rng.normal(size=(100, 5)) * [1, 1, 1, 1, 0.01] + [0, 0, 0, 0, 1]
     direction = best_direction(plain, other)
     assert abs(direction[4]) > 0.5
+    level = rng.normal(size=(100, 5))
+    shifted = rng.normal(size=(100, 5)) + [0, 0, 0, 0, 8]
+    assert best_direction(level, shifted)[4] > 0.9
     here, there = plain @ direction, other @ direction
     threshold = best_threshold(here, there, 0.0, 0.05)
     assert here.max() < threshold < there.min()
