@@ -77,7 +77,7 @@ def test_direction_and_threshold_separate_what_is_separable():
     direction = best_direction(plain, other)
     assert abs(direction[4]) > 0.5
     level = rng.normal(size=(100, 5))
-    shifted = rng.normal(size=(100, 5)) + [0, 0, 0, 0, 8]
+    shifted = rng.normal([0, 0, 0, 0, 8], size=(100, 5))
     assert best_direction(level, shifted)[4] > 0.9
     here, there = plain @ direction, other @ direction
     threshold = best_threshold(here, there, 0.0, 0.05)
