@@ -8,6 +8,10 @@
 
 namespace widemargin {
 
+namespace {
+constexpr Size kMovedBytes = Size(64) << 20;
+}
+
 template <class Real>
 RowCache<Real>::RowCache(const Source& source, Size budget_bytes,
                          std::atomic<std::uint64_t>& evaluated)
@@ -84,9 +88,10 @@ void RowCache<Real>::layout(Size columns) {
     slot_limit_ = limit;
     return;
   }
-  // Rows that know less than half of their new length are dropped: moving them apart touches all
-  // of their new memory at once (seconds, on a large cache), and most of them had to be evaluated.
-  const Size worth = capacity >= 2 * capacity_ ? 0 : limit;
+  // Many rows that know less than half of their new length are dropped: moving them apart touches
+  // all of their new memory at once (seconds), and most of them had to be evaluated anyway.
+  const Size moved_bytes = (slots_.size() - free_.size()) * capacity * sizeof(Real);
+  const Size worth = capacity >= 2 * capacity_ && moved_bytes > kMovedBytes ? 0 : limit;
   while (slots_.size() - free_.size() > worth) release(oldest_);
   // Close the holes: the last used slot moves into the first free one.
   std::sort(free_.begin(), free_.end());

@@ -137,8 +137,8 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
     >>> X = np.repeat([[-1.0, 0.5], [1.0, -0.5]], 500, axis=0)
     >>> y = np.repeat(["no", "yes"], 500)
     >>> model = PrivateSVC(epsilon=2.0, clip_norm=1.2, classes=["no", "yes"]).fit(X, y)
-    >>> model.predict([[1.0, -0.5]])
-    array(['yes'], dtype='<U3')
+    >>> model.predict([[1.0, -0.5]]).shape  # the answer itself is random
+    (1,)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
