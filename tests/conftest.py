@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import defaultdict
 from pathlib import PurePosixPath
 
 import pytest
+
+# A run started in the background ignores Ctrl-C, and so would every child of it: the
+# tests that interrupt a fit need it heard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SYSTEMS = (
     "svc",
