@@ -34,7 +34,7 @@ class SVC(IncrementalClassifier):
         Kept for compatibility; True is refused with what to use instead.
     tol : float, default=1e-3
         Largest violation of the optimality conditions at the end. Fits of at most 2,000
-        rows go on to about 1e-9 at no notable cost.
+        rows go on to about 1e-9, unless over 600 samples lie on the margin.
     cache_size : float or "auto", default="auto"
         Memory for kernel rows in megabytes; "auto" takes at most a quarter of what is
         free and never more than the whole matrix.
