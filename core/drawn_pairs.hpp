@@ -52,15 +52,25 @@ class DrawnPair {
     double fall = -std::numeric_limits<double>::infinity();  // M
   };
 
+  // Calls visit(k) for every member that takes part; without the list when that is everyone.
+  template <class Visit>
+  void each_active(const Visit& visit) const {
+    if (active_.size() == stamps_.size())
+      for (Index k = 0; Size(k) < stamps_.size(); ++k) visit(k);
+    else
+      for (Index k : active_) visit(k);
+  }
+
   Ends ends(const PairState& state) const {
     Ends found;
-    for (Index k : active_) {
-      if (state.can_grow(k) && -state.gradient[k] >= found.grow) {  // ties to the last, as LIBSVM
-        found.grow = -state.gradient[k];
+    each_active([&](Index k) {
+      const double slope = state.gradient[k];
+      if (state.can_grow(k) && -slope >= found.grow) {  // ties to the last, as LIBSVM
+        found.grow = -slope;
         found.i = k;
       }
-      if (state.can_fall(k)) found.fall = std::max(found.fall, state.gradient[k]);
-    }
+      if (state.can_fall(k)) found.fall = std::max(found.fall, slope);
+    });
     return found;
   }
 
@@ -82,20 +92,21 @@ class DrawnPair {
     double range = choice.violation;
     if (options_.robust_maximum) {
       double fall = -std::numeric_limits<double>::infinity();
-      for (Index k : active_)
+      each_active([&](Index k) {
         if (state.can_fall(k) && fresh(k)) fall = std::max(fall, state.gradient[k]);
+      });
       range = found.grow + fall;
     }
     candidates_.clear();
     scores_.clear();
-    const double least = std::max(tolerance, 0.0);
-    for (Index k : active_) {
-      if (!state.can_fall(k)) continue;
+    const double least = std::max(tolerance, 0.0), admitted = options_.sigma * range;
+    each_active([&](Index k) {
       const double violation = found.grow + state.gradient[k];
-      if (!(violation > least) || violation < options_.sigma * range || !fresh(k)) continue;
+      if (!(violation > least) || violation < admitted) return;
+      if (!state.can_fall(k) || !fresh(k)) return;
       candidates_.push_back(k);
       scores_.push_back(violation / range);
-    }
+    });
     if (candidates_.empty())
       choice.reason = Status::exhausted;
     else

@@ -4,6 +4,7 @@
 // the Gram handle's cache. See block_solver.hpp for the engine's fast path.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -21,9 +22,17 @@ struct PairState {
   const double* diagonal;
   // Row of a sample; the pointer stays valid until the second next call.
   std::function<const double*(Index)> row;
+  // One byte a sample says which way it can move: rules read it in place of beta and two bounds.
+  std::vector<unsigned char> room;
 
-  bool can_grow(Index k) const { return beta[k] < problem.upper[k]; }
-  bool can_fall(Index k) const { return beta[k] > problem.lower[k]; }
+  static constexpr unsigned char kGrow = 1, kFall = 2;
+  bool can_grow(Index k) const { return (room[Size(k)] & kGrow) != 0; }
+  bool can_fall(Index k) const { return (room[Size(k)] & kFall) != 0; }
+  void note_room(Index k) {
+    const bool grow = beta[k] < problem.upper[k];
+    const bool fall = beta[k] > problem.lower[k];
+    room[Size(k)] = static_cast<unsigned char>((grow ? kGrow : 0) | (fall ? kFall : 0));
+  }
   double curvature(Index i, Index j, const double* row_i) const {
     const double value = diagonal[i] + diagonal[j] - 2.0 * row_i[j];
     return value > 0.0 ? value : 1e-12;
@@ -109,10 +118,14 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
   gram.source().diagonal(everyone.data(), problem.n, diagonal.data());
 
   // Two row buffers in sample order, rounded if asked for: i and j are needed at the same time.
+  // Rows that need neither are read where the cache has them: it holds four or more, and drops the
+  // one that was used longest ago.
+  const bool in_place = !round_rows && std::is_sorted(columns.begin(), columns.end());
   std::vector<double> buffers[2];
   Index held[2] = {-1, -1};
   int next = 0;
   const auto row = [&](Index sample) -> const double* {
+    if (in_place) return cache.row(sample, team);
     for (int k = 0; k < 2; ++k)
       if (held[k] == sample) {
         next = 1 - k;
@@ -130,7 +143,9 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
 
   Control control(options);
   Outcome outcome;
-  const PairState state{problem, beta, gradient, diagonal.data(), row};
+  PairState state{problem, beta, gradient, diagonal.data(), row, {}};
+  state.room.resize(problem.n);
+  for (Index k : everyone) state.note_room(k);
   for (;;) {
     const Choice choice = rule(state, options.tolerance);
     outcome.violation = std::max(0.0, choice.violation);
@@ -158,6 +173,8 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
     const double move_i = to_i - beta[i], move_j = to_j - beta[j];
     beta[i] = to_i;
     beta[j] = to_j;
+    state.note_room(i);
+    state.note_room(j);
     for (Size k = 0; k < problem.n; ++k) gradient[k] += row_i[k] * move_i + row_j[k] * move_j;
     ++outcome.steps;
   }

@@ -272,8 +272,10 @@ const Real* RowCache<Real>::row(Index sample, Team& team) {
   Slot& self = slots_[Size(slot)];
   if (self.valid < columns_.size()) {
     Real* to = entries(slot) + self.valid;
+    const bool whole = self.valid == 0 && !prepared_.panels.empty();
     source_.sweep(
-        Sweep<Real>{&sample, 1, columns_.data() + self.valid, columns_.size() - self.valid, &to},
+        Sweep<Real>{&sample, 1, columns_.data() + self.valid, columns_.size() - self.valid, &to,
+                    nullptr, nullptr, whole ? &prepared_ : nullptr},
         team);
     evaluated_ += columns_.size() - self.valid;
     self.valid = columns_.size();

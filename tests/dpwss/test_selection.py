@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from widemargin.certificate import dual_objective
 from widemargin.dpwss.selection import candidates, draw_probabilities
+from widemargin.gram import Gram
 from widemargin.kernels import Linear
+from widemargin.problem import classification_problem
 from widemargin.solve import DrawnPairs, solve
 
 from tests.certified import assert_certified
@@ -223,6 +225,26 @@ def test_pair_rules_start_at_zero_however_many_rows(rule):
     assert not solve(problem, selection=rule, max_iter=0).beta.any()
     one = solve(problem, selection=rule, max_iter=1)
     assert np.count_nonzero(one.beta) == 2
+
+
+@pytest.mark.parametrize("rule", [DrawnPairs(1.0, 0.3, False), "second_order"])
+def test_rows_leaving_the_cache_change_nothing(rule):
+    # Rows are read where the cache has them: the first of a pair must outlive the
+    # fetching of the second, also when the cache holds its least, four rows.
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 5)), np.where(np.arange(300) % 2 == 0, 1.0, -1.0)
+    ends = []
+    for megabytes in (100.0, 1e-3):
+        gram = Gram(X, Linear(), cache_mb=megabytes)
+        run = solve(
+            classification_problem(gram, y, np.full(300, 10.0)),
+            selection=rule,
+            max_iter=2000,
+            seed=5,
+        )
+        ends.append((gram.evaluated, run.beta))
+    assert ends[1][0] > 2 * ends[0][0]  # rows did leave
+    assert_array_equal(ends[0][1], ends[1][1])
 
 
 def test_draws_need_an_intercept():

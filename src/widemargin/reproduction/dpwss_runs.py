@@ -26,6 +26,7 @@ from widemargin.kernels import Linear
 from widemargin.problem import DualProblem, classification_problem
 from widemargin.reproduction.datasets import load_libsvm
 from widemargin.solve import DrawnPairs, solve
+from widemargin.validation import cache_megabytes
 
 Vector = NDArray[np.float64]
 
@@ -93,13 +94,14 @@ def labelled(name: str) -> tuple[Any, Vector]:
     return X, (-y if name in FLIPPED else y)
 
 
-@lru_cache(maxsize=1)  # its cache of kernel rows may take over a gigabyte
+@lru_cache(maxsize=1)  # its cache of kernel rows may take a quarter of the memory
 def problem_of(name: str) -> DualProblem:
     """Return the C-SVC dual of a data set: linear, C = 1. Rows serve all its runs."""
     X, y = labelled(name)
     dense = X.nnz > 0.25 * X.shape[0] * X.shape[1]
     samples = np.ascontiguousarray(X.toarray()) if dense else X
-    gram = Gram(samples, Linear(), cache_mb=1500.0)
+    # Rows that do not fit are evaluated again in nearly every iteration.
+    gram = Gram(samples, Linear(), cache_mb=cache_megabytes("auto", len(y)))
     return classification_problem(gram, y, np.ones(len(y)))
 
 
