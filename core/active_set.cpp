@@ -10,9 +10,17 @@ namespace widemargin {
 namespace {
 
 constexpr Size kFirstStage = 2000;  // samples solved before any other is looked at
-constexpr Size kStageGrowth = 4;
+constexpr double kStageGrowth = 2.5;
 constexpr double kMargin = 0.1;        // how near a violation a sample stays active
 constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
+constexpr Size kProbes = 512;          // samples that show how far gradients have moved
+constexpr double kReach = 1.5;         // others may have moved this much farther than any of them
+
+std::vector<Index> every_so_often(const std::vector<Index>& samples, Size count) {
+  std::vector<Index> out;
+  for (Size k = 0; k < count; ++k) out.push_back(samples[k * samples.size() / count]);
+  return out;
+}
 
 }  // namespace
 
@@ -41,7 +49,8 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
   } else if (options.shrinking && problem.n > 2 * kFirstStage) {
     std::mt19937_64 generator(options.seed);
     for (Size k = problem.n - 1; k > 0; --k) std::swap(order_[k], order_[generator() % (k + 1)]);
-    universe_ = kFirstStage;
+    universe_ = 0;
+    extend(kFirstStage);
   }
   level_ = survey().level(problem.equality);
   select();
@@ -88,7 +97,14 @@ void ActiveSet<Real>::select() {
 
 template <class Real>
 void ActiveSet<Real>::grow() {
-  universe_ = std::min(remaining_, universe_ * kStageGrowth);
+  extend(std::min(remaining_, Size(double(universe_) * kStageGrowth)));
+}
+
+// Newcomers are a random choice; in order they are read faster.
+template <class Real>
+void ActiveSet<Real>::extend(Size universe) {
+  std::sort(order_.begin() + std::ptrdiff_t(universe_), order_.begin() + std::ptrdiff_t(universe));
+  universe_ = universe;
 }
 
 template <class Real>
@@ -138,7 +154,7 @@ bool ActiveSet<Real>::recall() {
 // computed at. A sample at zero whose gradient is farther from the margin than w has moved since
 // then is passed over: it cannot violate. (Not with screening, which asks for all gradients.)
 template <class Real>
-bool ActiveSet<Real>::refresh(Control& control, const Progress& progress) {
+bool ActiveSet<Real>::refresh(Control& control, const Progress& progress, bool certain) {
   std::vector<char> is_active(problem_.n, 0);
   for (Size p = 0; p < samples.size(); ++p) {
     gradient_[samples[p]] = gradients[p];
@@ -160,7 +176,15 @@ bool ActiveSet<Real>::refresh(Control& control, const Progress& progress) {
   const Extremes extremes = survey_active();
   level_ = extremes.level(problem_.equality);
   for (Size v = 0; v < live; ++v) {
-    const std::vector<Index> near = near_margin(snapshots_[v], passive[v], extremes);
+    std::vector<Index> near = near_margin(snapshots_[v], passive[v], extremes);
+    if (!certain && near.size() > 4 * kProbes) {
+      const std::vector<Index> probes = every_so_often(near, kProbes);
+      std::vector<double> before;
+      for (Index i : probes) before.push_back(slack(i, extremes));
+      if (!bring_up(snapshots_[v], probes, control, progress)) return false;
+      owing[v].insert(owing[v].end(), probes.begin(), probes.end());
+      near = within_reach(near, probes, before, extremes);
+    }
     if (!bring_up(snapshots_[v], near, control, progress)) return false;
     owing[v].insert(owing[v].end(), near.begin(), near.end());
   }
@@ -200,6 +224,17 @@ bool ActiveSet<Real>::bring_up(const Snapshot& snapshot, const std::vector<Index
   return true;
 }
 
+// How far a sample at zero is from violating.
+template <class Real>
+double ActiveSet<Real>::slack(Index sample, const Extremes& extremes) const {
+  const double none = problem_.equality ? kInfinity : 0.0;
+  const double high = std::max(extremes.highest_falling, -none) + options_.tolerance;
+  const double low = std::min(extremes.lowest_growing, none) - options_.tolerance;
+  const double growing = problem_.lower[sample] == 0.0 ? gradient_[sample] - high : -kInfinity;
+  const double falling = problem_.upper[sample] == 0.0 ? low - gradient_[sample] : -kInfinity;
+  return std::max(growing, falling);
+}
+
 // Those of the samples, all at zero, that might violate by now.
 template <class Real>
 std::vector<Index> ActiveSet<Real>::near_margin(const Snapshot& snapshot,
@@ -208,15 +243,29 @@ std::vector<Index> ActiveSet<Real>::near_margin(const Snapshot& snapshot,
   std::vector<Index> near;
   if (samples.empty()) return near;
   const double radius = moved_since(snapshot);
-  const double none = problem_.equality ? kInfinity : 0.0;
-  const double high = std::max(extremes.highest_falling, -none) + options_.tolerance;
-  const double low = std::min(extremes.lowest_growing, none) - options_.tolerance;
   for (Index i : samples) {
     const double reach = radius * std::sqrt(std::max(diagonal[Size(i)], 0.0));
-    const bool stays_low = problem_.lower[i] == 0.0 && gradient_[i] - reach > high;
-    const bool stays_high = problem_.upper[i] == 0.0 && gradient_[i] + reach < low;
-    if (!stays_low && !stays_high) near.push_back(i);
+    if (slack(i, extremes) <= reach) near.push_back(i);
   }
+  return near;
+}
+
+// Those of the samples that may violate, judged by how far the probes have moved.
+template <class Real>
+std::vector<Index> ActiveSet<Real>::within_reach(const std::vector<Index>& samples,
+                                                 const std::vector<Index>& probes,
+                                                 const std::vector<double>& slacks,
+                                                 const Extremes& extremes) const {
+  std::vector<double> moves;
+  std::vector<char> done(problem_.n, 0);
+  for (Size k = 0; k < probes.size(); ++k) {
+    moves.push_back(slacks[k] - slack(probes[k], extremes));
+    done[Size(probes[k])] = 1;
+  }
+  const double reach = kReach * *std::max_element(moves.begin(), moves.end());
+  std::vector<Index> near;
+  for (Index i : samples)
+    if (!done[Size(i)] && slack(i, extremes) <= reach) near.push_back(i);
   return near;
 }
 

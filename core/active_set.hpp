@@ -32,8 +32,9 @@ class ActiveSet {
   void select();       // chooses the active samples: free, violating, or near a violation
   void grow();         // the universe, to the next stage
   void look_at_all();  // the universe becomes everything
-  // Brings the gradients of the universe up to date; false when the caller wishes to stop.
-  bool refresh(Control& control, const Progress& progress);
+  // Brings the gradients of the universe up to date; false when the caller wishes to stop. Passed
+  // over are samples that provably cannot violate or, unless `certain`, probably do not.
+  bool refresh(Control& control, const Progress& progress, bool certain);
   void screen(long steps);  // takes out samples that are certain to stay where they are
   bool recall();            // brings them back; false when none was taken out
 
@@ -53,10 +54,16 @@ class ActiveSet {
   }
   bool bring_up(const Snapshot& snapshot, const std::vector<Index>& samples, Control& control,
                 const Progress& progress);
+  double slack(Index sample, const Extremes& extremes) const;
   std::vector<Index> near_margin(const Snapshot& snapshot, const std::vector<Index>& samples,
                                  const Extremes& extremes) const;
+  std::vector<Index> within_reach(const std::vector<Index>& samples,
+                                  const std::vector<Index>& probes,
+                                  const std::vector<double>& slacks,
+                                  const Extremes& extremes) const;
   double moved_since(const Snapshot& snapshot) const;
   void forget_snapshots();
+  void extend(Size universe);
 
   const Problem& problem_;
   const Options& options_;

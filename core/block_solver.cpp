@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "active_set.hpp"
@@ -12,10 +13,13 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kWorkingSet = 512;
-constexpr double kStageTolerance = 0.05;  // how far a stage is solved that is not the last
-constexpr double kInnerShare = 0.1;       // working set solved to this share of the gap
-constexpr double kKeepShare = 0.5;        // of a working set that stays for the next one
+constexpr Size kWorkingSet = 1008;    // rows of a power of two would fall into the same cache lines
+constexpr Size kBoxWorkingSet = 496;  // its pair steps cost more per member
+constexpr long kLongestSolve = 40000;  // steps between two looks at the caller's wish
+constexpr double kWholeCost = 3e7;  // of all entries between active samples: then all are evaluated
+constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is not the last
+constexpr double kInnerShare = 0.1;      // working set solved to this share of the gap
+constexpr double kKeepShare = 0.5;       // of a working set that stays for the next one
 
 template <class Real>
 class BlockSolver {
@@ -36,16 +40,13 @@ class BlockSolver {
       if (outcome_.status == Status::interrupted) return outcome_;
       // A stage is left after one round: it only has to give the next one a good start.
       finished ? set_.grow() : set_.look_at_all();
-      if (!refresh() || !finished) return outcome_;
-      if (set_.complete()) {
-        if (outcome_.violation > options_.tolerance)
-          set_.screen(outcome_.steps);
-        else if (!set_.recall() || !refresh() || outcome_.violation <= options_.tolerance)
-          return outcome_;
-      }
+      if (!refresh(!finished) || !finished) return outcome_;
+      if (optimal() && !refresh(true)) return outcome_;
+      if (optimal() && (!set_.recall() || !refresh(true) || optimal())) return outcome_;
+      if (set_.complete()) set_.screen(outcome_.steps);
       set_.select();
       working_.clear();
-      target = std::max(tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
+      target = next_target();
     }
   }
 
@@ -57,8 +58,16 @@ class BlockSolver {
   }
 
  private:
+  bool optimal() const { return set_.complete() && outcome_.violation <= options_.tolerance; }
+
   double tolerance() const {
     return set_.complete() ? options_.tolerance : std::max(kStageTolerance, options_.tolerance);
+  }
+
+  // Solving tightly pays only once the samples that matter are known.
+  double next_target() const {
+    if (!options_.decide && outcome_.violation < kStageTolerance) return tolerance();
+    return std::max(tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
   }
 
   // With screening the way to the tolerance is cut, so that there is something to check between.
@@ -67,9 +76,10 @@ class BlockSolver {
     return std::max(tolerance(), kInnerShare * set_.survey().violation(problem_.equality));
   }
 
-  // All gradients up to date, and the violation they show; false when interrupted.
-  bool refresh() {
-    if (!set_.refresh(control_, {outcome_.steps, outcome_.violation, set_.samples.size()})) {
+  // Gradients up to date, and the violation they show; false when interrupted.
+  bool refresh(bool certain) {
+    if (!set_.refresh(control_, {outcome_.steps, outcome_.violation, set_.samples.size()},
+                      certain)) {
       outcome_.status = Status::interrupted;
       return false;
     }
@@ -79,7 +89,8 @@ class BlockSolver {
 
   // Most violating samples from both sides, beside the most recent free members of the last set.
   void choose_working_set(const Extremes& extremes) {
-    const Size capacity = std::min(kWorkingSet, set_.samples.size());
+    const Size capacity =
+        std::min(problem_.equality ? kWorkingSet : kBoxWorkingSet, set_.samples.size());
     std::vector<char> taken(set_.samples.size(), 0);
     std::vector<Index> chosen;
     const Size keep = Size(double(capacity) * kKeepShare);
@@ -125,6 +136,17 @@ class BlockSolver {
     working_ = chosen;
   }
 
+  // Where all entries between the active samples are known, they are one working set.
+  bool take_all() {
+    const double count = double(set_.samples.size());
+    if (!problem_.equality || count * count * cache_.entry_cost() > kWholeCost) return false;
+    rows_ = cache_.table(team_);
+    if (rows_.empty()) return false;
+    working_.resize(rows_.size());
+    std::iota(working_.begin(), working_.end(), Index(0));
+    return true;
+  }
+
   // Kernel block of the working set. Members kept from the last one bring their entries along.
   void fill_block(Size size) {
     const Size count = working_.size();
@@ -148,16 +170,20 @@ class BlockSolver {
     std::fill(block.begin() + std::ptrdiff_t(count * size), block.end(), Real(0));
     std::swap(block_, next_block_);
     old_size_ = size;
+    rows_.resize(count);
+    for (Size a = 0; a < count; ++a) rows_[a] = block_.data() + a * size;
+  }
+
+  Size padded_size() const {
+    constexpr Size width = panel_width<Real>();
+    return (working_.size() + width - 1) / width * width;
   }
 
   // One working set: solve it in cache, then move the gradient of all active samples.
   // Returns the steps taken.
-  long solve_working_set(const Extremes& extremes, double target) {
-    constexpr Size width = panel_width<Real>();
-    const Size count = working_.size();
-    const Size size = (count + width - 1) / width * width;
+  long solve_working_set(const Extremes& extremes, double inner_tolerance) {
+    const Size count = working_.size(), size = padded_size();
     const std::vector<Index>& positions = working_;
-    fill_block(size);
     const double level = extremes.level(problem_.equality);
     const Real never = std::numeric_limits<Real>::infinity();
     std::vector<Real> diagonal(size, Real(1)), gradient(size, Real(0)), growth(size, never),
@@ -171,9 +197,8 @@ class BlockSolver {
       if (beta[k] < upper[k]) growth[k] = Real(0);
       if (beta[k] > lower[k]) fall[k] = Real(0);
     }
-    const double gap = extremes.violation(problem_.equality);
     PairCall<Real> call{size,
-                        block_.data(),
+                        rows_.data(),
                         diagonal.data(),
                         gradient.data(),
                         growth.data(),
@@ -181,8 +206,8 @@ class BlockSolver {
                         beta.data(),
                         lower.data(),
                         upper.data(),
-                        std::max(kInnerShare * gap, 0.5 * target),
-                        std::min<long>(control_.steps_left(outcome_.steps), long(50 * count))};
+                        inner_tolerance,
+                        std::min(control_.steps_left(outcome_.steps), kLongestSolve)};
     const long steps = problem_.equality ? routines<Real>().pairs(call) : box_pairs(call, count);
     std::vector<Index> changed;
     std::vector<double> change;
@@ -205,14 +230,20 @@ class BlockSolver {
 
   // Blocks until the active samples are optimal to `target`; false when stopped for good.
   bool solve_active(double target) {
+    const bool all = take_all();
     for (;;) {
       const Extremes extremes = set_.survey_active();
       const double gap = extremes.violation(problem_.equality);
       outcome_.violation = gap;
       if (gap <= target) return true;
       if (control_.stop({outcome_.steps, gap, set_.samples.size()}, outcome_.status)) return false;
-      choose_working_set(extremes);
-      const long steps = solve_working_set(extremes, target);
+      double inner_tolerance = 0.9 * target;  // rounding of the sums must not lift it above
+      if (!all) {
+        choose_working_set(extremes);
+        fill_block(padded_size());
+        inner_tolerance = std::max(kInnerShare * gap, 0.5 * target);
+      }
+      const long steps = solve_working_set(extremes, inner_tolerance);
       outcome_.steps += steps;
       if (steps == 0) {  // no pair can move: the precision of the rows is exhausted
         outcome_.status = Status::stalled;
@@ -235,6 +266,7 @@ class BlockSolver {
   Size old_size_ = 0;
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
+  std::vector<const Real*> rows_;  // of the working set
   Outcome outcome_;
 };
 

@@ -73,7 +73,7 @@ long box_pairs(const PairCall<Real>& call, Size members) {
     }
     if (i == members || violation <= call.tolerance || steps >= call.max_steps) return steps;
 
-    const Real* row_i = call.block + i * call.size;
+    const Real* row_i = call.rows[i];
     const double g_i = double(call.gradient[i]), k_ii = std::max(double(call.diagonal[i]), 1e-12);
     Size j = i;
     double best_pair = 0.0;
@@ -87,7 +87,7 @@ long box_pairs(const PairCall<Real>& call, Size members) {
       const double gain = left * left / curvature;
       if (gain > best_pair) best_pair = gain, j = k;
     }
-    const Real* row_j = call.block + j * call.size;
+    const Real* row_j = call.rows[j];
     double step_i = 0.0, step_j = 0.0;
     const double box_i[2] = {call.lower[i], call.upper[i]},
                  box_j[2] = {call.lower[j], call.upper[j]};

@@ -52,8 +52,8 @@ struct SparseCall {
 // The pair solver's inner loop on a working set whose kernel block is in cache.
 template <class Real>
 struct PairCall {
-  Size size;          // padded to a multiple of panel_width<Real>()
-  const Real* block;  // [size][size] kernel entries
+  Size size;                // padded to a multiple of panel_width<Real>()
+  const Real* const* rows;  // of the members, size kernel entries each; the padding never counts
   const Real* diagonal;
   Real* gradient;  // moved by the solver, relative to the intercept
   Real* growth;    // 0 where the member can grow, +inf where it cannot

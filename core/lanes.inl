@@ -18,6 +18,7 @@ struct Lanes<float> {
   static constexpr int kShift = 23;
   static constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr float kFloor = -125.0f;
+  static constexpr Int kInverse = 0x7EF311C3;  // bits of x and of about 1/x add up to this
   static Vector polynomial(Vector f) {  // 2^f on [-1/2, 1/2], relative error 1.7e-7 (Cephes)
     Vector p = 1.535336188319500e-4f * f + 1.339887440266574e-3f;
     p = p * f + 9.618437357674640e-3f;
@@ -36,6 +37,7 @@ struct Lanes<double> {
   static constexpr int kShift = 52;
   static constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
   static constexpr double kFloor = -1021.0;
+  static constexpr Int kInverse = 0x7FDE623822FC16E6;
   static Vector polynomial(Vector f) {  // Taylor to degree 13: relative error 1e-16
     Vector p = 1.3691488853904128880e-12 * f + 2.5678435993488205141e-11;
     p = p * f + 4.4455382718708114976e-10;

@@ -6,7 +6,8 @@ namespace widemargin {
 
 namespace {
 constexpr double kSmallWork = 6e5;  // below this a wake-up costs more than it saves
-}
+constexpr Size kPiecesPerMember = 4;
+}  // namespace
 
 Team::Team(int threads) : size_(std::max(1, threads)) {
   members_.reserve(static_cast<Size>(size_ - 1));
@@ -21,14 +22,18 @@ Team::~Team() {
   for (auto& member : members_) member.join();
 }
 
-void Team::share(int member) {
+// Whoever is free takes the next piece: a slow core does not keep the others waiting.
+void Team::share() {
+  const Size pieces = Size(size_) * kPiecesPerMember;
   const Size blocks = (count_ + grain_ - 1) / grain_;
-  const Size begin = blocks * static_cast<Size>(member) / static_cast<Size>(size_) * grain_;
-  const Size end = blocks * static_cast<Size>(member + 1) / static_cast<Size>(size_) * grain_;
-  if (begin < std::min(end, count_)) (*work_)(begin, std::min(end, count_));
+  for (Size piece = next_++; piece < pieces; piece = next_++) {
+    const Size begin = blocks * piece / pieces * grain_;
+    const Size end = std::min(blocks * (piece + 1) / pieces * grain_, count_);
+    if (begin < end) (*work_)(begin, end);
+  }
 }
 
-void Team::serve(int member) {
+void Team::serve() {
   std::uint64_t seen = 0;
   for (;;) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -36,7 +41,7 @@ void Team::serve(int member) {
     if (quit_) return;
     seen = round_;
     lock.unlock();
-    share(member);
+    share();
     lock.lock();
     if (--pending_ == 0) done_.notify_one();
   }
@@ -53,17 +58,16 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
     work_ = &work;
     count_ = count;
     grain_ = grain;
+    next_ = 0;
     pending_ = size_ - 1;
     ++round_;
     // Threads start with the first round that needs them, so small fits never pay for one. A new
     // member has seen no round yet and therefore takes part in this one.
-    while (members_.size() + 1 < static_cast<Size>(size_)) {
-      const int member = static_cast<int>(members_.size()) + 1;
-      members_.emplace_back([this, member] { serve(member); });
-    }
+    while (members_.size() + 1 < static_cast<Size>(size_))
+      members_.emplace_back([this] { serve(); });
   }
   start_.notify_all();
-  share(0);
+  share();
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [&] { return pending_ == 0; });
 }

@@ -4,6 +4,7 @@
 // deadlocks after fork. Threads here sleep on a condition variable and end with the team.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -29,8 +30,8 @@ class Team {
   void run(Size count, Size grain, double cost, const std::function<void(Size, Size)>& work);
 
  private:
-  void serve(int member);
-  void share(int member);
+  void serve();
+  void share();
 
   int size_;
   std::vector<std::thread> members_;
@@ -40,6 +41,7 @@ class Team {
   Size count_ = 0, grain_ = 1;
   std::uint64_t round_ = 0;
   int pending_ = 0;
+  std::atomic<Size> next_{0};
   bool quit_ = false;
 };
 

@@ -9,8 +9,23 @@
 namespace widemargin {
 
 namespace {
+
 constexpr Size kMovedBytes = Size(64) << 20;
+
+// gradient[c] += sum_k weights[k] rows[k][c] for c < width
+template <class Real>
+void add_rows(const std::vector<const Real*>& rows, const std::vector<double>& weights, Size width,
+              double* gradient, Team& team) {
+  if (rows.empty()) return;
+  team.run(width, 16, double(width) * double(rows.size()) * 0.5, [&](Size begin, Size end) {
+    std::vector<const Real*> part(rows);
+    for (auto& p : part) p += begin;
+    routines<Real>().combine(part.data(), weights.data(), part.size(), end - begin,
+                             gradient + begin);
+  });
 }
+
+}  // namespace
 
 template <class Real>
 RowCache<Real>::RowCache(const Source& source, Size budget_bytes,
@@ -83,11 +98,13 @@ void RowCache<Real>::layout(Size columns) {
     slab_ = std::make_unique<Slab>(std::max(std::min(budget_, everything), least));
     memory_ = static_cast<Real*>(slab_->data());
   }
-  const Size limit = std::min(slab_->bytes() / (capacity * sizeof(Real)), source_.size());
-  if (capacity == capacity_) {
-    slot_limit_ = limit;
-    return;
-  }
+  const auto rows_of = [&](Size length) {
+    return std::min(slab_->bytes() / (length * sizeof(Real)), source_.size());
+  };
+  // Rows with room to spare stay where they are while there is memory for as many again.
+  if (capacity == capacity_) return;
+  if (capacity < capacity_ && slots_.size() <= rows_of(capacity_) / 2) return;
+  const Size limit = rows_of(capacity);
   // Many rows that know less than half of their new length are dropped: moving them apart touches
   // all of their new memory at once (seconds), and most of them had to be evaluated anyway.
   const Size moved_bytes = (slots_.size() - free_.size()) * capacity * sizeof(Real);
@@ -168,23 +185,16 @@ const std::vector<Index>& RowCache<Real>::arrange(const std::vector<Index>& want
   return columns_;
 }
 
+// Evaluates what is missing of the rows, each kept in its slot unless that is -1, and adds the rows
+// that were incomplete to the gradient, where there is one.
 template <class Real>
-void RowCache<Real>::apply(const Index* rows, const double* weights, const char* keep, Size count,
-                           double* gradient, Team& team) {
+void RowCache<Real>::complete(const Index* rows, const std::vector<Index>& slots,
+                              const double* weights, double* gradient, Team& team) {
   const Size width = columns_.size();
-  ++clock_;
-  std::vector<const Real*> known;
-  std::vector<double> known_weights;
   // Rows with the same known prefix are completed together; prefix 0 is a new row.
   std::map<Size, std::vector<Size>> missing;
-  std::vector<Index> slot(count);
-  for (Size k = 0; k < count; ++k) {
-    slot[k] = slot_of(rows[k]);
-    if (slot[k] >= 0) touch(slot[k]);
-  }
-  for (Size k = 0; k < count; ++k) {
-    if (slot[k] < 0 && keep[k]) slot[k] = take(rows[k], clock_);
-    const Size valid = slot[k] < 0 ? 0 : slots_[Size(slot[k])].valid;
+  for (Size k = 0; k < slots.size(); ++k) {
+    const Size valid = slots[k] < 0 ? 0 : slots_[Size(slots[k])].valid;
     if (valid < width) missing[valid].push_back(k);
   }
   std::vector<Index> ids;
@@ -194,46 +204,68 @@ void RowCache<Real>::apply(const Index* rows, const double* weights, const char*
     ids.clear(), store.clear(), row_weights.clear();
     for (Size k : members) {
       ids.push_back(rows[k]);
-      store.push_back(slot[k] < 0 ? nullptr : entries(slot[k]) + valid);
-      row_weights.push_back(weights[k]);
+      store.push_back(slots[k] < 0 ? nullptr : entries(slots[k]) + valid);
+      if (gradient) row_weights.push_back(weights[k]);
     }
     Sweep<Real> work{ids.data(),
                      ids.size(),
                      columns_.data() + valid,
                      width - valid,
                      store.data(),
-                     row_weights.data(),
-                     gradient + valid,
+                     gradient ? row_weights.data() : nullptr,
+                     gradient ? gradient + valid : nullptr,
                      valid == 0 && !prepared_.panels.empty() ? &prepared_ : nullptr};
     source_.sweep(work, team);
     evaluated_ += std::uint64_t(ids.size()) * (width - valid);
-    if (valid == 0) continue;
-    // The known prefix of extended rows still has to be added.
     std::vector<const Real*> prefix;
-    for (Size k : members) prefix.push_back(entries(slot[k]));
-    team.run(valid, 16, double(valid) * double(members.size()), [&](Size begin, Size end) {
-      std::vector<const Real*> part(prefix);
-      for (auto& p : part) p += begin;
-      routines<Real>().combine(part.data(), row_weights.data(), part.size(), end - begin,
-                               gradient + begin);
-    });
-  }
-  for (Size k = 0; k < count; ++k) {
-    if (slot[k] < 0) continue;
-    Slot& self = slots_[Size(slot[k])];
-    if (self.valid == width) {
-      known.push_back(entries(slot[k]));
-      known_weights.push_back(weights[k]);
+    for (Size k : members) {
+      if (slots[k] < 0) continue;
+      slots_[Size(slots[k])].valid = width;
+      prefix.push_back(entries(slots[k]));
     }
-    self.valid = width;
+    if (gradient && valid > 0)  // the known prefix of extended rows still has to be added
+      add_rows(prefix, row_weights, valid, gradient, team);
   }
-  if (known.empty()) return;
-  team.run(width, 16, double(width) * double(known.size()) * 0.5, [&](Size begin, Size end) {
-    std::vector<const Real*> part(known);
-    for (auto& p : part) p += begin;
-    routines<Real>().combine(part.data(), known_weights.data(), part.size(), end - begin,
-                             gradient + begin);
-  });
+}
+
+template <class Real>
+void RowCache<Real>::apply(const Index* rows, const double* weights, const char* keep, Size count,
+                           double* gradient, Team& team) {
+  ++clock_;
+  std::vector<Index> slots(count);
+  for (Size k = 0; k < count; ++k) {
+    slots[k] = slot_of(rows[k]);
+    if (slots[k] >= 0) touch(slots[k]);
+  }
+  std::vector<const Real*> known;
+  std::vector<double> known_weights;
+  for (Size k = 0; k < count; ++k) {
+    if (slots[k] < 0 && keep[k]) slots[k] = take(rows[k], clock_);
+    if (slots[k] < 0 || slots_[Size(slots[k])].valid < columns_.size()) continue;
+    known.push_back(entries(slots[k]));
+    known_weights.push_back(weights[k]);
+  }
+  complete(rows, slots, weights, gradient, team);
+  add_rows(known, known_weights, columns_.size(), gradient, team);
+}
+
+template <class Real>
+std::vector<const Real*> RowCache<Real>::table(Team& team) {
+  std::vector<const Real*> out;
+  const Size count = columns_.size();
+  if (count > slot_limit_) return out;
+  ++clock_;
+  std::vector<Index> slots(count);
+  for (Size k = 0; k < count; ++k) {
+    slots[k] = slot_of(columns_[k]);
+    if (slots[k] >= 0) touch(slots[k]);
+  }
+  while (oldest_ >= 0 && stamp_[Size(oldest_)] < clock_) release(oldest_);  // memory used once more
+  for (Size k = 0; k < count; ++k)
+    if (slots[k] < 0) slots[k] = take(columns_[k], clock_);
+  complete(columns_.data(), slots, nullptr, nullptr, team);
+  for (Index slot : slots) out.push_back(entries(slot));
+  return out;
 }
 
 template <class Real>

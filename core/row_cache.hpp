@@ -18,6 +18,7 @@ class RowCache {
   RowCache(const Source& source, Size budget_bytes, std::atomic<std::uint64_t>& evaluated);
 
   const std::vector<Index>& columns() const { return columns_; }
+  double entry_cost() const { return source_.entry_cost(); }
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.
@@ -30,6 +31,10 @@ class RowCache {
 
   // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]] for first <= a < count
   void block(const Index* positions, Size count, Size first, Size stride, Real* out, Team& team);
+
+  // The complete rows of all the columns, in their order; nothing where the budget is too small.
+  // They stay valid until rows are arranged or others are asked for.
+  std::vector<const Real*> table(Team& team);
 
   // Complete row of a sample, evaluated if need be; valid until the next call.
   const Real* row(Index sample, Team& team);
@@ -49,6 +54,8 @@ class RowCache {
   void release(Index slot);
   void layout(Size columns);
   void keep(const std::vector<Index>& positions, Team& team);
+  void complete(const Index* rows, const std::vector<Index>& slots, const double* weights,
+                double* gradient, Team& team);
 
   const Source& source_;
   Size budget_;

@@ -31,6 +31,12 @@ void Samples::transform(std::vector<double> shift, double scale) {
   scale_ = scale;
 }
 
+double Samples::entry_cost() const {
+  const double stored =
+      sparse() ? double(offsets_[n_]) / double(std::max<Size>(n_, 1)) : double(features_);
+  return 1.0 + stored / 32.0;
+}
+
 std::vector<double> Samples::mean() const {
   std::vector<double> sum(features_, 0.0);
   for (Size i = 0; i < n_; ++i)

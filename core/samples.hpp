@@ -25,6 +25,9 @@ class Samples {
   Size features() const { return features_; }
   bool sparse() const { return offsets_ != nullptr; }
 
+  // Of a kernel entry, relative to one between samples of few features.
+  double entry_cost() const;
+
   std::vector<double> mean() const;  // dense only
   double largest_square() const;     // of the shifted and scaled samples, squared norm
   void transform(std::vector<double> shift, double scale);

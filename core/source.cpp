@@ -156,8 +156,6 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
   const auto csr = column_samples.rows<Real>();
   const Real* norms =
       kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
-  const double density =
-      double(csr.offsets[column_samples.size()]) / double(std::max<Size>(column_samples.size(), 1));
   for (Size next = 0; next < work.n_rows;) {
     std::vector<Group<Real>> groups;
     for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
@@ -166,7 +164,7 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
           groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
     }
     const double cost =
-        double(groups.size() * width) * double(work.n_columns) * (1.0 + density / 32.0);
+        double(groups.size() * width) * double(work.n_columns) * column_samples.entry_cost();
     team.run(work.n_columns, width, cost, [&](Size begin, Size end) {
       std::vector<Real*> store(width);
       for (Size first = begin; first < end; first += kSparseColumns) {
@@ -205,8 +203,7 @@ void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
   if (work.n_rows == 0 || work.n_columns == 0) return;
   if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
   const Strips<Real> strips = pack_strips(row_samples, kernel, work);
-  const double cost =
-      double(work.n_rows) * double(work.n_columns) * (1.0 + double(row_samples.features()) / 32.0);
+  const double cost = double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
   if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
   team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
     dense_columns(kernel, strips, column_samples, work, begin, end);

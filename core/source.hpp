@@ -39,6 +39,8 @@ class Source {
   virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
   virtual void prepare(const Index*, Size, Prepared<float>&) const {}
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
+  // Of an entry, relative to one between samples of few features.
+  virtual double entry_cost() const { return 1.0; }
   // Whether evaluating a block of entries costs less than gathering it from cached rows.
   virtual bool cheap() const { return false; }
   // Whether the kernel is known to be positive semidefinite, so that bounds by norms hold.
@@ -62,6 +64,7 @@ class SampleSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  double entry_cost() const override { return samples_->entry_cost(); }
   bool cheap() const override { return true; }
   bool semidefinite() const override;
   bool single_precision_suffices() const override;
@@ -100,6 +103,7 @@ class SubsetSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  double entry_cost() const override { return base_->entry_cost(); }
   bool cheap() const override { return base_->cheap(); }
   bool semidefinite() const override { return base_->semidefinite(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
@@ -120,6 +124,7 @@ class CallbackSource final : public Source {
  public:
   CallbackSource(FillFunction fill, Size n) : fill_(std::move(fill)), n_(n) {}
   Size size() const override { return n_; }
+  double entry_cost() const override { return 8.0; }  // a guess: the function is the user's
   void diagonal(const Index* ids, Size count, double* out) const override;
   void sweep(const Sweep<float>& work, Team& team) const override;
   void sweep(const Sweep<double>& work, Team& team) const override;
