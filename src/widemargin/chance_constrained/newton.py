@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 from widemargin.chance_constrained.objective import (
     ChanceProblem,
@@ -23,7 +23,7 @@ from widemargin.chance_constrained.objective import (
     best_intercept,
     duality_gap,
 )
-from widemargin.chance_constrained.polish import DualPoint, polish
+from widemargin.chance_constrained.polish import DualPoint, polish, polish_origin
 from widemargin.chance_constrained.smoothing import (
     Point,
     Smoothed,
@@ -75,20 +75,21 @@ def newton(
     deadline = np.inf if max_time is None else started + max_time
     history: list[Stage] = []
     point = point_at(problem, np.zeros(problem.shape[1]), 0.0)
-    width, n_iter, status = _FIRST_WIDTH, 0, "stalled"
-    best = _candidate(problem, _origin(problem))
+    width, n_iter, status, stuck = _FIRST_WIDTH, 0, "stalled", False
+    origin = best = _candidate(problem, _origin(problem))
     while width >= _LAST_WIDTH:
-        # at w = 0 there are no equations to polish: the multipliers must do alone
-        accuracy = _LOOSE if np.any(best.dual.w) or not history else _TIGHT
+        # where the gap does not follow the width, the multipliers must do alone
+        accuracy = _TIGHT if stuck else _LOOSE
         try:
             point, state, steps = _stage(
                 problem, point, width, accuracy, max_iter - n_iter, deadline
             )
-            stage_best, polished = _close(problem, point, state, width)
+            stage_best, polished = _close(problem, origin, point, state, width)
         except KeyboardInterrupt:  # the best point so far is a model all the same
             status = "interrupted"
             break
         n_iter += steps
+        stuck = bool(history) and stage_best.gap.gap > 0.5 * best.gap.gap
         if stage_best.gap.gap <= best.gap.gap:
             best = stage_best
         history.append(_record(width, steps, started, best.gap))
@@ -147,25 +148,21 @@ def _record(width: float, steps: int, started: float, gap: Gap) -> Stage:
 
 
 def _close(
-    problem: ChanceProblem, point: Point, state: Smoothed, width: float
+    problem: ChanceProblem,
+    origin: _Candidate,
+    point: Point,
+    state: Smoothed,
+    width: float,
 ) -> tuple[_Candidate, bool]:
     """Return the best certified point of a stage, and whether it is polished."""
     inflation = problem.kappa * problem.uncertainty.spread(point.w)
     b = best_intercept(problem, point.margins, inflation)
-    raw = DualPoint(point.w, b, state.alpha, state.directions)
-    best = _candidate(problem, raw)
-    origin = _origin(problem)
-    at_origin = _candidate(
-        problem, DualPoint(origin.w, origin.b, state.alpha, state.directions)
-    )
-    vanishes = at_origin.gap.objective <= best.gap.objective
-    if vanishes:
-        best = at_origin
-        if best.gap.relative <= _EXACT:
-            return best, True
-    exact = polish(
-        problem, point, state, corner_of_norm(problem, width), crowded=vanishes
-    )
+    best = _candidate(problem, DualPoint(point.w, b, state.alpha, state.directions))
+    exact: DualPoint | None
+    if origin.gap.objective <= best.gap.objective:
+        exact = polish_origin(problem, state)
+    else:
+        exact = polish(problem, point, state, corner_of_norm(problem, width))
     if exact is None:
         return best, False
     refined = _candidate(problem, exact)
@@ -194,7 +191,7 @@ def _stage(
         if -slope <= max(accuracy * rounding, 1e-15 * abs(state.value)):
             return point, state, steps
         direction = point_at(problem, w, b)
-        step = line_search(problem, point, direction, width, slope)
+        step = line_search(problem, point, state.value, direction, width, slope)
         point = point.moved(step, direction)
         steps += 1
 
@@ -216,14 +213,12 @@ def _direction(
     floor[problem.shape[1] :] = np.finfo(float).tiny
     scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), floor))
     scaled = matrix * np.outer(scale, scale)
-    damping = 0.0
-    while True:
-        try:
-            factor = cho_factor(scaled + damping * np.eye(len(scale)), lower=True)
-            break
-        except LinAlgError:
-            damping = max(10.0 * damping, 1e-14)
-    solution = scale * cho_solve(factor, scale * right)
+    damping, failed = 0.0, 1
+    while failed:
+        _, solution, failed = dposv(scaled, scale * right)
+        scaled[np.diag_indices_from(scaled)] += max(9.0 * damping, 1e-14)
+        damping = max(10.0 * damping, 1e-14)
+    solution = scale * solution
     if not problem.fit_intercept:
         return solution, 0.0
     return solution[:-1], float(solution[-1])

@@ -5,31 +5,31 @@ M), which violate it (``alpha_i = c_i``), which are clear of it, and which covar
 are at the corner of their norm (``L_k'w = 0``, the set Z), the optimum is the solution
 of smooth equations,
 
-    w - sum_i alpha_i y_i mu_i + kappa sum_k A_k Sigma_k w / s_k + sum_Z L_k nu_k = 0,
-    sum_i y_i alpha_i = 0,    z_M = 0,    L_Z'w = 0,
+    w - sum_i alpha_i y_i mu_i + kappa sum_k A_k Sigma_k w / s_k + Q nu = 0,
+    sum_i y_i alpha_i = 0,    z_M = 0,    Q'w = 0,
 
-(A_k the sum of alpha over covariance k; the second sum runs over k outside Z) and
-Newton's method on them converges quadratically. Sets are corrected as the multipliers
-and margins demand; ``||nu_k|| <= kappa A_k`` is checked at the end. Two fits of one
-problem, written with weights or with repeated rows, then agree to rounding.
+(A_k the sum of alpha over covariance k; the sum runs over k outside Z, and Q is a basis
+of the factors in Z, see :mod:`corners`) and Newton's method on them converges
+quadratically. Sets are corrected as the multipliers and margins demand; in the end the
+covariances in Z must be able to exert the force ``Q nu``. Two fits of one problem,
+written with weights or with repeated rows, then agree to rounding.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import (
-    LinAlgError,
-    LinAlgWarning,
-    cho_factor,
-    cho_solve,
-    lstsq,
-    solve,
-)
+from scipy.linalg import lstsq
+from scipy.linalg.lapack import dpotrf, dpotrs, dsycon, dsytrf, dsytrs
 
+from widemargin.chance_constrained.corners import (
+    Corner,
+    balancing_directions,
+    corner_of,
+    origin_multipliers,
+)
 from widemargin.chance_constrained.objective import ChanceProblem
 from widemargin.chance_constrained.rows import dense_rows, transpose_times
 from widemargin.chance_constrained.smoothing import (
@@ -43,6 +43,7 @@ from widemargin.chance_constrained.smoothing import (
 Floats = NDArray[np.float64]
 
 _ROUNDS = 15
+_REGULAR = 1e-11  # reciprocal condition below which a system is taken for singular
 _FINE = 1e-5  # rounding of the norm from which on any guess is tried
 _CORNERS = (10.0, 1000.0)  # spreads below so many roundings are guessed to be 0
 
@@ -59,13 +60,12 @@ class DualPoint:
 
 @dataclass
 class _Sets:
-    """The guess: M, the multipliers, and the corners Z with their forces."""
+    """The guess: M, the multipliers, and the corner Z with its force nu."""
 
     on_margin: NDArray[np.bool_]
     alpha: Floats
-    corners: NDArray[np.intp]
-    factors: list[Floats]  # L_k, k in Z
-    forces: list[Floats]  # nu_k
+    corner: Corner
+    force: Floats
 
     @property
     def members(self) -> NDArray[np.intp]:
@@ -76,12 +76,7 @@ class _Sets:
 
 
 def polish(
-    problem: ChanceProblem,
-    point: Point,
-    state: Smoothed,
-    corner: float,
-    *,
-    crowded: bool = False,
+    problem: ChanceProblem, point: Point, state: Smoothed, rounding: float
 ) -> DualPoint | None:
     """Solve the optimality equations from the end of a smoothing stage.
 
@@ -93,29 +88,32 @@ def polish(
         A nearly optimal point.
     state : Smoothed
         Its multipliers; the samples in its band are the first guess of M.
-    corner : float
+    rounding : float
         The rounding delta of the norm: spreads of its order are taken for zero.
-    crowded : bool
-        Whether many different samples may be on the margin, as at w = 0, where all
-        of the larger class are.
 
     Returns
     -------
     DualPoint or None
         None when the sets did not settle: the guess was too far off.
     """
-    few = problem.shape[1] + 6
-    if not crowded and corner > _FINE and _distinct(problem, state) > few:
-        return None  # more than d + 1 different samples: too early to tell
-    spread = np.sqrt(np.maximum(np.square(state.spread) - corner * corner, 0.0))
-    active = (state.masses > 0.0) & (problem.kappa > 0.0)
+    # d + 1 different equations are as many as there can be, but for degeneracy
+    most = _most_rows(problem) if rounding <= _FINE else problem.shape[1] + 6
+    different = _distinct(problem, state)
+    if different > most:
+        return None  # too early to tell
+    spread = np.sqrt(np.maximum(np.square(state.spread) - rounding * rounding, 0.0))
+    # a certain sample has no norm, hence no corner
+    active = (state.masses > 0.0) & (problem.uncertainty.table.traces() > 0.0)
+    active &= problem.kappa > 0.0
     tried: NDArray[np.bool_] | None = None
     for factor in _CORNERS:
-        at_corner = active & (spread < factor * corner)
+        at_corner = active & (spread < factor * rounding)
         if tried is None or not np.array_equal(at_corner, tried):
-            found = _settle(problem, point, _first_guess(problem, state, at_corner))
-            if found is not None:
-                return found
+            sets = _first_guess(problem, point, state, at_corner)
+            if sets is not None and different + len(sets.force) <= most:
+                found = _settle(problem, point, sets, most)
+                if found is not None:
+                    return found
         tried = at_corner
     return None
 
@@ -130,12 +128,12 @@ def _distinct(problem: ChanceProblem, state: Smoothed) -> int:
 
 
 def _settle(
-    problem: ChanceProblem, point: Point, sets: _Sets | None
+    problem: ChanceProblem, point: Point, sets: _Sets, most: int
 ) -> DualPoint | None:
     """Alternate Newton steps and corrections of the sets until neither moves."""
     seen: set[bytes] = set()
     for _ in range(_ROUNDS):
-        if sets is None or _rows(sets) > _most_rows(problem):
+        if np.count_nonzero(sets.on_margin) > _most_rows(problem):
             return None
         step = _newton_step(problem, point, sets)
         if step is None:
@@ -151,31 +149,25 @@ def _settle(
         if not changed and size <= 1e-13 * reach:
             return _certified(problem, point, sets)
         key = sets.key()
-        if changed and key in seen:  # going round in circles: guess again, closer
-            return None
+        if changed > most or (changed and key in seen):
+            return None  # far off, or going round in circles: guess again, closer
         seen.add(key)
     return None
 
 
 def _first_guess(
-    problem: ChanceProblem, state: Smoothed, at_corner: NDArray[np.bool_]
+    problem: ChanceProblem, point: Point, state: Smoothed, at_corner: NDArray[np.bool_]
 ) -> _Sets | None:
-    if np.count_nonzero(at_corner) > _most_rows(problem):
-        return None
-    corners, factors, forces = [], [], []
-    for k in np.flatnonzero(at_corner):
-        factor = problem.uncertainty.table.factor(int(k))
-        if factor.shape[1]:  # a certain sample has no norm, hence no corner
-            corners.append(int(k))
-            factors.append(factor)
-            inner = lstsq(factor, state.directions[k])[0]  # u_k of v_k = L_k u_k
-            forces.append(problem.kappa * state.masses[k] * inner)
+    table = problem.uncertainty.table
+    corner = corner_of(table, np.flatnonzero(at_corner), point.w)
+    if corner is None or corner.basis.shape[1] == problem.shape[1]:
+        return None  # too many, or w = 0, which polish_origin is for
+    masses, directions = state.masses[at_corner], state.directions[at_corner]
     return _Sets(
         state.band & (problem.costs > 0.0),
         state.alpha.copy(),
-        np.array(corners, dtype=np.intp),
-        factors,
-        forces,
+        corner,
+        problem.kappa * (masses @ directions) @ corner.basis,
     )
 
 
@@ -187,16 +179,12 @@ def _most_rows(problem: ChanceProblem) -> int:
     return 3 * problem.shape[1] + 50
 
 
-def _rows(sets: _Sets) -> int:
-    return int(np.count_nonzero(sets.on_margin)) + sum(map(len, sets.forces))
-
-
 def _directions(
     problem: ChanceProblem, point: Point, sets: _Sets
 ) -> tuple[Floats, Floats]:
     """Return spreads and ``v_k = Sigma_k w / s_k``, both 0 at the corners."""
     spread = np.sqrt(np.maximum(point.images @ point.w, 0.0))
-    spread[sets.corners] = 0.0
+    spread[sets.corner.members] = 0.0
     directions = point.images / np.where(spread > 0.0, spread, 1.0)[:, None]
     directions[spread == 0.0] = 0.0
     return spread, directions
@@ -207,7 +195,7 @@ def _newton_step(
 ) -> tuple[Floats, float, Floats] | None:
     """One Newton step on the optimality equations: (dw, db, new multipliers of M).
 
-    The forces at the corners are updated in place.
+    The force of the corner is updated in place.
     """
     spread, directions = _directions(problem, point, sets)
     alpha, members = sets.alpha, sets.members
@@ -219,35 +207,30 @@ def _newton_step(
     curvature[np.diag_indices_from(curvature)] += 1.0
     pull = point.w - transpose_times(problem.X, alpha * problem.signs)
     pull += problem.kappa * (masses @ directions)
-    for factor, force in zip(sets.factors, sets.forces, strict=True):
-        pull += factor @ force
-    equations = [margin_rows(problem, directions, members)]
-    equations += [factor.T for factor in sets.factors]
-    jacobian = np.vstack(equations)
+    basis = sets.corner.basis
+    pull += basis @ sets.force
+    jacobian = np.vstack([margin_rows(problem, directions, members), basis.T])
     shortfall = _shortfalls(problem, point, spread)[members]
-    residual = np.concatenate([shortfall, *(f.T @ point.w for f in sets.factors)])
-    try:
-        factored = cho_factor(curvature, lower=True)
-    except (LinAlgError, ValueError):
+    residual = np.concatenate([shortfall, basis.T @ point.w])
+    factor, failed = dpotrf(curvature)
+    if failed:
         return None
-    solved_pull = cho_solve(factored, pull)
+    solved, _ = dpotrs(factor, np.column_stack((pull, jacobian.T)))
+    solved_pull, solved_rows = solved[:, 0], solved[:, 1:]
     share = alpha[members] / problem.costs[members]
     room = np.ones(len(residual))
     room[: len(members)] = np.sqrt(np.clip(share * (1.0 - share), 0.0, 1.0))
     border = np.zeros(len(residual))
     border[: len(members)] = problem.signs[members]
     change, db = _bordered(
-        jacobian @ cho_solve(factored, jacobian.T),
+        jacobian @ solved_rows,
         border if problem.fit_intercept and len(members) else None,
         residual - jacobian @ solved_pull,
         -float(alpha @ problem.signs),
         room,
     )
-    start = len(members)
-    for j, force in enumerate(sets.forces):
-        sets.forces[j] = force + change[start : start + len(force)]
-        start += len(force)
-    dw = -solved_pull - cho_solve(factored, jacobian.T @ change)
+    sets.force = sets.force + change[len(members) :]
+    dw = -solved_pull - solved_rows @ change
     return dw, db, alpha[members] + change[: len(members)]
 
 
@@ -296,18 +279,12 @@ def _bordered(
 
 def _solved(system: Floats, target: Floats) -> Floats:
     """Solve a symmetric system; the shortest solution where it is singular."""
-    if len(target) > 60:  # the factorisation that does not see singularity is faster
-        size = float(np.abs(target).max(initial=0.0))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinAlgWarning)
-            try:
-                solution = solve(system, target, assume_a="sym")
-            except LinAlgError:
-                solution = np.full(len(target), np.nan)
-        if np.all(np.abs(solution) <= 1e6 * size):
-            residual = system @ solution - target
-            if np.abs(residual).max() <= 1e-9 * size:
-                return np.asarray(solution)
+    size = np.abs(system).sum(axis=0).max()
+    factor, pivots, failed = dsytrf(system)
+    if not failed:
+        condition, _ = dsycon(factor, pivots, size)
+        if condition > _REGULAR:
+            return np.asarray(dsytrs(factor, pivots, target)[0]).ravel()
     return np.asarray(lstsq(system, target, cond=1e-13, lapack_driver="gelsd")[0])
 
 
@@ -339,16 +316,30 @@ def _correct_sets(
     return int(np.count_nonzero(outside) + np.count_nonzero(wrong))
 
 
-def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint | None:
-    """Return the polished point, unless a corner's force left its ball."""
+def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint:
+    """Return the polished point; the corner's force is dealt out to its members."""
     _, directions = _directions(problem, point, sets)
-    masses = problem.uncertainty.collect(sets.alpha)
-    corners = zip(sets.corners, sets.factors, sets.forces, strict=True)
-    for k, factor, force in corners:
-        radius = problem.kappa * masses[k]
-        length = float(np.linalg.norm(force))
-        if length > radius * (1.0 + 1e-9):
-            return None
-        if length > 0.0:
-            directions[k] = factor @ (force / max(radius, length))
+    corner, table = sets.corner, problem.uncertainty.table
+    if len(corner.members):
+        directions[corner.members] = balancing_directions(
+            table.take(corner.members),
+            problem.kappa * problem.uncertainty.collect(sets.alpha)[corner.members],
+            corner.basis @ sets.force,
+            corner.basis,
+        )
     return DualPoint(point.w, point.b, sets.alpha, directions)
+
+
+def polish_origin(problem: ChanceProblem, state: Smoothed) -> DualPoint:
+    """Return w = 0, an optimum when the covariances are large, with its multipliers.
+
+    All covariances are at their corner, and must hold w there against the samples.
+    """
+    b, alpha = origin_multipliers(problem, state.alpha)
+    directions = balancing_directions(
+        problem.uncertainty.table,
+        problem.kappa * problem.uncertainty.collect(alpha),
+        transpose_times(problem.X, alpha * problem.signs),
+        np.eye(problem.shape[1]),
+    )
+    return DualPoint(np.zeros(problem.shape[1]), b, alpha, directions)

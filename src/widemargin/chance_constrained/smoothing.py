@@ -179,9 +179,16 @@ def hessian_product(
 
 
 def line_search(
-    problem: ChanceProblem, point: Point, direction: Point, width: float, slope: float
+    problem: ChanceProblem,
+    point: Point,
+    start: float,
+    direction: Point,
+    width: float,
+    slope: float,
 ) -> float:
     """Return a step with sufficient decrease along a descent direction.
+
+    ``start`` and ``slope`` are the value at ``point`` and its rate along the direction.
 
     The value along the line is convex; trial steps cost O(n) since margins and
     squared spreads are a line and a parabola in the step.
@@ -212,7 +219,6 @@ def line_search(
         derivative += problem.kappa * float(uncertainty.collect(alpha) @ growth)
         return value, derivative
 
-    start, _ = value_and_slope(0.0)
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
     step = 1.0
     for _ in range(30):

@@ -87,6 +87,12 @@ class CovarianceTable(Protocol):
     def factor(self, index: int) -> Floats:
         """Return ``L`` of shape (d, r) with ``L L' = Sigma_index``."""
 
+    def factors(self, indices: Integers) -> Floats:
+        """Return factors of the chosen entries, shape (k, d, r), zeros filled in."""
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
 
@@ -127,10 +133,20 @@ class FullTable:
         return FullTable(self.matrices[indices])
 
     def factor(self, index: int) -> Floats:
-        """Return the symmetric square root without its null directions."""
-        values, vectors = np.linalg.eigh(self.matrices[index])
-        kept = values > 1e-14 * max(float(values[-1]), 0.0)
-        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+        """Return the eigenvectors times their deviations, null ones left out."""
+        (factor,) = self.factors(np.array([index]))
+        return np.asarray(factor[:, np.any(factor, axis=0)])
+
+    def factors(self, indices: Integers) -> Floats:
+        """Return the eigenvectors times their deviations, null ones as zeros."""
+        values, vectors = np.linalg.eigh(self.matrices[indices])
+        kept = values > 1e-14 * np.maximum(values[:, -1:], 0.0)
+        deviations = np.sqrt(np.where(kept, values, 0.0))
+        return np.asarray(vectors * deviations[:, None, :])
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(np.einsum("kii->k", self.matrices))
 
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
@@ -176,6 +192,15 @@ class DiagonalTable:
         columns = np.diag(np.sqrt(self.variances[index]))
         return np.asarray(columns[:, self.variances[index] > 0.0])
 
+    def factors(self, indices: Integers) -> Floats:
+        """Return the standard deviations as diagonal matrices."""
+        deviations = np.sqrt(self.variances[indices])
+        return np.asarray(deviations[:, :, None] * np.eye(deviations.shape[1]))
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(self.variances.sum(axis=1))
+
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
         return "d", self.variances
@@ -189,22 +214,22 @@ class DiagonalTable:
 class FactorTable:
     """Factors ``L_k`` of ``Sigma_k = L_k L_k'``, shape (k, d, r)."""
 
-    factors: Floats
+    columns: Floats
 
     def __len__(self) -> int:
         """Return the number of distinct covariances."""
-        return len(self.factors)
+        return len(self.columns)
 
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction`` in O(d r) each."""
-        inner = direction @ self.factors
-        return np.asarray(np.matmul(self.factors, inner[:, :, None])[:, :, 0])
+        inner = direction @ self.columns
+        return np.asarray(np.matmul(self.columns, inner[:, :, None])[:, :, 0])
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        total = np.zeros((self.factors.shape[1],) * 2)
+        total = np.zeros((self.columns.shape[1],) * 2)
         for start in range(0, len(self), 4096):
-            block = self.factors[start : start + 4096]
+            block = self.columns[start : start + 4096]
             scaled = block * np.sqrt(weights[start : start + 4096])[:, None, None]
             flat = np.moveaxis(scaled, 0, 1).reshape(len(total), -1)
             total += flat @ flat.T
@@ -217,25 +242,33 @@ class FactorTable:
 
     def rescaled(self, scale: Floats) -> FactorTable:
         """Return the covariances of ``x / scale``."""
-        return FactorTable(self.factors / scale[:, None])
+        return FactorTable(self.columns / scale[:, None])
 
     def take(self, indices: Integers | slice) -> FactorTable:
         """Return the table of the chosen entries."""
-        return FactorTable(self.factors[indices])
+        return FactorTable(self.columns[indices])
 
     def factor(self, index: int) -> Floats:
         """Return the factor without dependent columns."""
-        left, values, _ = np.linalg.svd(self.factors[index], full_matrices=False)
+        left, values, _ = np.linalg.svd(self.columns[index], full_matrices=False)
         kept = values > 1e-14 * values.max(initial=0.0)
         return np.asarray(left[:, kept] * values[kept])
 
+    def factors(self, indices: Integers) -> Floats:
+        """Return the factors as they are."""
+        return np.asarray(self.columns[indices])
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(np.einsum("kdr,kdr->k", self.columns, self.columns))
+
     def layout(self) -> tuple[str, Floats]:
         """Return the letter by which compiled code knows the table, and its array."""
-        return "l", self.factors
+        return "l", self.columns
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
-        return np.asarray(self.factors @ self.factors.transpose(0, 2, 1))
+        return np.asarray(self.columns @ self.columns.transpose(0, 2, 1))
 
 
 @dataclass(frozen=True)
