@@ -2,6 +2,8 @@
 
 python benchmarks/chance.py            measure what is missing, then print
 python benchmarks/chance.py --print    print the stored results
+python benchmarks/chance.py --write    write them to the documentation page
+python benchmarks/chance.py --only growth --again    measure these anew
 """
 
 from widemargin.reproduction.chance_report import main
