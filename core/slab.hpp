@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <new>
 
 #include "common.hpp"
@@ -11,8 +12,13 @@ namespace widemargin {
 
 class Slab {
  public:
-  explicit Slab(Size bytes) : bytes_(bytes) {
+  explicit Slab(Size bytes) : bytes_(bytes), mapped_(bytes > kHeapBytes) {
     if (bytes == 0) return;
+    if (!mapped_) {
+      memory_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+      if (memory_ == nullptr) throw std::bad_alloc();
+      return;
+    }
     memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
@@ -20,7 +26,10 @@ class Slab {
 #endif
   }
   ~Slab() {
-    if (memory_ != nullptr) munmap(memory_, bytes_);
+    if (mapped_)
+      munmap(memory_, bytes_);
+    else
+      std::free(memory_);
   }
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
@@ -29,8 +38,12 @@ class Slab {
   Size bytes() const { return bytes_; }
 
  private:
+  static constexpr Size kHeapBytes = Size(8) << 20;  // the heap has such pages ready from last time
+  static constexpr Size kAlignment = 64;
+
   void* memory_ = nullptr;
   Size bytes_;
+  bool mapped_;
 };
 
 }  // namespace widemargin

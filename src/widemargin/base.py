@@ -111,6 +111,9 @@ class KernelClassifier(
         self : object
             The fitted estimator.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KernelClassifier:
         data = validate_training(self, X, y, sample_weight)
         kernel = self._resolve_kernel(data)
         threads = effective_threads(self.n_jobs)

@@ -49,13 +49,13 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     problem = solution.problem
     scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
     beta, values = solution.beta.copy(), solution.values.copy()
-    best = _violation(problem, beta, values)
+    given = best = _violation(problem, beta, values)
     best_beta, best_values = beta, values
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
-        margin = np.union1d(
-            np.flatnonzero((beta > problem.lower) & (beta < problem.upper)), entrants
-        )
+        margin = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
+        if entrants.size:
+            margin = np.union1d(margin, entrants)
         if margin.size > POLISH_LIMIT:
             break
         moved, stays = _margin_step(problem, beta, values, margin)
@@ -72,7 +72,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     if not solution.exact:  # otherwise float64 was added to float64 all the way
         best_values = problem.gram.times(best_beta)
         best = _violation(problem, best_beta, best_values)
-    if best > solution.certificate.kkt_violation:  # type: ignore[operator]
+    if best > given:
         return solution
     status = "polished" if best <= 100 * EXACT * scale else solution.status
     if status == "stalled" and best <= tol:
@@ -113,16 +113,12 @@ def _margin_step(
     free = np.arange(margin.size)
     while free.size:
         members = margin[free]
-        step = _newton_step(
-            block[np.ix_(free, free)],
-            gradient[members],
-            problem.total is not None,
-        )
+        among = block if free.size == margin.size else block[np.ix_(free, free)]
+        step = _newton_step(among, gradient[members], problem.total is not None)
         # The longest feasible share of the step; whoever stops it is pinned.
+        ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         room = np.full(free.size, np.inf)
-        up, down = step > 0, step < 0
-        room[up] = (problem.upper[members] - beta[members])[up] / step[up]
-        room[down] = (problem.lower[members] - beta[members])[down] / step[down]
+        np.divide(ends - beta[members], step, out=room, where=step != 0)
         share = float(min(1.0, room.min(initial=1.0)))
         change = share * step
         beta[members] = np.clip(
@@ -133,7 +129,6 @@ def _margin_step(
             break
         pinned = True
         stopped = room <= share * (1 + 1e-12)
-        ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         beta[members[stopped]] = ends[stopped]
         free = free[~stopped]
     if problem.total is not None:

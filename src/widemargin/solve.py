@@ -269,6 +269,8 @@ def _starting_point(
     if start is None and tol is not None and isinstance(problem.gram.kernel, Linear):
         X = problem.gram.samples
         start = newton_start(problem, X, tol) if newton_pays(problem, X) else None
+    if start is None and _origin_is_feasible(problem):
+        return np.zeros(problem.n), np.zeros(problem.n), True
     wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
     if wish.shape != (problem.n,):
         raise ValueError(
@@ -278,6 +280,11 @@ def _starting_point(
     if known is not None:
         return beta, known[1] + problem.gram.times(beta - known[0]), exact
     return beta, problem.gram.times(beta), exact
+
+
+def _origin_is_feasible(problem: DualProblem) -> bool:
+    within = bool(np.all((problem.lower <= 0.0) & (problem.upper >= 0.0)))
+    return within and problem.total in (None, 0.0)
 
 
 def _margin_size(problem: DualProblem, beta: Vector) -> int:

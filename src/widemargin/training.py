@@ -47,6 +47,15 @@ class Training:
     n_given: int
 
 
+def _plainly_labels(y: NDArray[Any]) -> bool:
+    """Say whether y can only be two labels, without scikit-learn's long look at it."""
+    if y.dtype.kind not in "biuf" or y.size == 0:
+        return False
+    first, last = y.min(), y.max()
+    whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
+    return bool(whole and np.all((y == first) | (y == last)))
+
+
 def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
     """Check samples, labels and weights; drop the rows without weight.
 
@@ -63,7 +72,8 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         order="C",
         accept_large_sparse=True,
     )
-    check_classification_targets(y)
+    if not _plainly_labels(y):
+        check_classification_targets(y)
     if sparse.issparse(X):  # before any arithmetic: SciPy's compiled code trusts it
         undamaged_csr(X)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -73,10 +83,11 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         )
     n = X.shape[0]
     weights = check_weights(sample_weight, n)
-    n_classes = np.unique(y).size
-    if n_classes < 2:
+    classes, labels = np.unique(y, return_inverse=True)
+    if classes.size < 2:
         raise ValueError(
-            f"The number of classes has to be greater than one; got {n_classes} class"
+            "The number of classes has to be greater than one; "
+            f"got {classes.size} class"
         )
     rows = np.arange(n)
     if weights is not None:
@@ -85,13 +96,13 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
             raise ValueError(
                 "Invalid input - all samples have zero or negative weights."
             )
-        if np.unique(y[rows]).size == 1:
+        classes, labels = np.unique(y[rows], return_inverse=True)
+        if classes.size == 1:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same "
                 "class."
             )
         weights = weights[rows]
-    classes, labels = np.unique(y[rows], return_inverse=True)
     if rows.size < n:
         X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
     return Training(X, rows, labels, classes, weights, n)

@@ -214,3 +214,10 @@ def test_linear_kernel_with_many_rows():
 def test_objective_falls_as_C_grows():
     values = [SVC(C=C).fit(X, y).certificate_.objective / C for C in (0.1, 1, 10, 100)]
     assert all(later < earlier for earlier, later in pairwise(values))
+
+
+@pytest.mark.parametrize("targets", [[0.5, 1.0], [0.0, 1.5], [-0.25, 0.25]])
+def test_two_numbers_that_are_no_labels_are_refused_in_scikit_learns_words(targets):
+    y_numbers = np.where(y == y[0], *targets)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        SVC().fit(X, y_numbers)

@@ -75,7 +75,7 @@ class IncrementalClassifier(KernelClassifier):
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
             self._given_ids = check_ids(ids, n_rows)
         try:
-            super().fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight)
         finally:
             del self._given_ids
         return self
