@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from widemargin import DPWSSClassifier, PrivateSVC, privacy_audit
-from widemargin.private import mechanisms
 from widemargin.private.audit import (
     Planted,
     best_direction,
@@ -26,13 +24,14 @@ from widemargin.private.audit import (
     neighbours,
     proportion_bounds,
 )
+from widemargin.private.huber import minimise_hinge
+from widemargin.private.sensitivity import clip_rows, weight_sensitivity
+from widemargin.reproduction import dpwss_extra
 
 
 @pytest.fixture(scope="module")
 def patients():
-    X, y = load_breast_cancer(return_X_y=True)
-    X, y = X[:60, :10], y[:60]
-    return 2 * (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)) - 1, y
+    return dpwss_extra.patients()
 
 
 def test_clopper_pearson_by_the_binomial_tail():
@@ -97,7 +96,28 @@ def test_neighbours_differ_in_one_record(patients, adjacency):
         else:
             assert_array_equal(B[:-1], A)
             assert len(b) == len(a) + 1
-        assert B.min() >= X.min() and B.max() <= X.max()
+        longest = np.linalg.norm(X, axis=1).max()
+        assert np.linalg.norm(B, axis=1).max() <= longest * math.sqrt(X.shape[1])
+
+
+def test_the_third_canary_moves_the_weights_most(patients):
+    # Records that the others hardly answer come near the bound of the proof.
+    X, y = patients
+    moves = []
+    for planted in canaries(X, y):
+        ends = [
+            minimise_hinge(
+                np.hstack([clip_rows(A, 1.0), np.ones((60, 1))]),
+                np.where(a == 1, 1.0, -1.0),
+                np.full(60, 0.1),
+                1e-10,
+            )
+            for A, a in neighbours(X, y, planted, "replace")
+        ]
+        moves.append(np.linalg.norm(ends[0] - ends[1]))
+    bound = weight_sensitivity(0.1, math.sqrt(2.0), "replace")
+    assert max(moves) == moves[2] > 0.5 * bound
+    assert max(moves) <= bound
 
 
 def test_dpwss_is_refuted_at_nominal_one_tenth(patients):
@@ -118,11 +138,11 @@ def test_private_svc_is_not_caught(patients):
     assert "is private" not in text.lower()
 
 
-def test_noise_divided_by_twenty_is_caught(patients, monkeypatch):
-    exact = mechanisms.gaussian_scale
-    monkeypatch.setattr(mechanisms, "gaussian_scale", lambda *a: exact(*a) / 20)
-    result = privacy_audit(PrivateSVC(clip_norm=1.0), *patients, random_state=0)
-    assert result.epsilon_lower > result.nominal
+def test_noise_divided_by_twenty_is_caught(patients):
+    broken = dpwss_extra.TooLittleNoise(clip_norm=1.0)
+    result = privacy_audit(broken, *patients, random_state=0)
+    assert result.epsilon_lower > result.nominal == 1.0
+    assert result.caught
 
 
 def test_the_audit_reproduces_and_fresh_noise_is_audited_too(patients):

@@ -6,6 +6,7 @@ import io
 import math
 import sys
 from contextlib import redirect_stdout
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from widemargin import PrivacyWarning, PrivateSVC, PublicBoundsScaler
 from widemargin.private.calibration import gaussian_scale
+from widemargin.private.features import fourier_features
 from widemargin.private.noise import EXACT, REAL_ARITHMETIC, SEEDED
 
 from tests.private.sentinels import holds
@@ -73,7 +75,9 @@ def test_the_search_finds_a_planted_copy(small, plant):
 def test_only_public_attributes_exist(small):
     model = PrivateSVC(clip_norm=1.0, random_state=None).fit(*small)
     kept = {name for name in vars(model) if name not in model.get_params()}
-    assert kept == {"coef_", "intercept_", "classes_", "n_features_in_", "_report"}
+    public = {"classes_", "n_features_in_", "frequencies_", "_report"}
+    assert kept == {"coef_", "intercept_"} | public
+    assert model.frequencies_ is None
     for leak in ("certificate_", "objective_", "n_iter_", "history_", "support_"):
         assert not hasattr(model, leak)
 
@@ -95,7 +99,8 @@ def test_clip_norm_is_refused_when_missing(small):
         PrivateSVC().fit(*small)
     with pytest.raises(ValueError, match=r"sqrt\(n_features\) for features in"):
         PrivateSVC().fit(*small)
-    PrivateSVC(kernel="rbf").fit(*small)  # feature rows have length 1 by construction
+    with pytest.raises(ValueError, match="clip_norm bounds each row's length"):
+        PrivateSVC(kernel="rbf").fit(*small)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
@@ -123,7 +128,7 @@ def test_combinations_without_a_proof_are_refused(small):
     with pytest.raises(ValueError, match="class_weight"):
         PrivateSVC(class_weight="balanced", clip_norm=1.0).fit(*small)
     with pytest.raises(ValueError, match="gamma"):
-        PrivateSVC(kernel="rbf", gamma="scale").fit(*small)
+        PrivateSVC(kernel="rbf", gamma="scale", clip_norm=1.0).fit(*small)
     with pytest.raises(TypeError, match="sample_weight"):
         PrivateSVC(clip_norm=1.0).fit(*small, sample_weight=np.ones(80))
 
@@ -172,6 +177,7 @@ def test_report_numbers_by_hand(breast):
         "NOT covered",
         "learnt from these data",
         "looking at results",
+        "rounding inside the training",
         "class labels (found in the data)",
         "number of records",
     ):
@@ -263,6 +269,7 @@ def test_sparse_equals_dense_and_string_labels(small):
 def test_frequencies_do_not_depend_on_the_data(small):
     X, y = small
     settings = {"kernel": "rbf", "gamma": 0.3, "n_components": 20, "random_state": 5}
+    settings["clip_norm"] = 10.0
     with pytest.warns(PrivacyWarning):
         first = PrivateSVC(**settings).fit(X, y).frequencies_
     with pytest.warns(PrivacyWarning):
@@ -274,13 +281,22 @@ def test_fourier_features_approximate_the_kernel_and_have_length_one(small):
     X, _ = small
     with pytest.warns(PrivacyWarning):
         model = PrivateSVC(
-            kernel="rbf", gamma=0.3, n_components=4000, random_state=0
+            kernel="rbf", clip_norm=9.0, gamma=0.3, n_components=4000, random_state=0
         ).fit(*small)
-    images = model._mapped(X[:10])
-    assert_allclose(np.linalg.norm(images, axis=1), 1.0, rtol=1e-12)
+    images = model._mapped(X[:10], model.frequencies_)
+    lengths = np.linalg.norm(images, axis=1)
+    assert_allclose(lengths, 1.0, rtol=1e-11)
+    assert lengths.max() <= 1.0
     squares = ((X[:10, None] - X[None, :10]) ** 2).sum(axis=2)
     assert_allclose(images @ images.T, np.exp(-0.3 * squares), atol=0.08)
     assert model.privacy_report().radius == pytest.approx(math.sqrt(2.0))
+
+
+def test_no_rounding_takes_an_image_beyond_length_one():
+    angles = np.linspace(0.0, 7.0, 1000)[:, None]
+    images = fourier_features(angles, np.ones((1, 1)))
+    squares = [Fraction(c) ** 2 + Fraction(s) ** 2 for c, s in images.tolist()]
+    assert max(squares) <= 1  # exactly, not in floats
 
 
 def test_scaling_by_public_bounds_in_a_pipeline(breast):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin.reproduction import dpwss, dpwss_runs
+from widemargin import PrivateSVC
+from widemargin.reproduction import dpwss, dpwss_extra, dpwss_runs
 from widemargin.reproduction.papers import Cell
 from widemargin.solve import DrawnPairs
 
@@ -45,13 +46,14 @@ def test_printed_table_is_whole_and_consistent():
 def test_every_task_names_its_file_and_the_short_version_is_short():
     full, quick = dpwss.tasks(False), dpwss.tasks(True)
     assert len({task.name for task in full}) == len(full)
-    assert {task.needs[0] for task in quick} == {
+    assert {task.needs[0] for task in quick if task.needs} == {
         "heart_scale",
         "breast-cancer_scale",
         "sonar_scale",
     }
     assert full[-1].needs == ("ijcnn1",)  # the slowest last
-    assert {"gisette_scale", "rcv1_train.binary"} <= {t.needs[0] for t in full}
+    needed = {name for task in full for name in task.needs}
+    assert {"gisette_scale", "rcv1_train.binary", "a1a", "a9a"} <= needed
 
 
 def test_scores_by_hand():
@@ -107,11 +109,39 @@ def test_equal_epsilon_and_figures(small):
     assert told == {"no guarantee", "guarantee for the whole model"}
     pytest.importorskip("matplotlib")
     cells += list(dpwss._drawn("heart", "1/0.7", 0, 1)) + list(dpwss._sweep("heart", 1))
+    cells += dpwss._apart("heart", 1)
     drawn = dpwss.figures(cells)
     assert set(drawn) == {
         "dpwss_objerror",
         "dpwss_iteration_ratio",
+        "dpwss_apart",
         "dpwss_sigma",
         "dpwss_equal_epsilon",
     }
     assert dpwss.figures([Cell("other", "row", "column", 1.0)]) == {}
+
+
+def test_the_audit_task_tells_the_three_apart():
+    # The whole size, 200 + 200 runs each, is tests/private/test_audit.py.
+    cells = {c.row: c for c in dpwss_extra.audit(1, runs=40, held_out=40)}
+    assert set(cells) == set(dpwss_extra.contestants())
+    assert cells["DPWSS, stated 0.1"].ours > 1.5
+    assert cells["PrivateSVC, stated 1, noise/20"].ours > 1.0
+    assert cells["PrivateSVC, stated 1"].ours <= 1.0
+    assert "not caught" in cells["PrivateSVC, stated 1"].note
+    assert "refuted" in cells["DPWSS, stated 0.1"].note
+
+
+def test_a_twentieth_of_the_noise_is_all_that_is_broken():
+    X, y = dpwss_extra.patients()
+    whole = PrivateSVC(1.0, clip_norm=1.0).fit(X, y).privacy_report()
+    broken = dpwss_extra.TooLittleNoise(1.0, clip_norm=1.0).fit(X, y).privacy_report()
+    assert_allclose(broken.noise_scale, whole.noise_scale / 20)
+    assert broken.sensitivity == whole.sensitivity
+
+
+def test_cost_of_an_iteration(small, monkeypatch):
+    monkeypatch.setattr(dpwss_extra, "STEPS", 50)
+    cells = list(dpwss_extra.cost_of_an_iteration("heart"))
+    assert len(cells) == 4 and all(cell.ours > 0 for cell in cells)
+    assert cells[0].note.startswith("1.00 of WSS2")

@@ -131,21 +131,27 @@ class Planted(NamedTuple):
 
 
 def canaries(X: Vector, y: Any) -> list[Planted]:
-    """Compose two records whose change should move the model far.
+    """Compose records whose change should move the model far.
 
     First: the corner of the data's range that points to the last class, labelled as
     the first, in place of record 0. Second: the record most nearly at right angles to
     the difference of the classes, once with either label: undecided by all the others,
-    it pulls with full weight both ways.
+    it pulls with full weight both ways. Third: as long as the longest record, in the
+    direction in which the data vary least, once with either label: the others hardly
+    answer its pull, which is what the bound of a proof supposes.
     """
     first, last = np.unique(y)[[0, -1]]
     lean = X[y == last].mean(axis=0) - X[y == first].mean(axis=0)
     corner = np.where(lean >= 0, X.max(axis=0), X.min(axis=0))
     unit = lean / max(float(np.linalg.norm(lean)), 1e-300)
-    aside = int(np.argmax((X * X).sum(axis=1) - (X @ unit) ** 2))
+    squares = (X * X).sum(axis=1)
+    aside = int(np.argmax(squares - (X @ unit) ** 2))
+    least = np.linalg.eigh(X.T @ X)[1][:, 0]
+    across = math.sqrt(float(squares.max())) * least
     return [
         Planted(0, (X[0], y[0]), (corner, first)),
         Planted(aside, (X[aside], last), (X[aside], first)),
+        Planted(0, (across, last), (across, first)),
     ]
 
 

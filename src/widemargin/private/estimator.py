@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,9 +56,9 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
     epsilon : float, default=1.0
         Privacy budget of the whole model; smaller is more private.
     delta : float, default=1e-5
-        Probability with which the epsilon bound may fail; far below 1/n. 0 asks for
-        pure epsilon-privacy ("output" then uses Laplace noise; "gradient" needs > 0;
-        "objective" never spends it).
+        Probability with which the epsilon bound may fail; far below 1/n (a
+        `PrivacyWarning` says when it is not). 0 asks for pure epsilon-privacy ("output"
+        then uses Laplace noise; "gradient" needs > 0; "objective" never spends it).
     mechanism : {"output", "objective", "gradient"}, default="output"
         Where the noise goes. "output": on the trained weights. "objective": a random
         linear term in the training problem with the Huber hinge. "gradient": on every
@@ -67,8 +68,9 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         on the private data is not covered by the guarantee.
     clip_norm : float, default=None
         Public bound on a row's Euclidean length; longer rows are shortened to it,
-        silently, in `fit` and `predict`. Required for the linear kernel. The rows of
-        "rbf" features have length 1 by construction and need no bound.
+        silently, in `fit` and `predict`. Required. With the linear kernel the noise
+        grows with it; "rbf" features have length 1 whatever the row, so that a generous
+        bound costs nothing there and only keeps the features finite.
     adjacency : {"replace", "add-remove"}, default="replace"
         Which data sets are neighbours. "objective" and "gradient" are proven for
         "replace" only and refuse the other.
@@ -116,7 +118,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         Released intercepts.
     classes_ : array of shape (n_classes,)
         Class labels.
-    frequencies_ : array of shape (n_features, n_components)
+    frequencies_ : array of shape (n_features, n_components), or None
         Public frequencies (kernel="rbf").
     n_features_in_ : int
         Number of features.
@@ -225,27 +227,27 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         """
         law = self._settings()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric")
-        self.classes_, y = encode_labels(y, self.classes)
+        classes, y = encode_labels(y, self.classes)
         source = noise_source(law, self.random_state, self.insecure_noise)
-        if self.kernel == "rbf":
-            shape = self.n_features_in_, self.n_components
-            self.frequencies_ = source.frequencies(shape, np.sqrt(2.0 * self.gamma))
-        rows = self._rows(X)
-        positives = range(len(self.classes_)) if len(self.classes_) > 2 else (1,)
-        plan, weights = self._plan(rows.shape, law, len(positives))
+        frequencies = self._frequencies(source)
+        rows = self._rows(X, frequencies)
+        positives = range(len(classes)) if len(classes) > 2 else (1,)
+        weights = class_factors(self.class_weight, classes)
+        plan = self._plan(rows.shape, law, len(positives), float(weights.max()))
         released = []
         for number, k in enumerate(positives):
             if self.verbose:
                 print(f"[PrivateSVC] {self.mechanism}: problem {number + 1}")
             signs = np.where(y == k, 1.0, -1.0)
             released.append(plan.release(rows, signs, weights[y], source))
+        self.classes_, self.frequencies_ = classes, frequencies
         self._store(np.array(released))
         self._report = self._describe(plan, source, len(positives))
         return self
 
     def _settings(self) -> str:
         """Refuse what has no proof, warn of what voids it; return the noise's law."""
-        if self.kernel == "linear" and self.clip_norm is None:
+        if self.clip_norm is None:
             raise ValueError(CLIP_NORM_MISSING)
         refuse_unproven(self.mechanism, self.adjacency)
         if self.random_state is not None:
@@ -257,18 +259,21 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
             )
         return noise_law(self.mechanism, self.noise, self.delta)
 
-    def _mapped(self, X: Any) -> Any:
-        """Clip rows to the public length and apply the Fourier features."""
-        X = (
-            X.astype(np.float64)
-            if self.clip_norm is None
-            else clip_rows(X, self.clip_norm)
-        )
-        return fourier_features(X, self.frequencies_) if self.kernel == "rbf" else X
+    def _frequencies(self, source: NoiseSource) -> Vector | None:
+        """Draw the public frequencies of kernel="rbf", without looking at the data."""
+        if self.kernel == "linear":
+            return None
+        shape = self.n_features_in_, self.n_components
+        return source.frequencies(shape, math.sqrt(2.0 * self.gamma))
 
-    def _rows(self, X: Any) -> Any:
+    def _mapped(self, X: Any, frequencies: Vector | None) -> Any:
+        """Clip rows to the public length and apply the Fourier features."""
+        X = clip_rows(X, cast(float, self.clip_norm))
+        return X if frequencies is None else fourier_features(X, frequencies)
+
+    def _rows(self, X: Any, frequencies: Vector | None) -> Any:
         """Rows as trained on: mapped, with the constant feature appended."""
-        X = self._mapped(X)
+        X = self._mapped(X, frequencies)
         if not self.fit_intercept:
             return X
         constant = np.full((X.shape[0], 1), float(self.intercept_scaling))
@@ -280,16 +285,13 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
 
     def _radius(self) -> float:
         """Return the length bound R of a row of `_rows`."""
-        length = (
-            1.0 if self.clip_norm is None or self.kernel == "rbf" else self.clip_norm
-        )
+        length = 1.0 if self.kernel == "rbf" else cast(float, self.clip_norm)
         return row_bound(length, self.intercept_scaling if self.fit_intercept else 0.0)
 
     def _plan(
-        self, shape: tuple[int, int], law: str, n_problems: int
-    ) -> tuple[Mechanism, Vector]:
+        self, shape: tuple[int, int], law: str, n_problems: int, weight: float
+    ) -> Mechanism:
         """Fix the noise of one binary problem from public numbers alone."""
-        weights = class_factors(self.class_weight, self.classes_)
         n_samples, dimension = shape
         if self.adjacency == "replace" and self.delta * n_samples >= 1:
             warnings.warn(
@@ -301,19 +303,18 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
             epsilon=self.epsilon / n_problems,
             delta=self.delta / n_problems,
             cost=float(self.C),
-            weight=float(weights.max()),
+            weight=weight,
             radius=self._radius(),
             dimension=dimension,
             adjacency=self.adjacency,
         )
         if self.mechanism == "objective":
-            return ObjectiveMechanism.plan(public, self.huber_width), weights
+            return ObjectiveMechanism.plan(public, self.huber_width)
         if self.mechanism == "gradient":
-            plan = GradientMechanism.plan(
+            return GradientMechanism.plan(
                 public, self.huber_width, self.n_steps, n_samples
             )
-            return plan, weights
-        return OutputMechanism.plan(public, law, self.tol), weights
+        return OutputMechanism.plan(public, law, self.tol)
 
     def _store(self, released: Vector) -> None:
         """Split released weights into coefficients and intercept (post-processing)."""
@@ -334,7 +335,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
             plan,
             adjacency=self.adjacency,
             n_problems=n_problems,
-            clip_norm=self.clip_norm,
+            clip_norm=cast(float, self.clip_norm),
             radius=self._radius(),
             noise_class=source.statement(plan.law),
             public=tuple(public),
@@ -364,7 +365,8 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
-        scores = np.asarray(self._mapped(X) @ self.coef_.T) + self.intercept_
+        mapped = self._mapped(X, self.frequencies_)
+        scores = np.asarray(mapped @ self.coef_.T) + self.intercept_
         return scores.ravel() if len(self.coef_) == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

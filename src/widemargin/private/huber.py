@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from widemargin.certificate import duality_gap
@@ -47,6 +47,22 @@ def slope(margins: Vector, width: float) -> Vector:
     return np.clip((1.0 + width - margins) / (2.0 * width), 0.0, 1.0)
 
 
+def _factor(square: Any) -> Any:
+    """Factor a positive definite matrix, shifted where rounding made it indefinite.
+
+    A shift gives another direction of descent, no other minimiser. An error in its
+    place would depend on the data.
+    """
+    size = float(np.trace(square))
+    for share in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
+        try:
+            shifted = square + share * size * np.eye(len(square)) if share else square
+            return cho_factor(shifted, check_finite=False)
+        except LinAlgError:
+            continue
+    raise ArithmeticError(_TOO_COARSE)
+
+
 def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
     """Solve (I + rows' diag(stiffness) rows) step = -gradient on the smaller side."""
     count, dimension = rows.shape
@@ -62,7 +78,7 @@ def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
         right = scaled @ -gradient
     square = square.toarray() if sparse.issparse(square) else square
     square[np.diag_indices_from(square)] += 1.0
-    solved = cho_solve(cho_factor(square, check_finite=False), right)
+    solved = cho_solve(_factor(square), right)
     step = solved if dimension <= count else -gradient - scaled.T @ solved
     return np.asarray(step)
 

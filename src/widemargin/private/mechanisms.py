@@ -161,10 +161,12 @@ class GradientMechanism:
     """Descend on the mean Huber loss with Gaussian noise on every full gradient.
 
     J(w) = lambda/2 ||w||^2 + (1/n) sum_i weights_i loss_h(y_i <w, x_i>) with
-    lambda = 1/(nC) has the minimiser of F. T noisy gradients compose to rho-zCDP.
-    Step 1/smoothness, Nesterov's momentum, projection on a ball that holds the
-    minimiser, and averaging the last half are public or post-processing and cost
-    nothing.
+    lambda = 1/(nC) has the minimiser of F. The data are read in one place, the T noisy
+    gradients; each is taken at a point that earlier noisy gradients and public numbers
+    determine, and adaptive composition allows exactly that (zCDP adds up; Bun and
+    Steinke, 2016, Lemma 2.3). Step 1/smoothness, Nesterov's momentum, projection on a
+    ball that holds the minimiser, and averaging the last half only combine what was
+    released already: post-processing, which costs nothing.
     """
 
     law: str

@@ -23,6 +23,7 @@ NOT_COVERED = (
     "scaling, imputation, feature or row selection learnt from these data before fit",
     "scores, plots and counts computed from these data and published beside the model",
     "how long fit took, how much memory it used, and an error that it may have raised",
+    "rounding inside the training itself, before the noise (parts in 1e16 a step)",
     "several records of one person: the guarantee is per record",
 )
 
@@ -58,8 +59,8 @@ class PrivacyReport:
         The guarantee of the whole model, all classes together.
     n_problems : int
         Binary problems among which the budget is split equally (1 for two classes).
-    clip_norm : float or None
-        Public bound to which rows were shortened; None for Fourier features alone.
+    clip_norm : float
+        Public bound to which rows were shortened.
     radius : float
         Length bound R of a row as trained on, constant feature included.
     C : float
@@ -86,7 +87,7 @@ class PrivacyReport:
     epsilon: float
     delta: float
     n_problems: int
-    clip_norm: float | None
+    clip_norm: float
     radius: float
     C: float
     sensitivity: float | None
@@ -136,7 +137,7 @@ def build_report(
     *,
     adjacency: str,
     n_problems: int,
-    clip_norm: float | None,
+    clip_norm: float,
     radius: float,
     noise_class: str,
     public: tuple[str, ...],

@@ -39,7 +39,9 @@ def clip_rows(X: Any, radius: float) -> Any:
         # The maximum first, so that squaring can neither overflow nor underflow.
         top = abs(X).max(axis=1).toarray().ravel()
         safe = np.where(top > 0, top, 1.0)
-        scaled = sparse.diags_array(1.0 / safe) @ X
+        scaled = sparse.csr_array(
+            (X.data / np.repeat(safe, np.diff(X.indptr)), X.indices, X.indptr), X.shape
+        )
         lengths = safe * np.sqrt(
             np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
         )

@@ -44,9 +44,14 @@ def refuse_unproven(mechanism: str, adjacency: str) -> None:
 def encode_labels(
     y: Any, classes: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes, given or found, and each label's place among them."""
+    """Return the classes, given or found, and each label's place among them.
+
+    With given classes a label is either among them or not; what scikit-learn says of
+    odd labels (that many of them are distinct, say) would tell about the data.
+    """
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    if classes is None:
+        check_classification_targets(y)
     known = np.unique(y if classes is None else np.asarray(classes))
     if len(known) < 2:
         raise ValueError(

@@ -4,7 +4,8 @@ Sun, Yang, Li and Zhang, *DPWSS: differentially private working set selection fo
 training support vector machines*, PeerJ Computer Science 7 (2021). Besides the printed
 figures: why a run stopped and how far from optimal; the effects of randomness and of
 early stopping apart; a sweep of sigma, the paper's open question; output and objective
-perturbation at the same stated epsilon, the comparison the paper declined.
+perturbation at the same stated epsilon, the comparison the paper declined; an audit and
+the cost of an iteration (`dpwss_extra`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from widemargin.dpwss import DPWSSClassifier
 from widemargin.private import PrivateSVC
+from widemargin.reproduction.dpwss_extra import audit, cost_of_an_iteration
 from widemargin.reproduction.dpwss_runs import (
     FILES,
     SCORES,
@@ -72,7 +74,14 @@ def tasks(quick: bool) -> list[Task]:
         for name in shared
     ]
     order = {FILES[name]: number for number, name in enumerate(names)}
-    return sorted(listed, key=lambda task: order.get(task.needs[0], 0))
+    listed.sort(key=lambda task: order.get(task.needs[0], 0))
+    timed = "heart" if quick else "ijcnn1"
+    last = _task(f"cost {timed}", timed, 4, cost_of_an_iteration, timed)
+    return [
+        Task("audit", partial(audit, 1 if quick else SEEDS), cells=15),
+        *listed,
+        last,
+    ]
 
 
 def _task(title: str, name: str, cells: int, run: Any, *arguments: Any) -> Task:

@@ -16,6 +16,7 @@ def draw(cells: Sequence[Cell]) -> dict[str, Any]:
         "dpwss_iteration_ratio": _against_paper(
             cells, "Figures 6-21", "iterationRatio"
         ),
+        "dpwss_apart": _apart(cells),
         "dpwss_sigma": _sweep(cells),
         "dpwss_equal_epsilon": _accuracy(cells),
     }
@@ -54,6 +55,28 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
         ax.set_ylim(bottom=0)
     axes[0].legend(fontsize=8)
     figure.suptitle(f"{quantity} by epsilon/sigma, no shrinking")
+    return figure
+
+
+def _apart(cells: Sequence[Cell]) -> Any:
+    """Iterations and violation of each rule: what "once" does and what draws do."""
+    kept = [c for c in cells if c.table.startswith("Randomness and early stopping")]
+    names = sorted({cell.row.split(":")[0] for cell in kept})
+    if not names:
+        return None
+    rules = list(dict.fromkeys(cell.row.split(": ")[1] for cell in kept))
+    figure, axes = _canvas(2, columns=2)
+    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+        own = {cell.row: cell.ours for cell in kept if cell.column == metric}
+        for colour, name in zip(COLOURS, names, strict=False):
+            heights = [own.get(f"{name}: {rule}") for rule in rules]
+            ax.plot(heights, range(len(rules)), "o-", color=colour, label=name)
+        ax.set_yticks(range(len(rules)), rules, fontsize=7)
+        ax.invert_yaxis()
+        ax.set_xscale("log")
+        ax.set_xlabel(metric)
+    axes[1].tick_params(labelleft=False)
+    axes[0].legend(fontsize=7)
     return figure
 
 
