@@ -138,6 +138,7 @@ bool Path::follow_phase() {
     const Event event = next_event();
     const double left = 1 - eta_;
     if (event.step >= left) {
+      report_.steps += moves();
       advance(left);
       eta_ = 1;
       place_bounds();
@@ -159,6 +160,17 @@ bool Path::follow_phase() {
       idle = 0;
     }
   }
+}
+
+// Whether the last stretch of a phase moves anything: the paper's loop counts it only
+// while newcomers are on their way (Algorithm 1, line 2).
+bool Path::moves() const {
+  const auto carried = [this](std::size_t row) {
+    return now_.side[row] != Side::Margin && rate_of(row) != 0;
+  };
+  const auto nonzero = [](double rate) { return rate != 0; };
+  return now_.total_rate != 0 || std::any_of(moving_.begin(), moving_.end(), carried) ||
+         std::any_of(now_.linear_rate.begin(), now_.linear_rate.end(), nonzero);
 }
 
 // Rates of the margin set and of every gradient (0.4), with one correction when the

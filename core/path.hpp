@@ -44,7 +44,7 @@ struct PathProblem {
 
 struct PathReport {
   PathStatus status = PathStatus::Complete;
-  std::int64_t steps = 0;          // events of every kind
+  std::int64_t steps = 0;          // pieces: events of every kind, and the last stretch
   std::int64_t exchanges = 0;      // dependent rows swapped in or passed through
   std::int64_t shifts = 0;         // moves of the intercept alone (empty margin set)
   std::int64_t perturbations = 0;  // ties broken by moving the problem a little
@@ -80,6 +80,7 @@ class Path {
   void seed_margin();
   void begin_phase(bool use_drive);
   bool follow_phase();
+  bool moves() const;
   void schedule_return();
   void compute_rates();
   Event next_event() const;

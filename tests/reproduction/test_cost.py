@@ -20,13 +20,13 @@ def small_data(monkeypatch):
     labels = np.where(y == 1, 1.0, -1.0)
     lowest, highest = X.min(axis=0), X.max(axis=0)
     scaled = (X - lowest) / (highest - lowest)
-    monkeypatch.setattr(cost, "samples", lambda name: (scaled, labels))
+    monkeypatch.setattr(cost, "samples", lambda name, trial: (scaled, labels))
     monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
 
 
 @pytest.mark.parametrize("kernel", list(cost.KERNELS))
 def test_one_measurement(small_data, kernel):
-    cells = list(cost.measure("any", kernel, 200, repeats=1))
+    cells = list(cost.measure("any", kernel, 200, trials=1))
     row = cost.table(cells)[f"any, {kernel}, n=200"]
     assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
     assert min(row[f"{way}: seconds"] for way in ("chunk", "batch")) > 0
@@ -37,7 +37,7 @@ def test_one_measurement(small_data, kernel):
 
 def test_scikit_learn_solves_the_same_problem(small_data):
     """Class weights and a moved threshold are what the costs amount to."""
-    X, y = cost.samples("any")
+    X, y = cost.samples("any", 0)
     ours, _ = cost.homotopy.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 260))
     weight, scale = 7.0, 4.0 / 7.0
     theirs = cost.ScikitLearnSVC(
@@ -63,7 +63,7 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     cells = list(cost_accuracy.trial_cells("yeast4", 0))
     assert len(cells) == 2 * len(cost_accuracy.METHODS)
     assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
-    cells += cost.measure("yeast4", "linear", 200, repeats=1)
+    cells += cost.measure("yeast4", "linear", 200, trials=1)
     drawn = cost.figures(cells)
     assert set(drawn) == {
         "figure1", "figure2", "figure3", "figure5_cost", "figure5_auc",
@@ -83,8 +83,10 @@ def test_targets_are_judged_from_the_cells():
     cells = [Cell("Figure 1", row, name, value) for name, value in figures.items()]
     judged = {(c.row, c.column): c.ours for c in cost.targets(cells)}
     assert judged["svmguide3", "largest ratio"] == 0.5
-    assert_allclose(judged["n=5000", "chunk against batch, median"], 6.0)
-    assert_allclose(judged["n=5000", "chunk against scikit-learn, least"], 30.0)
+    assert_allclose(judged["n=5000, 1 cells", "chunk against batch, median"], 6.0)
+    assert_allclose(
+        judged["n=5000, 1 cells", "chunk against scikit-learn, least"], 30.0
+    )
 
 
 def test_the_tasks_are_those_of_the_paper():

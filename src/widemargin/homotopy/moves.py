@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import kkt_violation, optimal_intercept
+from ..polish import polish
 from ..problem import DualProblem
 from ..solution import Solution
 from ..solve import solve
 from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow, moving
+from .independent import independent
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -52,7 +54,7 @@ def move(
     seed : int
         For the random perturbation that breaks ties.
     """
-    solution = _accurate(solution)
+    solution = independent(_accurate(solution), seed=seed)
     origin = solution.problem
     start = Start(
         beta=solution.beta,
@@ -72,7 +74,7 @@ def add(
 
     The further rows enter together: their boxes open from the point 0 (3.2).
     """
-    solution = _accurate(solution)
+    solution = independent(_accurate(solution), seed=seed)
     origin, old = solution.problem, solution.problem.n
     fresh = target.n - old
     newcomers = np.arange(old, target.n)
@@ -102,7 +104,7 @@ def remove(
     The other rows leave together, each straight to 0 whatever its gradient (3.2).
     """
     begun = time.perf_counter()
-    solution = _accurate(solution)
+    solution = independent(_accurate(solution), seed=seed)
     origin = solution.problem
     leaving = np.ones(origin.n, dtype=bool)
     leaving[keep] = False
@@ -141,8 +143,15 @@ def remove(
 
 
 def exact(solution: Solution, *, seed: int = 0) -> tuple[Solution, PathAccount]:
-    """Return the exact solution near an approximate one (the repair of 3.2, case 5)."""
-    return move(solution, solution.problem, route="path", seed=seed)
+    """Return the exact solution near an approximate one (the repair of 3.2, case 5).
+
+    Where the kernel has few dimensions thousands of rows may tie on the margin; their
+    dependence is removed and the small rest polished first, the path does what is left.
+    """
+    accurate = _accurate(solution)
+    spared = independent(accurate, seed=seed)
+    near = spared if spared is accurate else polish(spared, tol=0.0)
+    return move(near, solution.problem, route="path", seed=seed)
 
 
 def fresh(

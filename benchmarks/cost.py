@@ -1,0 +1,13 @@
+"""Measure the chunk-incremental paper's figures and write them to the pages.
+
+python benchmarks/cost.py                   measure what is missing, then print
+python benchmarks/cost.py --only n=5000     only tasks whose names contain this
+python benchmarks/cost.py --for 540         begin no task after so many seconds
+python benchmarks/cost.py --print           print the stored results
+python benchmarks/cost.py --write           write them to the documentation
+"""
+
+from widemargin.reproduction.cost_report import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Where many rows tie on the margin: kernels of few dimensions, optima with w = 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from widemargin import _core, homotopy
+from widemargin.gram import Gram
+from widemargin.homotopy.independent import independent, inside, rank_bound
+from widemargin.kernels import Gaussian, Linear, Polynomial
+from widemargin.problem import DualProblem
+from widemargin.solve import solve
+
+from tests.certified import assert_certified, kernel_matrix
+
+
+def tied(n, kernel, *, equality=True, seed=0):
+    """Return a problem whose optimum is w = 0: one class is cheap, the other dear.
+
+    All negatives then lie on the margin, and any of many points is optimal.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    signs = np.where(rng.random(n) < 0.1, 1.0, -1.0)
+    ends = np.where(signs > 0, 1.0, -7.0)
+    linear = np.where(signs > 0, 1.0, -1.0 / 7.0)
+    total = 0.0 if equality else None
+    bounds = np.minimum(ends, 0), np.maximum(ends, 0)
+    return X, DualProblem(Gram(X, kernel), linear, *bounds, total)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 1.0)], ids=str)
+@pytest.mark.parametrize("equality", [True, False])
+def test_dependent_rows_are_exchanged_away_and_nothing_else_changes(kernel, equality):
+    X, problem = tied(900, kernel, equality=equality)
+    # a feasible point with every row inside: w is whatever it is
+    beta = 0.01 * np.sign(problem.upper + problem.lower)
+    positives = beta > 0
+    beta[positives] = 0.01 * (~positives).sum() / positives.sum()
+    near = homotopy.moves.Solution(
+        problem, beta, problem.gram.times(beta), "converged", exact=True
+    )
+    assert inside(near).size == 900 > rank_bound(problem)
+    spared = independent(near)
+    assert inside(spared).size <= rank_bound(problem)
+    assert_allclose(spared.values, near.values, atol=1e-9)
+    assert_allclose(spared.values, kernel_matrix(kernel, X) @ spared.beta, atol=1e-9)
+    assert (spared.beta >= problem.lower).all()
+    assert (spared.beta <= problem.upper).all()
+    if equality:
+        assert_allclose(spared.beta.sum(), beta.sum(), atol=1e-10)
+
+
+def test_independent_rows_are_left_alone():
+    _, problem = tied(60, Gaussian(5.0))
+    assert rank_bound(problem) == 60
+    solved = solve(problem, accuracy="exact")
+    assert independent(solved) is solved
+    _, flat = tied(60, Linear())
+    spared = independent(solve(flat, accuracy="exact"))
+    assert independent(spared) is spared
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 1.0)], ids=str)
+def test_a_tied_optimum_is_reached_without_a_step_for_every_row(kernel):
+    X, problem = tied(3000, kernel)
+    solved, account = homotopy.fresh(problem)
+    assert account.steps < 100  # there were thousands: one for each tied row, and more
+    assert inside(solved).size <= rank_bound(problem)
+    assert_certified(solved, kernel_matrix(kernel, X), tol=1e-8, rounding=1e-9)
+
+
+def test_adding_to_a_model_that_left_its_ties_inside():
+    X, problem = tied(1200, Linear())
+    old = problem.gram.subset(np.arange(1150))
+    start = DualProblem(
+        old, problem.linear[:1150], problem.lower[:1150], problem.upper[:1150], 0.0
+    )
+    solved = solve(start, accuracy="exact")
+    moved, account = homotopy.add(solved, problem, route="path")
+    assert account.exchanges < 100  # the ties were gone before the path began
+    assert_certified(moved, kernel_matrix(Linear(), X), tol=1e-8, rounding=1e-9)
+
+
+def one_newcomer(upper, gradient):
+    """Follow the box of one newcomer opening beside two rows of the margin set."""
+    K = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
+    low, high = np.array([-5.0, -5.0, 0.0]), np.array([5.0, 5.0, 0.0])
+    *_, counts = _core.follow_path(
+        np.zeros(3), np.array([0.0, 0.0, gradient]), np.diag(K).copy(), low, high,
+        low, np.array([5.0, 5.0, upper]), np.zeros(3), K[2] * upper,
+        np.array([2, 2, 1], np.int8), True, 0.0, 1.0, lambda row: K[row].copy(), 50, 0,
+    )  # fmt: skip
+    return counts
+
+
+def test_the_last_stretch_is_a_step_only_if_a_row_still_moves():
+    """As in the paper's loop, which runs while newcomers are on their way."""
+    assert one_newcomer(upper=0.1, gradient=-1.0)["steps"] == 1  # to its bound
+    # K_nn + K_MM/4 ... = 3: the gradient 1 is used up at 1/3, where the row stays
+    assert one_newcomer(upper=1.0, gradient=-1.0)["steps"] == 1
+    assert one_newcomer(upper=0.0, gradient=-1.0)["steps"] == 0
