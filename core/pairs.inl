@@ -64,7 +64,7 @@ long pairs(const PairCall<Real>& call) {
       save(call.gradient + k, gradient);
       lowest.meet(gradient + load(call.growth + k), index);
       const Vector falling = gradient + load(call.fall + k);
-      highest = falling > highest ? falling : highest;
+      highest = greater(highest, falling);
     }
     Real least, most = -__builtin_inf();
     const Int i = lowest.reduce(&least);
@@ -79,7 +79,7 @@ long pairs(const PairCall<Real>& call) {
     for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
       const Vector descent = load(call.gradient + k) + load(call.fall + k) - base;
       Vector curvature = diagonal_i + load(call.diagonal + k) - Real(2) * load(row_i + k);
-      curvature = curvature > tiny ? curvature : tiny;
+      curvature = greater(tiny, curvature);
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
       gain = descent > zero ? gain : -splat<Real>(Real(1));
       best_gain.meet(gain, index);
