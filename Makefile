@@ -10,7 +10,7 @@ WORKERS ?= auto
 BENCH ?=
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp core/bindings/*)
+CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp core/*.inl core/bindings/*)
 TESTS_CORE := $(wildcard core/tests/*)
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
