@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from widemargin import ChanceConstrainedSVC
 from widemargin.chance_constrained.covariances import (
     Moments,
     class_covariances,
@@ -138,3 +141,32 @@ def test_rounding_is_forgiven():
     matrix = np.array([[1.0, 1.0], [1.0 + 1e-12, 1.0]])
     found = sample_covariances(np.stack([matrix] * 4), None, 4, 2).table.dense()
     assert_allclose(found[0], found[0].T, atol=0.0)
+
+
+def test_matrices_of_all_samples_are_not_copied():
+    """(n, d, d) is the largest thing a user can hand in: nothing of its size is made.
+
+    Rows of weight zero, or matrices that are symmetric only up to rounding, cost one
+    copy.
+    """
+    rng = np.random.default_rng(0)
+    n, d = 3000, 20
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + 0.7 * y[:, None]
+    roots = 0.05 * rng.normal(size=(n, d, d))
+    matrices = roots @ roots.transpose(0, 2, 1)
+    matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+    tracemalloc.start()
+    try:
+        model = ChanceConstrainedSVC().fit(X, y, covariance=matrices)
+        exact = tracemalloc.get_traced_memory()[1]
+        matrices[:, 0, 1] *= 1.0 + 1e-12
+        tracemalloc.reset_peak()
+        rounded = ChanceConstrainedSVC().fit(X, y, covariance=matrices)
+        inexact = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+    assert_allclose(rounded.coef_, model.coef_, rtol=1e-8)
+    assert exact <= 0.75 * matrices.nbytes
+    assert inexact <= 1.75 * matrices.nbytes

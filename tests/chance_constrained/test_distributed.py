@@ -1,6 +1,9 @@
-"""Dask arrays: the averaged method on chunks."""
+"""Dask arrays: the averaged method on chunks, on threads and on worker processes."""
 
 from __future__ import annotations
+
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -8,7 +11,32 @@ from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
 
+dask = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("dask.distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+def cloud_elsewhere(zeros, *, here, fatal=None):
+    """Make a chunk of means; never in the process ``here``; the first kills its own."""
+    if os.getpid() == here:
+        raise AssertionError("this chunk was to be made by a worker process")
+    if fatal is not None and not os.path.exists(fatal):
+        open(fatal, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    signs = np.where(np.arange(len(zeros)) % 2, 1.0, -1.0)
+    noise = np.random.default_rng(len(zeros)).normal(size=zeros.shape)
+    return noise + 0.8 * signs[:, None]
 
 
 def test_dask_chunks_reach_the_optimum():
@@ -60,3 +88,30 @@ def test_other_solvers_refuse_dask():
     X = array.zeros((10, 2), chunks=(5, 2))
     with pytest.raises(ValueError, match="dask arrays need solver='ssgd'"):
         ChanceConstrainedSVC().fit(X, np.arange(10) % 2)
+
+
+def test_worker_processes_give_what_threads_give(client, tmp_path):
+    """The chunks are made and worked on by two processes; one dies on the way."""
+    sizes = (500, 501, 502, 503)
+    n, y = sum(sizes), np.concatenate([np.arange(size) % 2 for size in sizes])
+    zeros = array.zeros((n, 4), chunks=(sizes, (4,)))
+
+    def fitted(X):
+        model = ChanceConstrainedSVC(solver="ssgd", epochs=5, random_state=0)
+        return model.fit(X, array.from_array(y, chunks=(sizes,)))
+
+    made = zeros.map_blocks(
+        cloud_elsewhere, here=os.getpid(), fatal=str(tmp_path / "died"), dtype=float
+    )
+    on_cluster = fitted(made)
+    assert (tmp_path / "died").exists()
+    assert len(client.scheduler_info()["workers"]) >= 1
+    X = np.concatenate([cloud_elsewhere(np.zeros((k, 4)), here=-1) for k in sizes])
+    exact = ChanceConstrainedSVC().fit(X, y)
+    assert exact.certificate_.gap <= 1e-9 * exact.certificate_.objective
+    best = exact.certificate_.objective
+    assert best <= on_cluster.certificate_.objective <= 1.05 * best
+    with dask.config.set(scheduler="threads"):
+        on_threads = fitted(array.from_array(X, chunks=(sizes, (4,))))
+    assert_allclose(on_cluster.coef_, on_threads.coef_, rtol=1e-12)
+    assert_allclose(on_cluster.intercept_, on_threads.intercept_, rtol=1e-12)

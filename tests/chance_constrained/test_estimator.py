@@ -29,33 +29,65 @@ def clouds(n=80, d=3, seed=0):
     return X, y
 
 
-def test_tight_samples_are_violated_with_probability_risk_exactly():
-    """The worst distribution has two atoms; the bound is attained, and only just.
+def worst_distribution(mean, covariance, w, sign, risk):
+    """Return atoms and masses with exactly these moments, ``risk`` of it at the worst.
 
-    With kappa' = kappa sqrt(1 + e) the two-point distribution of mean mu and
-    covariance (1 + e) Sigma along w has its lower atom at w'mu - kappa' s with mass
-    risk: for e > 0 it lies beyond the margin, for e < 0 inside.
+    Along w there are two atoms, ``mu - y kappa Sigma w / s`` with mass ``risk`` and its
+    counterweight; what is left of the covariance is orthogonal to w and is given to
+    pairs of atoms on both sides of each.
+    """
+    kappa, s = np.sqrt((1.0 - risk) / risk), np.sqrt(w @ covariance @ w)
+    image = sign * covariance @ w / s
+    values, vectors = np.linalg.eigh(covariance - np.outer(image, image))
+    rest = vectors[:, 1:] * np.sqrt(values[1:])  # the first eigenvalue is 0
+    offsets = np.sqrt(rest.shape[1]) * np.vstack((rest.T, -rest.T))
+    atoms = [mean - kappa * image + offsets, mean + image / kappa + offsets]
+    masses = np.repeat((risk, 1.0 - risk), len(offsets)) / len(offsets)
+    return np.vstack(atoms), masses
+
+
+def test_tight_samples_are_violated_with_probability_risk_exactly():
+    """The bound is attained, and only just: by the worst distribution, by sums.
+
+    With the covariance larger by 1e-6 its lower atoms lie beyond the margin; with one
+    smaller by as much they lie inside.
     """
     X, y = clouds()
-    model = ChanceConstrainedSVC(covariance=0.05 * np.eye(3)).fit(X, y)
+    covariance = 0.03 * np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 0.8]])
+    model = ChanceConstrainedSVC(covariance=covariance).fit(X, y)
     assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
     signs = np.where(y == 1, 1.0, -1.0)
     w, b = model.coef_[0], model.intercept_[0]
-    spread = np.sqrt(0.05 * w @ w)
+    spread = np.sqrt(w @ covariance @ w)
     margins = signs * (X @ w + b)
     tight = np.flatnonzero(np.abs(margins - 1.0 - 3.0 * spread + model.slack_) < 1e-9)
-    positive = tight[model.slack_[tight] > 0]
+    positive = tight[model.slack_[tight] > 1e-9]
     assert len(positive) > 0
     assert len(tight) > len(positive)  # some exactly on the margin
     for e, expected in ((1e-6, 0.1), (-1e-6, 0.0)):
-        s = spread * np.sqrt(1.0 + e)
-        atoms = np.array([-3.0 * s, s / 3.0])
-        masses = np.array([0.1, 0.9])
-        assert_allclose(masses @ atoms, 0.0, atol=1e-15)
-        assert_allclose(masses @ atoms**2, s * s)
+        scaled = (1.0 + e) * covariance
         for i in tight:
-            violated = margins[i] + atoms <= 1.0 - model.slack_[i]
+            atoms, masses = worst_distribution(X[i], scaled, w, signs[i], 0.1)
+            assert_allclose(masses @ atoms, X[i], atol=1e-12)
+            centred = atoms - X[i]
+            assert_allclose((centred.T * masses) @ centred, scaled, atol=1e-12)
+            violated = signs[i] * (atoms @ w + b) <= 1.0 - model.slack_[i]
             assert_allclose(masses @ violated, expected)
+
+
+@pytest.mark.parametrize("solver", ["newton", "socp", "ssgd"])
+def test_a_class_with_one_sample_is_known_exactly(solver):
+    X, y = clouds()
+    alone = np.flatnonzero(y == 1)[0]
+    rows = np.append(np.flatnonzero(y == 0), alone)
+    model = ChanceConstrainedSVC(solver=solver, random_state=0).fit(X[rows], y[rows])
+    assert_allclose(model.covariances_[1], 0.0)
+    assert_allclose(model.covariances_[0], 0.01 * np.cov(X[y == 0].T))
+    assert np.all(np.isfinite(model.coef_))
+    if solver != "ssgd":
+        certificate = model.certificate_
+        assert 0.0 <= certificate.gap <= 1e-6 * certificate.objective
+    assert model.error_probability_bound(X[[alone]], y=[1])[0] in (0.0, 1.0)
 
 
 def test_attributes_and_certificate():

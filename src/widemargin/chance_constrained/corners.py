@@ -58,7 +58,8 @@ def corner_of(
     basis = left[:, values > _RANK * values.max(initial=0.0)]
     outside = w - basis @ (basis.T @ w)
     spread = np.sqrt(np.maximum(table.images(outside) @ outside, 0.0))
-    inside = spread <= 1e-7 * np.sqrt(np.maximum(table.traces(), 0.0) * (w @ w))
+    sizes = np.sqrt(np.maximum(table.traces(), 0.0) * (w @ w))
+    inside = (spread <= 1e-7 * sizes) & (sizes > 0.0)
     inside[forcing] = True
     return Corner(np.flatnonzero(inside), basis)
 
@@ -85,21 +86,18 @@ def balancing_directions(
     basis : ndarray of shape (d, q)
         Orthonormal basis of the factors' span.
     """
-    used = np.flatnonzero(radii > 0.0)
-    table, weights = table.take(used), radii[used]
     x = np.zeros(basis.shape[1])
     target = basis.T @ force
-    value, images, spread = _potential(table, weights, target, basis, x)
+    value, images, spread = _potential(table, radii, target, basis, x)
     for _ in range(_STEPS):
         directions = images / spread[:, None]
-        gradient = (weights @ directions) @ basis - target
+        gradient = (radii @ directions) @ basis - target
         error = np.abs(gradient).max(initial=0.0)
-        if (
-            error <= 1e-15 * np.abs(target).max(initial=0.0)
-            or spread.max(initial=0.0) > _FAR
+        if error <= 1e-15 * np.abs(target).max(initial=0.0) or not np.all(
+            spread < _FAR
         ):
             break
-        shares = weights / spread
+        shares = radii / spread
         curvature = table.weighted_sum(shares)
         curvature -= (directions * shares[:, None]).T @ directions
         step = _newton_step(basis.T @ curvature @ basis, gradient)
@@ -107,15 +105,13 @@ def balancing_directions(
         if not slope < 0.0:
             break
         while length > 1e-6:
-            trial = _potential(table, weights, target, basis, x + length * step)
+            trial = _potential(table, radii, target, basis, x + length * step)
             if trial[0] <= value + 1e-4 * length * slope + 1e-15 * abs(value):
                 break
             length *= 0.25
         x = x + length * step
         value, images, spread = trial
-    out = np.zeros((len(radii), len(force)))
-    out[used] = images / spread[:, None]
-    return out
+    return np.asarray(images / spread[:, None])
 
 
 def _potential(

@@ -209,17 +209,22 @@ def _factors(factor: Any, n_samples: int, n_features: int) -> Floats:
 
 
 def _check_finite(array: Floats, name: str) -> None:
-    finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
-    if not finite.all():
-        raise ValueError(
-            f"{name} contains NaN or infinity, first in entry "
-            f"{int(np.argmin(finite))}: uncertainties must be finite."
-        )
+    for rows in blocks(len(array)):
+        finite = np.isfinite(array[rows]).reshape(len(array[rows]), -1).all(axis=1)
+        if not finite.all():
+            raise ValueError(
+                f"{name} contains NaN or infinity, first in entry "
+                f"{rows.start + int(np.argmin(finite))}: uncertainties must be finite."
+            )
 
 
 def _checked_matrices(matrices: Floats, name: Any) -> Floats:
-    """Return symmetric copies, or say which matrix is not a covariance, and why."""
+    """Return them symmetric, or say which matrix is not a covariance, and why.
+
+    They are copied only if one of them is not symmetric to the last digit.
+    """
     _check_finite(matrices, name(0) if len(matrices) == 1 else "covariance")
+    symmetric = True
     for rows in blocks(len(matrices), 1024):
         part = matrices[rows]
         size = np.abs(part).max(axis=(1, 2), initial=0.0)
@@ -230,6 +235,7 @@ def _checked_matrices(matrices: Floats, name: Any) -> Floats:
                 f"{name(rows.start + first)} is not symmetric: entries differ from "
                 f"their mirror image by up to {asymmetry[first]:g}."
             )
+        symmetric &= not asymmetry.any()
         smallest = np.linalg.eigvalsh(part)[:, 0]
         if np.any(smallest < -_TOLERANCE * size):
             first = int(np.argmin(smallest + _TOLERANCE * size))
@@ -237,4 +243,10 @@ def _checked_matrices(matrices: Floats, name: Any) -> Floats:
                 f"{name(rows.start + first)} is not positive semidefinite: its "
                 f"smallest eigenvalue is {smallest[first]:g}."
             )
-    return np.asarray(0.5 * (matrices + matrices.transpose(0, 2, 1)))
+    if symmetric:
+        return matrices
+    copies = np.empty_like(matrices)
+    for rows in blocks(len(matrices), 1024):
+        part = matrices[rows]
+        copies[rows] = 0.5 * (part + part.transpose(0, 2, 1))
+    return copies

@@ -130,14 +130,9 @@ def norm_curvature(
     problem: ChanceProblem, masses: Floats, spread: Floats, directions: Floats
 ) -> Floats:
     """Return ``kappa sum_k A_k (Sigma_k - v_k v_k') / s_k``, A_k the masses."""
-    active = np.flatnonzero(masses > 0.0)
-    weights = problem.kappa * masses[active] / spread[active]
-    chosen = directions[active]
-    table = problem.uncertainty.table
-    if len(active) < len(masses):
-        table = table.take(active)
-    curvature = table.weighted_sum(weights)
-    curvature -= (chosen * weights[:, None]).T @ chosen
+    weights = problem.kappa * masses / spread
+    curvature = problem.uncertainty.table.weighted_sum(weights)
+    curvature -= (directions * weights[:, None]).T @ directions
     return curvature
 
 

@@ -9,6 +9,7 @@ covariance per class (two entries) and one per sample (n entries) are the same c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 from typing import Protocol
@@ -61,6 +62,20 @@ def violation_probability(margin: Floats, spread: Floats, bound: str) -> Floats:
         return np.where(uncertain, ndtr(-ratio), certain)
     tail = 1.0 / (1.0 + np.square(np.maximum(ratio, 0.0)))
     return np.where(uncertain & (margin > 0.0), tail, certain)
+
+
+def weighted_blocks(weights: Floats, size: int = 1024) -> Iterator[Integers | slice]:
+    """Return the entries with weight in blocks: what is copied of a table stays small.
+
+    Blocks in which all have weight are slices, and nothing of them is copied.
+    """
+    for start in range(0, len(weights), size):
+        rows = slice(start, min(start + size, len(weights)))
+        used = np.flatnonzero(weights[rows])
+        if len(used) == rows.stop - start:
+            yield rows
+        elif len(used):
+            yield start + used
 
 
 class CovarianceTable(Protocol):
@@ -117,7 +132,10 @@ class FullTable:
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        return np.asarray(np.tensordot(weights, self.matrices, axes=1))
+        total = np.zeros(self.matrices.shape[1:])
+        for rows in weighted_blocks(weights):
+            total += np.tensordot(weights[rows], self.matrices[rows], axes=1)
+        return total
 
     def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k direction``."""
@@ -228,9 +246,8 @@ class FactorTable:
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
         total = np.zeros((self.columns.shape[1],) * 2)
-        for start in range(0, len(self), 4096):
-            block = self.columns[start : start + 4096]
-            scaled = block * np.sqrt(weights[start : start + 4096])[:, None, None]
+        for rows in weighted_blocks(weights):
+            scaled = self.columns[rows] * np.sqrt(weights[rows])[:, None, None]
             flat = np.moveaxis(scaled, 0, 1).reshape(len(total), -1)
             total += flat @ flat.T
         return total
