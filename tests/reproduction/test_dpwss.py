@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import PrivateSVC
-from widemargin.reproduction import dpwss, dpwss_extra, dpwss_runs
-from widemargin.reproduction.papers import Cell
+from widemargin.reproduction import dpwss, dpwss_extra, dpwss_report, dpwss_runs
+from widemargin.reproduction.papers import Cell, Task
+from widemargin.reproduction.results import ResultStore
 from widemargin.solve import DrawnPairs
 
 
@@ -145,3 +146,68 @@ def test_cost_of_an_iteration(small, monkeypatch):
     cells = list(dpwss_extra.cost_of_an_iteration("heart"))
     assert len(cells) == 4 and all(cell.ours > 0 for cell in cells)
     assert cells[0].note.startswith("1.00 of WSS2")
+
+
+def test_the_parts_of_the_pages_are_written_from_the_cells():
+    cells = [
+        Cell("Table 3", "heart shrinking=0", "WSS2 obj", -92.4734, -92.47, 0.00501),
+        Cell("Table 3", "heart shrinking=0", "WSS2 auc", 0.9, 0.8, 0.00005),
+        Cell(dpwss_extra.COST, "ijcnn1 (49990 rows)", "WSS2", 512.0, note="1.00 of it"),
+        Cell(dpwss_extra.AUDIT, "DPWSS", "seed 0", 3.98, note="200 found; refuted; at"),
+        Cell(dpwss_extra.AUDIT, "DPWSS", "seed 1", 3.5, note="190 found; refuted; at"),
+    ]
+    column = "DPWSS epsilon/sigma=1/0.1"
+    for metric, ours, paper in (
+        ("obj", -92.19, -92.2),
+        ("iteration", 1081.0, 1097.0),
+        ("KKT violation", 0.32, None),
+    ):
+        note = "5 exhausted"
+        name = f"{column} {metric}"
+        cells.append(
+            Cell("Table 3", "heart shrinking=0", name, ours, paper, None, note)
+        )
+    table = "Accuracy on unseen rows at equal stated epsilon"
+    row = "heart (270 rows)"
+    cells.append(Cell(table, row, "SVC, not private", 0.815))
+    cells += [Cell(table, row, f"output {e}", 0.1 + e / 10) for e in dpwss.EPSILONS]
+    cells += [
+        Cell("Randomness and early stopping apart", "heart: WSS1", metric, value)
+        for metric, value in (("obj", -1.0), ("iteration", 2e3), ("KKT violation", 0.1))
+    ]
+    text = {name: part(cells) for name, part in dpwss_report.PARTS.items()}
+    assert "1 of 2 legible printed cells" in text["dpwss_exact.inc"]
+    assert "- WSS2 auc\n     - 0.9\n     - 0.8\n" in text["dpwss_exact.inc"]
+    ours = "-92.19 / 1,081 / 0.32 (5 exhausted)\n     - -92.20 / 1,097\n"
+    assert ours in text["dpwss_drawn.inc"]
+    assert "1 of 168 settings" in text["dpwss_drawn.inc"]
+    assert "- 512\n     - 1.00 of it" in text["dpwss_cost.inc"]
+    assert "- 3.50\n     - 3.98\n     - 200 found\n" in text["private_audit.inc"]
+    assert "refuted with 2 of 2 seeds" in text["private_audit.inc"]
+    price = "- output\n     - 0.110\n     - 0.150\n     - 0.200\n     - 0.600\n"
+    assert price in text["private_price.inc"]
+    assert "-1.00 / 2,000 / 0.1" in text["dpwss_apart.inc"]
+    assert dpwss_report.cost([]) == "(Not measured.)\n"
+
+
+def test_measuring_stops_in_time_and_keeps_what_other_commits_made(
+    tmp_path, monkeypatch
+):
+    done = []
+
+    def task(name, *needs):
+        return Task(
+            name, lambda: [done.append(name) or Cell("t", name, "c", 1.0)], needs
+        )
+
+    listed = [task("one a"), task("two a"), task("far a", "no-such-file"), task("b")]
+    monkeypatch.setattr(dpwss, "tasks", lambda quick: listed)
+    store = ResultStore(tmp_path / "full.json")
+    dpwss_report.measure(store, "one", False, 1.0)
+    store.records["one a"]["commit"] = "another"
+    dpwss_report.measure(store, " a", False, 1.0)
+    assert done == ["one a", "two a"]
+    dpwss_report.measure(store, "one", True, 1.0)
+    dpwss_report.measure(store, "b", False, -1.0)
+    assert done == ["one a", "two a", "one a"]
+    assert [cell.row for cell in dpwss_report.stored_cells(store)] == ["one a", "two a"]

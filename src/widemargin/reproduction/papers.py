@@ -174,14 +174,18 @@ def reproduce(
         ran += 1
     names = [task.name for task in tasks if task.name in store.records]
     done = [Cell(**c) for name in names for c in store.records[name]["cells"]]
-    outcome = Outcome(module.TITLE, done, unavailable)
-    _write_table(folder / "cells.csv", done)
-    for stem, figure in getattr(module, "figures", lambda cells: {})(done).items():
+    write(folder, module, done)
+    return Outcome(module.TITLE, done, unavailable)
+
+
+def write(folder: Path, module: Any, cells: Sequence[Cell]) -> None:
+    """Write ``cells.csv`` and the figures of a paper's module into ``folder``."""
+    _write_table(folder / "cells.csv", cells)
+    for stem, figure in getattr(module, "figures", lambda cells: {})(cells).items():
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=110)
         with replacing(folder / f"{stem}.png") as file:
             file.write(buffer.getvalue())
-    return outcome
 
 
 def as_text(outcome: Outcome) -> str:
