@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from widemargin.display.canvas import COLOURS
+from widemargin.reproduction.dpwss_runs import SETTINGS
 from widemargin.reproduction.papers import Cell
 
 
@@ -37,25 +38,37 @@ def _canvas(count: int, columns: int = 4) -> tuple[Any, list[Any]]:
 
 
 def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
-    """Ours beside the paper's for each data set and setting, without shrinking."""
-    kept = [c for c in cells if c.table == table and c.row.endswith("shrinking=0")]
+    """Ours beside the paper's for each data set and setting, as Figures 2 to 21."""
+    kept = [cell for cell in cells if cell.table == table]
     names = sorted({cell.row.split()[0] for cell in kept})
     if not names:
         return None
     figure, axes = _canvas(len(names))
+    places = range(len(SETTINGS))
     for ax, name in zip(axes, names, strict=True):
-        own = [cell for cell in kept if cell.row.split()[0] == name]
-        settings = [cell.column.split()[-1] for cell in own]
-        ours = [cell.ours if cell.ours is not None else float("nan") for cell in own]
-        ax.plot(settings, ours, "o-", color=COLOURS[0], label="ours")
-        paper = [float("nan") if c.paper is None else c.paper for c in own]
-        ax.plot(settings, paper, "x--", color=COLOURS[1], label="paper")
+        for shrinking, words, line in (
+            (0, "without shrinking", "-"),
+            (1, "with shrinking", ":"),
+        ):
+            row = f"{name} shrinking={shrinking}"
+            own = {c.column.split()[-1]: c for c in kept if c.row == row}
+            cases = [own.get(setting) for setting in SETTINGS]
+            ours = [_height(cell.ours if cell else None) for cell in cases]
+            paper = [_height(cell.paper if cell else None) for cell in cases]
+            ax.plot(places, ours, f"o{line}", color=COLOURS[0], label=f"ours {words}")
+            ax.plot(places, paper, f"x{line}", color=COLOURS[1], label=f"paper {words}")
         ax.set_title(name, fontsize=9)
-        ax.tick_params(axis="x", rotation=60, labelsize=7)
+        ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
+        ax.set_xlim(-0.4, len(SETTINGS) - 0.6)
         ax.set_ylim(bottom=0)
-    axes[0].legend(fontsize=8)
-    figure.suptitle(f"{quantity} by epsilon/sigma, no shrinking")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    figure.suptitle(f"{quantity} by epsilon/sigma")
     return figure
+
+
+def _height(value: float | None) -> float:
+    return float("nan") if value is None else value
 
 
 def _apart(cells: Sequence[Cell]) -> Any:
@@ -70,13 +83,16 @@ def _apart(cells: Sequence[Cell]) -> Any:
         own = {cell.row: cell.ours for cell in kept if cell.column == metric}
         for colour, name in zip(COLOURS, names, strict=False):
             heights = [own.get(f"{name}: {rule}") for rule in rules]
-            ax.plot(heights, range(len(rules)), "o-", color=colour, label=name)
+            ax.plot(heights, range(len(rules)), "o", color=colour, label=name)
         ax.set_yticks(range(len(rules)), rules, fontsize=7)
         ax.invert_yaxis()
         ax.set_xscale("log")
         ax.set_xlabel(metric)
+        ax.grid(axis="y", color="#dddddd")
+        ax.set_axisbelow(True)
     axes[1].tick_params(labelleft=False)
-    axes[0].legend(fontsize=7)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
     return figure
 
 
