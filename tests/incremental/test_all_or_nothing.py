@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -73,6 +74,10 @@ def test_bad_chunks(estimator, change, match):
         (["3"], "not live"),
         ([1.5], "integers or all strings"),
         ([True], "integers or all strings"),
+        ([2**63], "64 bits"),
+        (None, "not a list"),
+        (2.5, "not a list"),
+        (b"3", "not a list"),
     ],
 )
 def test_bad_ids_to_forget(ids, match):
@@ -108,6 +113,30 @@ def test_bad_ids_to_add():
         SVC().fit(X, y, ids=[1, 2])
     named.forget([5]).partial_fit(X[:1], y[:1], ids=[5])  # a free id may be used again
     assert named.ids_[-1] == 5
+
+
+def test_ids_of_every_integer_type_are_the_same_ids():
+    model = SVC(gamma=1.0).fit(X, y, ids=np.arange(120, dtype=np.uint8))
+    model.forget(model.ids_[0]).forget(list(model.ids_[:2])).forget(np.uint64(3))
+    model.forget({4, 5}).forget(range(6, 8)).forget(np.array([8], dtype=object))
+    assert_array_equal(model.ids_, np.arange(9, 120))
+    model.partial_fit(X[:2], y[:2], ids=[np.int32(0), 1])
+    assert_array_equal(model.ids_[-2:], [0, 1])
+
+
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+def test_a_fit_that_fails_leaves_the_old_model(estimator):
+    model = estimator(gamma=1.0).fit(X, y)
+    broken = X.copy()
+    broken[3, 1] = np.nan
+    cases = {
+        "one each": lambda m: m.fit(X, y, ids=[1, 2]),
+        "more than once": lambda m: m.fit(X, y, ids=np.zeros(120, int)),
+        "NaN": lambda m: m.fit(broken, y),
+        "inconsistent": lambda m: m.fit(X, y[:-1]),
+    }
+    for match, action in cases.items():
+        assert_unchanged(model, action, ValueError, match)
 
 
 def test_running_ids_are_never_used_twice():
@@ -211,6 +240,51 @@ def test_ctrl_c_changes_nothing(what, after):
     assert pickle.dumps(model) == before
     action()  # and afterwards it can be done
     assert model.certificate_.kkt_violation <= 1e-8
+
+
+def test_ctrl_c_at_any_moment():
+    """A timer goes off anywhere, in compiled code too: everything or nothing."""
+    rng = np.random.default_rng(0)
+    samples = rng.standard_normal((400, 4))
+    labels = (samples[:, 0] + rng.standard_normal(400) > 0).astype(int)
+    fitted = pickle.dumps(SVC(gamma=0.3, C=5.0).fit(samples[:300], labels[:300]))
+    actions = (
+        lambda m: m.partial_fit(samples[300:], labels[300:]),
+        lambda m: m.forget(np.arange(150)),
+        lambda m: m.update(C=0.1),
+    )
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGALRM, interrupt)
+    ends = {"untouched": 0, "whole": 0}
+    try:
+        for turn in range(90):
+            action = actions[turn % 3]
+            model, whole = pickle.loads(fitted), pickle.loads(fitted)
+            before = pickle.dumps(model)
+            begun = time.perf_counter()
+            action(whole)
+            limit = time.perf_counter() - begun
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 1.2 * limit))
+                action(model)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            if pickle.dumps(model) == before:
+                ends["untouched"] += 1
+            else:
+                ends["whole"] += 1
+                assert_array_equal(model.ids_, whole.ids_)
+                assert_array_equal(
+                    model.decision_function(samples), whole.decision_function(samples)
+                )
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    assert min(ends.values()) >= 3, ends
 
 
 @pytest.mark.parametrize(

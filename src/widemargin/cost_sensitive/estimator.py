@@ -103,7 +103,7 @@ class CostSensitiveSVC(IncrementalClassifier):
     Notes
     -----
     The object keeps its live training rows: without them no row could be added or
-    removed exactly. See Gu et al., Neural Networks 2018, for the method.
+    removed exactly. See Gu et al., Pattern Recognition 2018, for the method.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from ..training import Training
 from ..validation import effective_threads
 from .chunk import validate_chunk
 from .pairs import PairState
-from .rows import LiveRows, check_ids, find_rows, trimmed
+from .rows import LiveRows, check_ids, find_rows, lasting, trimmed
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -70,10 +70,11 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The fitted estimator.
         """
-        self._given_ids = None
+        named = None
         if ids is not None:
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-            self._given_ids = check_ids(ids, n_rows)
+            named = check_ids(ids, n_rows)
+        self._given_ids = named
         try:
             self._fit(X, y, sample_weight)
         finally:
@@ -96,8 +97,7 @@ class IncrementalClassifier(KernelClassifier):
         self.ids_ = trimmed(ids[data.rows])
         if isinstance(kernel, Precomputed):
             return
-        X = data.X.copy()  # the caller's array may change; the live rows must not
-        self._live = LiveRows(X, data.labels, data.weights, self.ids_)
+        self._live = LiveRows(lasting(data.X), data.labels, data.weights, self.ids_)
         self._pairs = [PairState.of(solution, 0) for solution in solutions]
 
     def _begin(self, named: bool, kernel: Kernel) -> None:

@@ -6,6 +6,7 @@ that nothing of a removed row stays behind.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,25 @@ def _stacked(first: Any, second: Any) -> Any:
     return np.ascontiguousarray(np.concatenate([first, below]))
 
 
+def lasting(X: Any) -> Any:
+    """Return samples that stay as they are: a copy, unless nobody can change these.
+
+    The caller's array may change after a fit, the live rows must not. An array that
+    is read-only down to its memory is kept without a copy, which counts on big data.
+    """
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    return X if all(_unchangeable(part) for part in parts) else X.copy()
+
+
+def _unchangeable(array: Any) -> bool:
+    """Whether neither the array nor one it is a view of can be written to."""
+    while isinstance(array, np.ndarray) and not array.flags.writeable:
+        if array.flags.owndata:
+            return True
+        array = array.base
+    return False
+
+
 def trimmed(ids: NDArray[Any]) -> NDArray[Any]:
     """Return string ids no wider than their longest: a width may tell of a lost one."""
     if ids.dtype.kind == "U" and ids.size:
@@ -98,10 +118,7 @@ def check_ids(ids: Any, n: int) -> NDArray[Any]:
 
 def find_rows(ids: Any, live: NDArray[Any]) -> Indices:
     """Return the rows of the wanted ids; unknown or repeated ones are errors."""
-    single = isinstance(ids, str | int | np.integer)
-    listed = (
-        [ids] if single else (ids.tolist() if hasattr(ids, "tolist") else list(ids))
-    )
+    listed = [ids] if isinstance(ids, str | int | np.integer) else _listed(ids)
     if not listed:
         return np.empty(0, dtype=np.intp)
     wanted = _typed(listed)
@@ -129,15 +146,23 @@ def refuse_known(ids: NDArray[Any], live: NDArray[Any]) -> None:
 
 
 def _listed(ids: Any) -> list[Any]:
-    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    listed = ids.tolist() if hasattr(ids, "tolist") else ids
+    if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
+        raise ValueError(f"ids={ids!r} is not a list of integers or strings.")
+    return list(listed)
 
 
 def _typed(listed: list[Any]) -> NDArray[Any]:
     if all(isinstance(label, str) for label in listed):
         return np.array(listed)
-    if all(isinstance(label, int) and not isinstance(label, bool) for label in listed):
-        return np.array(listed, dtype=np.int64)
-    raise ValueError("ids must be all integers or all strings.")
+    # a list of ids_ entries holds NumPy integers; True is not a name for row 1
+    whole = (int, np.integer)
+    if not all(isinstance(i, whole) and not isinstance(i, bool) for i in listed):
+        raise ValueError("ids must be all integers or all strings.")
+    limits = np.iinfo(np.int64)
+    if not all(limits.min <= int(label) <= limits.max for label in listed):
+        raise ValueError("ids must fit into 64 bits; use strings for longer ones.")
+    return np.array([int(label) for label in listed], dtype=np.int64)
 
 
 def _refuse_repeats(ids: NDArray[Any]) -> None:
