@@ -64,7 +64,7 @@ long pairs(const PairCall<Real>& call) {
       save(call.gradient + k, gradient);
       lowest.meet(gradient + load(call.growth + k), index);
       const Vector falling = gradient + load(call.fall + k);
-      highest = greater(highest, falling);
+      highest = greater(falling, highest);  // padding may hold NaN: then the second is taken
     }
     Real least, most = -__builtin_inf();
     const Int i = lowest.reduce(&least);

@@ -317,3 +317,17 @@ def test_an_unknown_accuracy_or_selection_is_refused_by_name():
         solve(dual(small(1)), selection="third_order")
     with pytest.raises(ValueError, match="start"):
         solve(dual(small(1)), start=np.zeros(3))
+
+
+@pytest.mark.parametrize("n", [*range(2, 12), 17, 31])
+def test_what_the_memory_held_before_does_not_matter(n):
+    """Rows are padded to whole vectors, and nobody clears the padding."""
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 2)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    for size in (16, 64, 256, 1024, 4096):
+        left_behind = [np.full(size, np.nan, dtype=np.float32) for _ in range(50)]
+        del left_behind
+        problem = classification_problem(Gram(X, Gaussian(1.0)), y, np.ones(n))
+        solution = solve(problem, tol=1e-4, polish_limit=0)
+        assert solution.status == "converged"
+        assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-4)
