@@ -7,15 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
-from widemargin.reproduction import cost, cost_accuracy
+from widemargin.reproduction import cost, cost_accuracy, cost_report
 from widemargin.reproduction.papers import Cell
+from widemargin.reproduction.results import ResultStore
 
 
 @pytest.fixture
 def small_data(monkeypatch):
-    """Stand in for a data file: 260 rows, three informative features."""
+    """Stand in for a data file: 300 rows, three informative features."""
     X, y = make_classification(
-        260, 5, n_informative=3, n_redundant=0, weights=[0.7], random_state=0
+        300, 5, n_informative=3, n_redundant=0, weights=[0.7], random_state=0
     )
     labels = np.where(y == 1, 1.0, -1.0)
     lowest, highest = X.min(axis=0), X.max(axis=0)
@@ -38,7 +39,7 @@ def test_one_measurement(small_data, kernel):
 def test_scikit_learn_solves_the_same_problem(small_data):
     """Class weights and a moved threshold are what the costs amount to."""
     X, y = cost.samples("any", 0)
-    ours, _ = cost.homotopy.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 260))
+    ours, _ = cost.homotopy.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 300))
     weight, scale = 7.0, 4.0 / 7.0
     theirs = cost.ScikitLearnSVC(
         gamma=0.25, tol=1e-8, class_weight={1: 1.0 / scale, -1: weight / scale}
@@ -66,8 +67,35 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     cells += cost.measure("yeast4", "linear", 200, trials=1)
     drawn = cost.figures(cells)
     assert set(drawn) == {
-        "figure1", "figure2", "figure3", "figure5_cost", "figure5_auc",
+        "figure1", "figure2", "figure3", "figure4", "figure5_cost", "figure5_auc",
     }  # fmt: skip
+
+
+def test_the_pages_are_written_from_the_stored_results(
+    small_data, tmp_path, monkeypatch
+):
+    """One task runs, the others stay missing; what is there is printed, no more."""
+    monkeypatch.setattr(cost, "trials", lambda size: 2)
+    store, page = tmp_path / "cost.json", tmp_path / "incremental_measured.inc"
+    arguments = ["--results", str(store), "--pages", str(tmp_path)]
+    only = ["--only", "ijcnn1, Gaussian, n=250"]
+    cost_report.main([*arguments, *only])
+    first = store.read_text()
+    cost_report.main([*arguments, *only])  # what is there is not measured again
+    assert store.read_text() == first
+    cost_report.main([*arguments, "--write"])
+    text = page.read_text()
+    assert "1 of 111 settings" in text and "* - ijcnn1" in text
+    steps = ResultStore(store).records["Figures 1 to 4, ijcnn1, Gaussian, n=250"]
+    (chunk,) = (c for c in steps["cells"] if c["column"] == "chunk: steps")
+    assert f"- {chunk['ours']:.3g}\n" in text
+    assert "Total cost" in (tmp_path / "cost_sensitive_measured.inc").read_text()
+
+
+def test_a_budget_of_seconds_begins_nothing_more(small_data, tmp_path, capsys):
+    store = tmp_path / "cost.json"
+    cost_report.main(["--results", str(store), "--for", "-1"])
+    assert not store.exists()
 
 
 def test_targets_are_judged_from_the_cells():

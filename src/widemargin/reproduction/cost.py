@@ -292,6 +292,7 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
         "figure1": ("steps", ("chunk", "one by one")),
         "figure2": ("margin set", ("chunk", "one by one")),
         "figure3": ("seconds", ("chunk", "one by one", "batch", "scikit-learn")),
+        "figure4": ("seconds", ("chunk", "one by one")),
     }
     for stem, (quantity, ways) in columns.items():
         figure = Figure(figsize=(11, 9), layout="constrained")
