@@ -276,6 +276,7 @@ def test_history_of_every_call():
     stages = [record["stage"] for record in model.history_]
     assert stages[-3:] == ["add", "forget", "update"]
     names = {"chunk", "steps", "margin", "refactorisations", "kkt_violation"}
+    names |= {"exchanges", "shifts", "perturbations", "route"}
     for record, chunk, size in zip(
         model.history_[-3:], (60, 2, 0), (160, 158, 158), strict=True
     ):

@@ -33,7 +33,8 @@ class PathAccount:
         "path", "solve" (a warm-started solve and polish was cheaper, or the path gave
         up), or "direct" (the box leaves only one point).
     steps : int
-        Events on the path, of every kind.
+        Pieces of the path: events of every kind, and the last stretch of each run if
+        a row still moves on it. The iterations of the paper's Algorithm 1.
     exchanges, shifts, perturbations, refactorisations : int
         Corner cases met (mathematics 3.2): dependent margin rows, moves of the
         intercept alone, broken ties, fresh factors.

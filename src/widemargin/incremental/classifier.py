@@ -381,6 +381,8 @@ def _record(
         "steps": sum(account.steps for account in accounts),
         "margin": max((account.margin for account in accounts), default=0),
         "exchanges": sum(account.exchanges for account in accounts),
+        "shifts": sum(account.shifts for account in accounts),
+        "perturbations": sum(account.perturbations for account in accounts),
         "refactorisations": sum(account.refactorisations for account in accounts),
         "route": "+".join(routes) or "unchanged",
     }
