@@ -249,8 +249,8 @@ def privacy_audit(
     held_out : int, default=100
         Models per data set on which the test is chosen.
     canary : pair (record, label), default=None
-        The record that D' has. None composes extreme ones within the range of X and
-        takes the one that the held-out models are best told apart by.
+        The record that D' has. None composes extreme ones from X and takes
+        the one that the held-out models are best told apart by.
     index : int, default=0
         Record of D that a given canary replaces ("replace").
     adjacency : {"replace", "add-remove"}, default=None
