@@ -48,6 +48,7 @@ footer { color: var(--soft); font-size: .88rem; padding-bottom: 2.5rem; }
   header, main, footer { padding-left: .7rem; padding-right: .7rem; }
   section { padding: .9rem .8rem .5rem; }
   table { font-size: .82rem; } th, td { padding-right: .55rem; }
+  th, td:first-child { white-space: normal; }
 }
 """
 

@@ -100,10 +100,11 @@ class PrivacyDisplay:
         ):
             ax.hist(scores, bins=edges.tolist(), color=colour, alpha=0.6, label=label)
         ax.axvline(result.threshold, color="#555555", linestyle="--", linewidth=1)
-        nominal = "" if result.nominal is None else f", stated {result.nominal:g}"
+        nominal = "" if result.nominal is None else f"stated {result.nominal:g}, "
+        # two lines, so that two of these fit side by side
         ax.set_title(
-            f"epsilon >= {result.epsilon_lower:.2f} of at most "
-            f"{result.epsilon_limit:.2f} that {result.runs} runs can show{nominal}",
+            f"epsilon: {nominal}measured >= {result.epsilon_lower:.2f}\n"
+            f"({result.runs} runs can show at most {result.epsilon_limit:.2f})",
             fontsize=9,
         )
         ax.set_xlabel("test statistic of the released model")
