@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from cloudpickle import dumps
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -77,6 +78,17 @@ def test_prediction_is_lazy_and_equals_prediction_in_memory(client):
     values = model.decision_function(Z)
     assert isinstance(values, da.Array)
     assert_array_equal(values.compute(), model.decision_function(X))
+
+
+def test_a_graph_of_predictions_holds_the_model_once():
+    X, y = data(2000)
+    model = early(C=100.0, gamma=50.0).fit(X, y)
+    lazy = model.predict(da.from_array(X, chunks=(100, -1)))
+    sizes = sorted(len(dumps(task)) for task in dict(lazy.__dask_graph__()).values())
+    assert len(sizes) > 20
+    assert sizes[-1] < 0.7 * len(dumps(model))  # no support vector twice
+    assert sizes[-2] < sizes[-1] / 4
+    assert hasattr(model, "support_vectors_")  # the model itself keeps everything
 
 
 def test_a_model_fitted_in_memory_predicts_on_collections(client):
@@ -163,7 +175,12 @@ def test_exact_finish_is_the_solution_of_all_rows(client):
     )
     assert model.certificate_.kkt_violation <= 2e-5
     assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-3)
-    finish = model.history_[-1]
+    level, finish = model.history_
+    common = len(np.intersect1d(plain.support_, model.support_)) / len(model.support_)
+    assert common > 0.99
+    assert 0.5 < level["precision"] <= 1 and 0.5 < level["recall"] <= 1
+    hits = level["precision"] * level["n_support"]
+    assert_allclose(hits, level["recall"] * finish["n_support"], rtol=1e-12)
     assert finish["stage"] == "finish" and finish["gathered"] < 2000
     assert_array_equal(X[model.support_], model.support_vectors_)
 

@@ -8,7 +8,13 @@ from sklearn.datasets import make_moons
 from widemargin import SVC, DivideConquerSVC
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian
-from widemargin.reproduction import dcsvm, dcsvm_curves, dcsvm_scale, dcsvm_speed
+from widemargin.reproduction import (
+    dcsvm,
+    dcsvm_curves,
+    dcsvm_report,
+    dcsvm_scale,
+    dcsvm_speed,
+)
 from widemargin.reproduction import dcsvm_paper as paper
 from widemargin.reproduction.dcsvm_data import Split
 from widemargin.reproduction.dcsvm_methods import (
@@ -20,6 +26,8 @@ from widemargin.reproduction.dcsvm_methods import (
     make_method,
     naive_sum,
 )
+from widemargin.reproduction.papers import Cell, Task
+from widemargin.reproduction.results import ResultStore
 
 
 @pytest.fixture
@@ -79,7 +87,7 @@ def test_tables_yield_cells_beside_the_printed_ones(moons):
     ]
     printed = {(c.table, c.row, c.column): c.paper for c in cells}
     assert printed["Table 1", "early, k=50", "accuracy %"] == 96.1
-    assert printed["Table 2", "ijcnn1, DC early", "seconds"] == 12
+    assert printed["Table 2", "ijcnn1, DC early", "processor s"] == 12
     assert printed["Table 5", "level 4, 900 rows", "clustering s"] == 43.2
     assert printed["Table 6", "ijcnn1, k=16", "bagging %"] == 98.24
     assert printed["grid ijcnn1", "C=2^1 gamma=2^1", "exact s"] == 43.5
@@ -121,7 +129,15 @@ def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
     errors = [c.ours for c in cells if c.column == "relative error"]
     assert min(errors) > -1e-3
     drawn = dcsvm.figures(cells)
-    assert set(drawn) == {"figure1", "figure3", "figure4", "grid_ijcnn1"}
+    curves = {"figure3", "figure3_objective", "figure4", "figure4_objective"}
+    assert set(drawn) == {"figure1", "figure2", "grid_ijcnn1", *curves}
+    (ax,) = drawn["figure2"].axes
+    labels = {line.get_label() for line in ax.lines}
+    assert {"ijcnn1, DC, recall", "ijcnn1, cascade, precision"} <= labels
+    (early, exact) = dcsvm.totals(cells)  # Table 4
+    spent = [c.ours for c in cells if c.column == "exact s"]
+    assert_allclose(exact.ours, sum(spent))
+    assert early.paper == 16.4 * 60 and early.note == "2 of 25 points"
 
 
 def test_speed_cells(moons):
@@ -160,3 +176,47 @@ def test_generated_blocks_are_reproducible_and_learnable():
     model = SVC(C=1.0, gamma=1.0).fit(X, y)
     other = dcsvm_scale.make_block(4, 2000)
     assert model.score(other[:, :20], other[:, 20]) > 0.7
+
+
+def test_extrapolation_scales_the_largest_run_by_rows_and_features():
+    def run(rows, seconds):
+        row = f"{rows} x 20, 2 worker(s) of 1.5GB"
+        values = {
+            "fit seconds": seconds,
+            "bytes shuffled per row": 110.0,
+            "clusters": rows / 5000,
+        }
+        return [Cell("Scale", row, name, value) for name, value in values.items()]
+
+    lines = dcsvm_scale.extrapolation([*run(1_000_000, 1.0), *run(4_000_000, 3600.0)])
+    assert len(lines) == 3
+    assert "78.4 h" in lines[0]  # 2 x the rows, 39.2 x the features of an hour
+    assert "3166 bytes a row, 25 GB" in lines[1]
+    assert "1600 clusters of the same 5000 rows" in lines[2]
+    assert dcsvm_scale.extrapolation([]) == []
+
+
+def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypatch):
+    ran = []
+
+    def work(name):
+        def run():
+            ran.append(name)
+            ResultStore(tmp_path / "dcsvm.json").add(f"beside {name}", {"cells": []})
+            return [Cell("Table 1", name, "accuracy %", 1.0)]
+
+        return Task(name, run)
+
+    tasks = [work("first"), work("second"), work("third")]
+    monkeypatch.setattr(dcsvm, "tasks", lambda quick: tasks)
+    results = ["--results", str(tmp_path)]
+    dcsvm_report.main([*results, "--only", "third", "first"])
+    assert ran == ["third", "first"]  # in the order asked for
+    dcsvm_report.main([*results, "--list"])
+    assert ran == ["third", "first"]
+    dcsvm_report.main([*results, "--minutes", "0"])
+    assert ran == ["third", "first"]
+    dcsvm_report.main(results)
+    assert ran == ["third", "first", "second"]
+    kept = ResultStore(tmp_path / "dcsvm.json").records
+    assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)

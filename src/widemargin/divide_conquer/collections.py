@@ -5,6 +5,7 @@ The early model comes from :mod:`.distributed`, the exact finish from :mod:`.gat
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -175,8 +176,8 @@ def _stacked(
 
 def lazy_labels(estimator: Any, X: Any) -> Any:
     """Labels of a dask collection, computed block by block when asked for."""
-    predict = _named(estimator, "predict")
-    return lazily(predict, X, estimator.classes_.dtype)
+    model = _portable(estimator)
+    return lazily(_apply, X, estimator.classes_.dtype, model=model, method="predict")
 
 
 def lazy_decisions(estimator: Any, X: Any) -> Any:
@@ -184,18 +185,35 @@ def lazy_decisions(estimator: Any, X: Any) -> Any:
     n_classes = len(estimator.classes_)
     wide = n_classes if estimator.decision_function_shape == "ovr" else None
     columns = wide or n_classes * (n_classes - 1) // 2
-    decide = _named(estimator, "decision_function")
-    return lazily(decide, X, np.float64, 0 if n_classes == 2 else columns)
+    return lazily(
+        _apply,
+        X,
+        np.float64,
+        0 if n_classes == 2 else columns,
+        model=_portable(estimator),
+        method="decision_function",
+    )
 
 
-def _named(estimator: Any, method: str) -> Any:
-    names = getattr(estimator, "feature_names_in_", None)
+def _portable(estimator: Any) -> Any:
+    """Model as one node of a task graph, without what an early one does not use.
 
-    def apply(block: Any) -> Any:
-        if names is not None:
-            import pandas as pd
+    Its support vectors stand in ``early_`` already; a graph that held the model in each
+    of its tasks would outgrow the data.
+    """
+    import dask
 
-            block = pd.DataFrame(block, columns=names)
-        return getattr(estimator, method)(block)
+    model = copy.copy(estimator)
+    if model.early_ is not None:
+        for name in ("support_", "support_vectors_", "dual_coef_"):
+            model.__dict__.pop(name, None)
+    return dask.delayed(model, pure=False, traverse=False)
 
-    return apply
+
+def _apply(block: Any, model: Any, method: str) -> Any:
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        import pandas as pd
+
+        block = pd.DataFrame(block, columns=names)
+    return getattr(model, method)(block)

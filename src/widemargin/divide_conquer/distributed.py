@@ -354,12 +354,18 @@ def _assembled(
     )
 
 
-def lazily(function: Callable[[Any], Any], X: Any, dtype: Any, columns: int = 0) -> Any:
+def lazily(
+    function: Callable[..., Any], X: Any, dtype: Any, columns: int = 0, **given: Any
+) -> Any:
     """Apply a row-wise function to the blocks of a dask collection, when computed.
 
-    `columns` is the width of the answer, 0 for a vector.
+    `columns` is the width of the answer, 0 for a vector; `given` goes to the function,
+    anything delayed as one task that all blocks share.
     """
     X = _as_array(X, "X").rechunk({1: -1})
+    shape: dict[str, Any] = {"drop_axis": 1}
     if columns:
-        return X.map_blocks(function, dtype=dtype, chunks=(X.chunks[0], (columns,)))
-    return X.map_blocks(function, dtype=dtype, drop_axis=1)
+        shape = {"chunks": (X.chunks[0], (columns,))}
+    # without meta dask would try the function on an empty block, model and all
+    meta = np.empty((0,) * (2 if columns else 1), dtype=dtype)
+    return X.map_blocks(function, dtype=dtype, meta=meta, **shape, **given)

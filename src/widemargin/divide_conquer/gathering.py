@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ..levels import precision_recall
 from ..multiclass import class_pairs
 from ..validation import cache_megabytes
 from .distributed import Blocks, Trained
@@ -102,15 +103,11 @@ def _too_large(estimator: Any, count: int, needed: float, budget: float) -> None
 def _store_exact(
     estimator: Any, inner: Any, rows: Any, found: Any, rounds: int, seconds: float
 ) -> None:
+    level = precision_recall(estimator.support_, rows[inner.support_])
+    estimator.history_[-1].update(level)
     estimator.early_ = None
     estimator.support_ = rows[inner.support_]
-    for name in (
-        "support_vectors_",
-        "n_support_",
-        "dual_coef_",
-        "intercept_",
-        "n_iter_",
-    ):
+    for name in COPIED:
         setattr(estimator, name, getattr(inner, name))
     estimator.fit_status_ = int(inner.fit_status_ or len(found.rows) > 0)
     own = inner.certificate_

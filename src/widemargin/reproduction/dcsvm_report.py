@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import argparse
+import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from widemargin.reproduction import dcsvm
-from widemargin.reproduction.papers import HEADER, Cell, by_table
+from widemargin.reproduction.dcsvm_scale import extrapolation
+from widemargin.reproduction.papers import HEADER, Cell, by_table, missing
 from widemargin.reproduction.results import ResultStore
 from widemargin.reproduction.tables import layout, provenance
 
@@ -22,21 +25,42 @@ def report(store: ResultStore) -> str:
     names = [name for name in order if name in store.records]
     cells = [Cell(**c) for name in names for c in store.records[name]["cells"]]
     parts = [f"{provenance(store)}\n\n"]
-    for table, rows in by_table(cells).items():
+    for table, rows in by_table([*cells, *dcsvm.totals(cells)]).items():
         text = layout(HEADER, rows).replace("\n", "\n   ")
         parts.append(f"{table}::\n\n   {text}\n\n")
+    lines = extrapolation(cells)
+    if lines:
+        parts.append("\n".join(["Extrapolated to 8 million rows x 784::\n", *lines]))
     return "".join(line.rstrip() + "\n" for line in "".join(parts).splitlines())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the missing tasks whose name contains a word, or only print."""
+    """Run the missing tasks whose name contains some text, or only print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="tasks whose name contains this")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="tasks whose name contains one of these"
+    )
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--print", action="store_true", help="measure nothing")
+    parser.add_argument("--list", action="store_true", help="name the missing tasks")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="start no task after this"
+    )
     options = parser.parse_args(arguments)
-    store = ResultStore(options.results / "dcsvm.json")
-    for task in [] if options.print else dcsvm.tasks(False):
-        if options.only in task.name and not store.has(task.name, any_commit=True):
-            store.add(task.name, {"cells": [vars(cell) for cell in task.run()]})
-    print(report(store))
+    path = options.results / "dcsvm.json"
+    clock = time.monotonic()
+    everything = [] if options.print else dcsvm.tasks(False)
+    wanted = [task for text in options.only for task in everything if text in task.name]
+    for task in dict.fromkeys(wanted):
+        # read anew: another campaign may write to the file too
+        if missing(task) or ResultStore(path).has(task.name, any_commit=True):
+            continue
+        if options.list:
+            print(task.name)
+        elif time.monotonic() - clock < 60 * options.minutes:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what a method does is in its cells
+                cells = [vars(cell) for cell in task.run()]
+            ResultStore(path).add(task.name, {"cells": cells})
+    if not options.list:
+        print(report(ResultStore(path)))

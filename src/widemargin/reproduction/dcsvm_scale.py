@@ -8,9 +8,10 @@ sample in memory.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin.divide_conquer import DivideConquerSVC
 from widemargin.reproduction.papers import Cell, Task
+from widemargin.reproduction.worker import peak_megabytes
 
 FEATURES = 20
 BLOBS = 40
@@ -82,11 +84,10 @@ def _shuffled(dask_scheduler: Any) -> dict[str, float]:
 
 
 class Watch:
-    """The largest memory of a worker and the bytes shuffled, asked twice a second."""
+    """Bytes shuffled, asked twice a second."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.largest: float = 0.0
         self.shuffles: dict[str, float] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -108,9 +109,6 @@ class Watch:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.5):
-            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-            for worker in workers:
-                self.largest = max(self.largest, worker["metrics"]["memory"] / 1e6)
             for name, sent in self.client.run_on_scheduler(_shuffled).items():
                 self.shuffles[name] = max(self.shuffles.get(name, 0.0), sent)
 
@@ -126,28 +124,34 @@ def scale(n: int, workers: int) -> Iterable[Cell]:
         ) as cluster,
         Client(cluster) as client,
     ):  # fmt: skip
+        born = set(client.run(os.getpid).values())
         X, y = rows_of(n)
         model = DivideConquerSVC(**SETTINGS)
         with Watch(client) as watch:
             clock = time.perf_counter()
             model.fit(X, y)
             fitted = time.perf_counter() - clock
-            clock = time.perf_counter()
-            right = float((model.predict(X) == y).mean().compute())
-            predicted = time.perf_counter() - clock
-        died = sum(
-            1 for _, event in client.get_events("all") or () if "killed" in str(event)
-        )
+        fit_peak = max(client.run(peak_megabytes).values())
+        clock = time.perf_counter()
+        right = float((model.predict(X) == y).mean().compute())
+        predicted = time.perf_counter() - clock
+        peak = max(client.run(peak_megabytes).values())
+        # a nanny kills a worker over its limit and starts another in its place
+        killed = len(born - set(client.run(os.getpid).values()))
     row = f"{n} x {FEATURES}, {workers} worker(s) of {LIMIT}"
     held = make_block(10**6, 100_000)
     test = 100 * float(np.mean(model.predict(held[:, :FEATURES]) == held[:, FEATURES]))
+    stage = model.history_[0]
+    note = f"limit {LIMIT}; workers killed: {killed}"
     yield Cell("Scale", row, "fit rows per second", n / fitted)
     yield Cell("Scale", row, "fit seconds", fitted)
+    yield Cell("Scale", row, "survey and clustering s", stage["clustering_seconds"])
+    yield Cell("Scale", row, "shuffle and training s", stage["training_seconds"])
     yield Cell("Scale", row, "predict rows per second", n / predicted)
-    clusters = model.history_[0]["clusters"]
-    yield Cell("Scale", row, "clusters", float(clusters))
-    yield Cell("Scale", row, "largest worker memory MB", watch.largest,
-               note=f"limit {LIMIT}; workers killed: {died}")  # fmt: skip
+    yield Cell("Scale", row, "clusters", float(stage["clusters"]))
+    yield Cell("Scale", row, "support vectors", float(stage["n_support"]))
+    yield Cell("Scale", row, "worker's peak MB in fit", fit_peak, note=note)
+    yield Cell("Scale", row, "worker's peak MB in all", peak, note=note)
     yield Cell("Scale", row, "bytes shuffled per row", watch.shuffled / n)
     yield Cell("Scale", row, "training accuracy %", 100 * right)
     yield Cell("Scale", row, "test accuracy %", test)
@@ -163,3 +167,34 @@ def _in_memory(row: str, n: int, test: float, held: Any) -> Iterable[Cell]:
     own = 100 * float(np.mean(model.predict(held[:, :FEATURES]) == held[:, FEATURES]))
     yield Cell("Scale", row, "test accuracy % in memory, a tenth", own)
     yield Cell("Scale", row, "points over the tenth", test - own, note="asked -0.3")
+
+
+def extrapolation(cells: Sequence[Cell], n: int = 8_000_000, d: int = 784) -> list[str]:
+    """Three lines on n rows of d features, from the largest run on two workers.
+
+    Generating rows, assigning them, sending them and evaluating kernels all cost in
+    proportion to rows times features when clusters keep their size, so the fit is
+    scaled by the values it reads. A row is sent as its features in single precision
+    and what was measured on top of them.
+    """
+    found: dict[int, dict[str, float]] = {}
+    for cell in cells:
+        if cell.table == "Scale" and ", 2 worker(s)" in cell.row:
+            rows = int(cell.row.split(" x ")[0])
+            found.setdefault(rows, {})[cell.column] = cell.ours or 0.0
+    if not found:
+        return []
+    measured, run = max(found.items())
+    size = measured / run["clusters"]
+    hours = run["fit seconds"] * (n / measured) * (d / FEATURES) / 3600
+    sent = run["bytes shuffled per row"] + 4 * (d - FEATURES)
+    block = 4 * d * max(float(BLOCK), size)
+    return [
+        f"   fit: {hours:.1f} h on the same two workers "
+        f"({run['fit seconds']:.0f} s x {n / measured:.2g} rows x {d / FEATURES:.3g} "
+        "features), less by their number with more of them",
+        f"   shuffle: {sent:.0f} bytes a row, {sent * n / 1e9:.0f} GB in all, through "
+        "the workers' disks",
+        f"   memory: {n / size:.0f} clusters of the same {size:.0f} rows; the largest "
+        f"piece of data is a block of {BLOCK} rows, {block / 1e6:.0f} MB",
+    ]

@@ -106,7 +106,7 @@ def early_speed(name: str, n: int | None) -> Iterable[Cell]:
         Problem(row, lambda: (data.X, data.y), settings, repeats=1),
         "scikit-learn",
         settings,
-        cap=max(20.0, 1.2 * asked * ours.wall),
+        cap=max(60.0, 1.2 * asked * ours.wall),
     )
     theirs = float(peer["seconds"])
     note = f"{'capped, a lower bound; ' if peer['capped'] else ''}asked {asked:g}"

@@ -157,10 +157,10 @@ def reproduce(
     unavailable = []
     started, ran = time.monotonic(), 0
     for number, task in enumerate(tasks):
-        missing = _missing(task)
-        if missing:
-            unavailable.append((task, missing))
-            say(f"[{number + 1}/{len(tasks)}] {task.name}: not available: {missing}")
+        reason = missing(task)
+        if reason:
+            unavailable.append((task, reason))
+            say(f"[{number + 1}/{len(tasks)}] {task.name}: not available: {reason}")
             continue
         if store.has(task.name):
             continue
@@ -213,7 +213,8 @@ def by_table(cells: Iterable[Cell]) -> dict[str, list[list[str]]]:
     return tables
 
 
-def _missing(task: Task) -> str:
+def missing(task: Task) -> str:
+    """Say which file of a task is missing and where it is published; "" for none."""
     for name in task.needs:
         try:
             find(name)
