@@ -19,7 +19,12 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from widemargin.dpwss import DPWSSClassifier
 from widemargin.private import PrivateSVC
-from widemargin.reproduction.dpwss_extra import audit, cost_of_an_iteration
+from widemargin.reproduction.dpwss_extra import (
+    AUDIT,
+    audit,
+    contestants,
+    cost_of_an_iteration,
+)
 from widemargin.reproduction.dpwss_runs import (
     FILES,
     SCORES,
@@ -77,11 +82,12 @@ def tasks(quick: bool) -> list[Task]:
     listed.sort(key=lambda task: order.get(task.needs[0], 0))
     timed = "heart" if quick else "ijcnn1"
     last = _task(f"cost {timed}", timed, 4, cost_of_an_iteration, timed)
-    return [
-        Task("audit", partial(audit, 1 if quick else SEEDS), cells=15),
-        *listed,
-        last,
+    attacks = [
+        Task(f"audit {name}, seed {seed}", partial(audit, name, seed), table=AUDIT)
+        for seed in range(1 if quick else SEEDS)
+        for name in contestants()
     ]
+    return [*attacks, *listed, last]
 
 
 def _task(title: str, name: str, cells: int, run: Any, *arguments: Any) -> Task:
