@@ -157,6 +157,8 @@ def test_partial_fit_goes_on_after_fit(exact):
     before = model.coef_.copy()
     model.partial_fit(X[:100], y[:100], n_samples_total=3000)
     assert 0.0 < np.abs(model.coef_ - before).max() < np.abs(before).max()
+    for name in ("certificate_", "history_", "slack_", "bounded_share_"):
+        assert not hasattr(model, name)  # they spoke of the model before
 
 
 def test_partial_fit_says_what_it_needs(exact):
@@ -173,6 +175,11 @@ def test_partial_fit_says_what_it_needs(exact):
         ChanceConstrainedSVC(solver="ssgd", standardize=True).partial_fit(
             X, y, classes=[0, 1]
         )
+    model = ChanceConstrainedSVC(solver="ssgd", covariance=np.eye(X.shape[1]))
+    with pytest.raises(ValueError, match="n_samples_total must be at least 1, got 0"):
+        model.partial_fit(X, y, classes=[0, 1], n_samples_total=0)
+    with pytest.raises(ValueError, match="sample_weight has negative entries"):
+        model.partial_fit(X, y, classes=[0, 1], sample_weight=-np.ones(len(y)))
 
 
 def test_bad_blocks_are_explained(exact):
@@ -188,3 +195,12 @@ def test_bad_blocks_are_explained(exact):
         model.fit_blocks([(np.full((2, 2), np.nan), [0, 1])])
     with pytest.raises(ValueError, match="number of classes has to be greater"):
         model.fit_blocks([(X, np.zeros(3000))])
+    with pytest.raises(ValueError, match="blocks have 5 and 4 features"):
+        model.fit_blocks([(X, y), (X[:, :4], y)])
+    variances = {"covariance": np.ones(X.shape)}
+    with pytest.raises(ValueError, match="some blocks bring covariance"):
+        model.fit_blocks([(X, y, variances), (X, y)])
+    with pytest.raises(ValueError, match=r"extras hold \['variances'\]"):
+        model.fit_blocks([(X, y, {"variances": np.ones(X.shape)})])
+    with pytest.raises(ValueError, match="sample_weight has negative entries"):
+        model.fit_blocks([(X, y, {"sample_weight": -np.ones(len(y))})])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
-from widemargin.validation import check_weights
+from widemargin.chance_constrained.rows import row_weights
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -30,8 +30,10 @@ class Block:
     @property
     def weights(self) -> Floats:
         """Sample weights, ones where none were given."""
-        weights = check_weights(self.sample_weight, self.X.shape[0])
-        return np.ones(self.X.shape[0]) if weights is None else weights
+        return row_weights(self.sample_weight, self.X.shape[0])
+
+
+EXTRAS = frozenset(field.name for field in fields(Block)) - {"X", "y"}
 
 
 class BlockSource(Protocol):
@@ -84,7 +86,14 @@ def user_blocks(blocks: Any) -> SerialBlocks:
     def passes() -> Iterator[Block]:
         for item in blocks() if callable(blocks) else blocks:
             X, y, *extras = item
-            yield Block(X, np.asarray(y), **(extras[0] if extras else {}))
+            known = dict(extras[0]) if extras else {}
+            unknown = known.keys() - EXTRAS
+            if unknown:
+                raise ValueError(
+                    f"a block's extras hold {sorted(unknown)}: expected some of "
+                    f"{sorted(EXTRAS)}."
+                )
+            yield Block(X, np.asarray(y), **known)
 
     return SerialBlocks(passes)
 

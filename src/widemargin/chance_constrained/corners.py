@@ -20,7 +20,8 @@ from widemargin.chance_constrained.uncertainty import CovarianceTable
 
 Floats = NDArray[np.float64]
 
-_MOST_COLUMNS = 20_000  # of all factors: beyond it the space is not worth finding
+_MOST_COLUMNS = 20_000  # of all factors: beyond it the space is not worth finding,
+_MOST_WORK = 1e9  # nor beyond so many operations
 _RANK = 1e-10  # singular values below are rounding, in units of the largest
 _STEPS = 60
 _FAR = 1e8  # there ||u|| = 1 to the last digit: the force is out of reach
@@ -48,13 +49,14 @@ def corner_of(
     d = len(w)
     if not len(forcing):
         return Corner(forcing, np.zeros((d, 0)))
-    if len(forcing) * d > _MOST_COLUMNS:
+    columns = len(forcing) * d
+    if columns > _MOST_COLUMNS or columns * d * d > _MOST_WORK:
         return None
     factors = table.factors(forcing)
     sizes = np.sqrt(np.square(factors).sum(axis=(1, 2)))
     units = factors / np.where(sizes > 0.0, sizes, 1.0)[:, None, None]
-    columns = units.transpose(1, 0, 2).reshape(d, -1)
-    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    side_by_side = units.transpose(1, 0, 2).reshape(d, -1)
+    left, values, _ = np.linalg.svd(side_by_side, full_matrices=False)
     basis = left[:, values > _RANK * values.max(initial=0.0)]
     outside = w - basis @ (basis.T @ w)
     spread = np.sqrt(np.maximum(table.images(outside) @ outside, 0.0))

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
 from widemargin._sklearn import Interval, StrOptions, validated
 from widemargin.chance_constrained.blocks import (
-    BlockSource,
     array_blocks,
-    user_blocks,
 )
 from widemargin.chance_constrained.covariances import (
     CLASS,
@@ -25,20 +19,17 @@ from widemargin.chance_constrained.covariances import (
     sample_covariances,
 )
 from widemargin.chance_constrained.distributed import dask_blocks, is_dask
-from widemargin.chance_constrained.model import UncertainLinearModel
 from widemargin.chance_constrained.objective import ChanceProblem, shortfalls
-from widemargin.chance_constrained.online import OnlineDescent
 from widemargin.chance_constrained.samples import (
     Samples,
     binary_problems,
-    check_samples,
     sample_costs,
     scaling_of,
     validate_samples,
 )
 from widemargin.chance_constrained.solution import ChanceSolution
 from widemargin.chance_constrained.solvers import solve_all
-from widemargin.chance_constrained.stream import Settings, fit_blocks
+from widemargin.chance_constrained.streamed import StreamedModel
 from widemargin.chance_constrained.uncertainty import (
     CovarianceTable,
     Uncertainty,
@@ -47,19 +38,8 @@ from widemargin.chance_constrained.uncertainty import (
 
 Floats = NDArray[np.float64]
 
-_GOOD = ("polished", "converged", "epochs")
 
-
-def _is_stochastic(estimator: Any) -> bool:
-    if estimator.solver == "ssgd":
-        return True
-    raise AttributeError(
-        "partial_fit and fit_blocks need solver='ssgd': the other solvers see all "
-        f"samples at once (solver={estimator.solver!r})."
-    )
-
-
-class ChanceConstrainedSVC(UncertainLinearModel):
+class ChanceConstrainedSVC(StreamedModel):
     """Linear SVM for samples with error bars, with a bounded probability of error.
 
     Each sample is a distribution of which only mean and covariance are known. Solves
@@ -175,9 +155,6 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         "verbose": ["verbose"],
     }
 
-    _online: dict[str, Any] | None
-    slack_: Floats | None
-
     def __init__(
         self,
         C: float = 1.0,
@@ -288,36 +265,6 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         self.covariances_ = table.dense()
         return Uncertainty(table, data.labels.astype(np.intp))
 
-    def _generator(self) -> np.random.Generator:
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return np.random.default_rng(int(seed))
-
-    def _store(
-        self,
-        classes: NDArray[Any],
-        models: list[tuple[Floats, float]],
-        solutions: list[ChanceSolution],
-    ) -> None:
-        """Keep the models under scikit-learn's names; warn if one is not optimal."""
-        self.classes_ = classes
-        self.coef_ = np.stack([w for w, _ in models])
-        self.intercept_ = np.array([b for _, b in models])
-        certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = certificates[0] if len(models) == 1 else certificates
-        self.history_ = [record for s in solutions for record in s.history]
-        self.n_iter_ = max(1, *(s.n_iter for s in solutions), 1)
-        self._online = None
-        bad = [s for s in solutions if s.status not in _GOOD]
-        if bad:
-            gap = "none" if bad[0].gap is None else f"{bad[0].gap.relative:.1e}"
-            warnings.warn(
-                f"ChanceConstrainedSVC stopped early (status {bad[0].status!r}, "
-                f"relative gap {gap}, tol {self.tol:g}): raise max_iter or max_time, "
-                "or set standardize=True.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _store_slack(
         self,
         data: Samples,
@@ -330,71 +277,3 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         share = np.mean(slack[data.rows] < 1.0, axis=0)
         self.slack_ = slack[:, 0] if len(problems) == 1 else slack
         self.bounded_share_ = float(share[0]) if len(problems) == 1 else share
-
-    # ---- larger than memory ---------------------------------------------------------
-
-    @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
-    @validated
-    def fit_blocks(self, blocks: Any) -> ChanceConstrainedSVC:
-        """Fit to data that comes in blocks, each pass reading them anew.
-
-        Parameters
-        ----------
-        blocks : callable or sequence
-            A function that returns a new iterator over the blocks, or a list of them.
-            A block is ``(X, y)`` or ``(X, y, extras)`` with a dict of `fit`'s other
-            arguments for these rows.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return self._fit_source(
-            user_blocks(blocks), safety_factor(self.risk, self.bound)
-        )
-
-    def _fit_source(self, source: BlockSource, kappa: float) -> ChanceConstrainedSVC:
-        fitted = fit_blocks(source, Settings.of(self, kappa), self._generator())
-        self.n_features_in_ = fitted.models[0][0].shape[0]
-        self.covariances_ = fitted.covariances
-        self._store(fitted.classes, fitted.models, fitted.solutions)
-        self.slack_, self.bounded_share_ = None, fitted.bounded_share
-        return self
-
-    @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
-    @validated
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        covariance: Any = None,
-        covariance_factor: Any = None,
-        sample_weight: Any = None,
-        n_samples_total: int | None = None,
-    ) -> ChanceConstrainedSVC:
-        """Take one stochastic step for each given row.
-
-        Parameters
-        ----------
-        X, y, covariance, covariance_factor, sample_weight : as for `fit`
-            The new rows.
-        classes : array, optional
-            All labels; needed in the first call.
-        n_samples_total : int, optional
-            The m of the step ``C m / t``; the rows seen so far by default.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        X, y = check_samples(self, X, y, reset=not hasattr(self, "coef_"))
-        online = OnlineDescent.of(self, classes, X.shape[1])
-        self.coef_, self.intercept_ = online.step(
-            self, X, y, covariance, covariance_factor, sample_weight, n_samples_total
-        )
-        self._online, self.classes_ = online.state(), online.classes
-        self.covariances_, self.n_iter_ = online.covariances, online.descents[0].steps
-        return self

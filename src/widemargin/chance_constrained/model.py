@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.chance_constrained.guarantees import error_bound
 from widemargin.chance_constrained.rows import times
 from widemargin.chance_constrained.samples import check_test_samples
+from widemargin.chance_constrained.solution import ChanceSolution
 
 Floats = NDArray[np.float64]
+
+_GOOD = ("polished", "converged", "epochs")
 
 
 class UncertainLinearModel(ClassifierMixin, BaseEstimator):
@@ -22,6 +27,35 @@ class UncertainLinearModel(ClassifierMixin, BaseEstimator):
     coef_: Floats
     intercept_: Floats
     classes_: NDArray[Any]
+    slack_: Floats | None
+    tol: float
+    _online: dict[str, Any] | None
+
+    def _store(
+        self,
+        classes: NDArray[Any],
+        models: list[tuple[Floats, float]],
+        solutions: list[ChanceSolution],
+    ) -> None:
+        """Keep the models under scikit-learn's names; warn if one is not optimal."""
+        self.classes_ = classes
+        self.coef_ = np.stack([w for w, _ in models])
+        self.intercept_ = np.array([b for _, b in models])
+        certificates = [solution.certificate for solution in solutions]
+        self.certificate_ = certificates[0] if len(models) == 1 else certificates
+        self.history_ = [record for s in solutions for record in s.history]
+        self.n_iter_ = max(1, *(s.n_iter for s in solutions), 1)
+        self._online = None
+        bad = [s for s in solutions if s.status not in _GOOD]
+        if bad:
+            gap = "none" if bad[0].gap is None else f"{bad[0].gap.relative:.1e}"
+            warnings.warn(
+                f"ChanceConstrainedSVC stopped early (status {bad[0].status!r}, "
+                f"relative gap {gap}, tol {self.tol:g}): raise max_iter or max_time, "
+                "or set standardize=True.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def decision_function(self, X: Any) -> Floats:
         """Return ``w'x + b``, one column for each class if there are more than two.

@@ -13,6 +13,7 @@ from widemargin.chance_constrained.covariances import (
     sample_covariances,
 )
 from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.rows import row_weights
 from widemargin.chance_constrained.samples import one_vs_rest
 from widemargin.chance_constrained.stochastic import (
     CostSummary,
@@ -27,7 +28,7 @@ from widemargin.chance_constrained.uncertainty import (
     Uncertainty,
     safety_factor,
 )
-from widemargin.validation import check_weights, class_weights
+from widemargin.validation import class_weights
 
 Floats = NDArray[np.float64]
 
@@ -137,8 +138,12 @@ class OnlineDescent:
                 f"{self.classes.tolist()}."
             )
         labels = np.searchsorted(self.classes, y)
-        weights = check_weights(sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if weights is None else weights
+        weights = row_weights(sample_weight, X.shape[0])
+        if n_samples_total is not None and n_samples_total < 1:
+            raise ValueError(
+                f"n_samples_total must be at least 1, got {n_samples_total}: it is "
+                "the number of rows there will be in all."
+            )
         factors = class_weights(estimator.class_weight, self.classes, labels, weights)
         costs = np.asarray(estimator.C * factors[labels] * weights)
         kappa = safety_factor(estimator.risk, estimator.bound)

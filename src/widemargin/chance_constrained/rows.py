@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from widemargin.validation import check_weights
+
 Floats = NDArray[np.float64]
 
 BLOCK = 8192
@@ -22,6 +24,19 @@ def blocks(n_samples: int, size: int = BLOCK) -> Iterator[slice]:
     """Cut ``range(n_samples)`` into slices of at most ``size``."""
     for start in range(0, n_samples, size):
         yield slice(start, min(start + size, n_samples))
+
+
+def row_weights(sample_weight: Any, n_samples: int) -> Floats:
+    """Return how often each row counts: once where nothing is said, never negative."""
+    weights = check_weights(sample_weight, n_samples)
+    if weights is None:
+        return np.ones(n_samples)
+    if np.any(weights < 0.0):
+        raise ValueError(
+            "sample_weight has negative entries: weights count repetitions, so they "
+            "must be zero or more."
+        )
+    return weights
 
 
 def dense_rows(X: Any, rows: Any) -> Floats:

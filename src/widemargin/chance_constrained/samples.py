@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from widemargin.chance_constrained.covariances import Moments, moments_of
 from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.rows import row_weights
 from widemargin.chance_constrained.uncertainty import Uncertainty
-from widemargin.validation import check_weights, class_weights
+from widemargin.validation import class_weights
 
 Floats = NDArray[np.float64]
 
@@ -60,13 +61,7 @@ def check_test_samples(estimator: Any, X: Any) -> Any:
 def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Samples:
     """Check samples, labels and weights; leave out the rows without weight."""
     X, y = check_samples(estimator, X, y)
-    weights = check_weights(sample_weight, X.shape[0])
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    if np.any(weights < 0.0):
-        raise ValueError(
-            "sample_weight has negative entries: weights count repetitions, so they "
-            "must be zero or more."
-        )
+    weights = row_weights(sample_weight, X.shape[0])
     rows = np.flatnonzero(weights > 0.0)
     classes, labels = np.unique(y[rows], return_inverse=True)
     if len(classes) < 2:

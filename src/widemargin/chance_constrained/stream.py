@@ -126,39 +126,53 @@ class _Plan:
         ]
 
 
-_Description = tuple[dict[Any, Moments], int, bool]
+@dataclass(frozen=True)
+class _Description:
+    """Moments by label, rows, features, and whether rows bring covariances."""
+
+    moments: dict[Any, Moments]
+    rows: int
+    features: int
+    own: bool
 
 
 def _describe(block: Block) -> _Description:
-    """Return moments by label, the number of rows, and whether rows bring covariances.
-
-    The only pass in which the samples are checked.
-    """
+    """Describe one block, in the only pass in which the samples are checked."""
     block = checked(block)
     own = block.covariance is not None or block.covariance_factor is not None
     weights, found = block.weights, {}
     for label in np.unique(block.y):
         rows = np.flatnonzero(block.y == label)
         found[label] = moments_of(block.X[rows], weights[rows])
-    return found, block.X.shape[0], own
+    rows, features = block.X.shape
+    return _Description(found, rows, features, own)
 
 
-def _merge(
-    left: _Description,
-    right: _Description,
-) -> _Description:
-    merged = dict(left[0])
-    for label, moments in right[0].items():
+def _merge(left: _Description, right: _Description) -> _Description:
+    if left.features != right.features:
+        raise ValueError(
+            f"blocks have {left.features} and {right.features} features: all must have "
+            "the same."
+        )
+    if left.own != right.own:
+        raise ValueError(
+            "some blocks bring covariance or covariance_factor and others do not: give "
+            "it with all of them, or with none."
+        )
+    merged = dict(left.moments)
+    for label, moments in right.moments.items():
         merged[label] = merged[label].merged(moments) if label in merged else moments
-    return merged, left[1] + right[1], left[2] and right[2]
+    return _Description(merged, left.rows + right.rows, left.features, left.own)
 
 
 def _plan(source: BlockSource, settings: Settings) -> _Plan:
     """Make the first pass."""
-    nothing: _Description = ({}, 0, True)
-    moments, rows, own = reduce(_merge, source.map(_describe), nothing)
-    if rows == 0:
+    descriptions = iter(source.map(_describe))
+    first = next(descriptions, None)
+    if first is None:
         raise ValueError("blocks is empty: there are no samples to learn from.")
+    seen = reduce(_merge, descriptions, first)
+    moments = seen.moments
     classes = np.array(sorted(label for label in moments if moments[label].mass > 0.0))
     if len(classes) < 2:
         raise ValueError(
@@ -166,9 +180,9 @@ def _plan(source: BlockSource, settings: Settings) -> _Plan:
             f"{len(classes)} class"
         )
     by_class = [moments[label] for label in classes]
-    d = len(by_class[0].mean)
+    d = seen.features
     covariances = None
-    if not own:
+    if not seen.own:
         if isinstance(settings.covariance, str) and settings.covariance == CLASS:
             scale = settings.covariance_scale
             estimated = [
@@ -189,7 +203,7 @@ def _plan(source: BlockSource, settings: Settings) -> _Plan:
     for signs in one_vs_rest(labels, len(classes)):
         positive = signs > 0.0
         summary = CostSummary(
-            float(rows),
+            float(seen.rows),
             float(factors[positive] @ masses[positive]),
             float(factors[~positive] @ masses[~positive]),
             float(factors @ np.array(squared)),
