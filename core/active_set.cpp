@@ -13,6 +13,7 @@ constexpr Size kFirstStage = 2000;  // samples solved before any other is looked
 constexpr double kStageGrowth = 2.5;
 constexpr double kMargin = 0.1;        // how near a violation a sample stays active
 constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
+constexpr Size kErrorProbes = 64;      // samples that show what roundings have left
 constexpr Size kProbes = 512;          // samples that show how far gradients have moved
 constexpr double kReach = 1.5;         // others may have moved this much farther than any of them
 
@@ -221,6 +222,45 @@ bool ActiveSet<Real>::bring_up(const Snapshot& snapshot, const std::vector<Index
     gram_.count(changed.size() * count);
     for (Size k = 0; k < count; ++k) gradient_[samples[first + k]] += sums[k];
   }
+  return true;
+}
+
+// sums = K beta for the wanted samples, in double
+template <class Real>
+bool ActiveSet<Real>::sum_anew(const std::vector<Index>& wanted, std::vector<double>& sums,
+                               Control& control, const Progress& progress) const {
+  std::vector<Index> support;
+  std::vector<double> weights;
+  for (Size i = 0; i < problem_.n; ++i)
+    if (beta_[i] != 0.0) {
+      support.push_back(Index(i));
+      weights.push_back(beta_[i]);
+    }
+  sums.assign(wanted.size(), 0.0);
+  const Size piece = std::max<Size>(256, Size(0.25 * kPieceEntries / double(support.size() + 1)));
+  for (Size first = 0; first < wanted.size(); first += piece) {
+    if (first > 0 && !control.go_on(progress)) return false;
+    const Size count = std::min(piece, wanted.size() - first);
+    source_.sweep(Sweep<double>{support.data(), support.size(), wanted.data() + first, count,
+                                nullptr, weights.data(), sums.data() + first},
+                  team_);
+    gram_.count(support.size() * count);
+  }
+  return true;
+}
+
+template <class Real>
+bool ActiveSet<Real>::renew(double room, Control& control, const Progress& progress) {
+  std::vector<double> sums;
+  const std::vector<Index> few = every_so_often(samples, std::min(kErrorProbes, samples.size()));
+  if (!sum_anew(few, sums, control, progress)) return false;
+  double error = 0.0;
+  for (Size k = 0; k < few.size(); ++k)
+    error = std::max(error, std::abs(sums[k] - problem_.linear[few[k]] - gradient_[few[k]]));
+  if (4.0 * error <= room) return true;
+  if (!sum_anew(samples, sums, control, progress)) return false;
+  for (Size p = 0; p < samples.size(); ++p)
+    gradient_[samples[p]] = gradients[p] = sums[p] - problem_.linear[samples[p]];
   return true;
 }
 

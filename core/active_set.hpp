@@ -35,6 +35,10 @@ class ActiveSet {
   // Brings the gradients of the universe up to date; false when the caller wishes to stop. Passed
   // over are samples that provably cannot violate or, unless `certain`, probably do not.
   bool refresh(Control& control, const Progress& progress, bool certain);
+  // Sums the gradients of the active samples anew, in double: float rows leave roundings of every
+  // step ever taken. Not where a few of them show that these are far below `room`. False when the
+  // caller wishes to stop.
+  bool renew(double room, Control& control, const Progress& progress);
   void screen(long steps);  // takes out samples that are certain to stay where they are
   bool recall();            // brings them back; false when none was taken out
 
@@ -54,6 +58,8 @@ class ActiveSet {
   }
   bool bring_up(const Snapshot& snapshot, const std::vector<Index>& samples, Control& control,
                 const Progress& progress);
+  bool sum_anew(const std::vector<Index>& wanted, std::vector<double>& sums, Control& control,
+                const Progress& progress) const;
   double slack(Index sample, const Extremes& extremes) const;
   std::vector<Index> near_margin(const Snapshot& snapshot, const std::vector<Index>& samples,
                                  const Extremes& extremes) const;

@@ -19,6 +19,7 @@ constexpr long kLongestSolve = 40000;  // steps between two looks at the caller'
 constexpr double kWholeCost = 3e7;  // of all entries between active samples: then all are evaluated
 constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is not the last
 constexpr double kInnerShare = 0.1;      // working set solved to this share of the gap
+constexpr int kMostRenewals = 8;         // more would not help: the rows themselves are too coarse
 constexpr double kKeepShare = 0.5;       // of a working set that stays for the next one
 
 template <class Real>
@@ -41,7 +42,7 @@ class BlockSolver {
       // A stage is left after one round: it only has to give the next one a good start.
       finished ? set_.grow() : set_.look_at_all();
       if (!refresh(!finished) || !finished) return outcome_;
-      if (optimal() && !refresh(true)) return outcome_;
+      if (optimal() && (!renew() || !refresh(true))) return outcome_;
       if (optimal() && (!set_.recall() || !refresh(true) || optimal())) return outcome_;
       if (set_.complete()) set_.screen(outcome_.steps);
       set_.select();
@@ -85,6 +86,17 @@ class BlockSolver {
     }
     outcome_.violation = set_.survey().violation(problem_.equality);
     return true;
+  }
+
+  // The gradients that decide, free of the roundings of all steps so far.
+  bool renew() {
+    if (sizeof(Real) == sizeof(double) || outcome_.steps == 0) return true;
+    if (renewals_++ == kMostRenewals) return true;
+    if (set_.renew(options_.tolerance - outcome_.violation, control_,
+                   {outcome_.steps, outcome_.violation, set_.samples.size()}))
+      return true;
+    outcome_.status = Status::interrupted;
+    return false;
   }
 
   // Most violating samples from both sides, beside the most recent free members of the last set.
@@ -230,13 +242,14 @@ class BlockSolver {
 
   // Blocks until the active samples are optimal to `target`; false when stopped for good.
   bool solve_active(double target) {
-    const bool all = take_all();
-    for (;;) {
+    bool all = false;
+    for (bool first = true;; first = false) {
       const Extremes extremes = set_.survey_active();
       const double gap = extremes.violation(problem_.equality);
       outcome_.violation = gap;
       if (gap <= target) return true;
       if (control_.stop({outcome_.steps, gap, set_.samples.size()}, outcome_.status)) return false;
+      if (first) all = take_all();
       double inner_tolerance = 0.9 * target;  // rounding of the sums must not lift it above
       if (!all) {
         choose_working_set(extremes);
@@ -264,6 +277,7 @@ class BlockSolver {
   std::vector<Index> working_;  // positions in the active set
   std::vector<Index> kept_;     // where its first members stood in the last working set
   Size old_size_ = 0;
+  int renewals_ = 0;
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
   std::vector<const Real*> rows_;  // of the working set

@@ -53,7 +53,7 @@ struct SparseCall {
 template <class Real>
 struct PairCall {
   Size size;                // padded to a multiple of panel_width<Real>()
-  const Real* const* rows;  // of the members, size kernel entries each; the padding never counts
+  const Real* const* rows;  // of the members, size kernel entries each; the padding is finite
   const Real* diagonal;
   Real* gradient;  // moved by the solver, relative to the intercept
   Real* growth;    // 0 where the member can grow, +inf where it cannot

@@ -11,6 +11,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kMovedBytes = Size(64) << 20;
+constexpr Size kPadding = 16;  // rows have room for whole panels
 
 // gradient[c] += sum_k weights[k] rows[k][c] for c < width
 template <class Real>
@@ -91,7 +92,7 @@ Index RowCache<Real>::take(Index sample, std::uint64_t keep_from) {
 // Gives every slot room for `columns` entries, moving the rows inside the slab.
 template <class Real>
 void RowCache<Real>::layout(Size columns) {
-  const Size capacity = std::max<Size>(16, (columns + 15) / 16 * 16);
+  const Size capacity = std::max<Size>(kPadding, (columns + kPadding - 1) / kPadding * kPadding);
   if (!slab_) {
     const Size everything = (source_.size() + 15) / 16 * 16 * source_.size() * sizeof(Real);
     const Size least = 4 * capacity * sizeof(Real);  // the pair solver holds two rows at a time
@@ -264,7 +265,11 @@ std::vector<const Real*> RowCache<Real>::table(Team& team) {
   for (Size k = 0; k < count; ++k)
     if (slots[k] < 0) slots[k] = take(columns_[k], clock_);
   complete(columns_.data(), slots, nullptr, nullptr, team);
-  for (Index slot : slots) out.push_back(entries(slot));
+  const Size padded = (count + kPadding - 1) / kPadding * kPadding;
+  for (Index slot : slots) {
+    std::fill(entries(slot) + count, entries(slot) + padded, Real(0));
+    out.push_back(entries(slot));
+  }
   return out;
 }
 

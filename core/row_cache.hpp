@@ -32,8 +32,9 @@ class RowCache {
   // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]] for first <= a < count
   void block(const Index* positions, Size count, Size first, Size stride, Real* out, Team& team);
 
-  // The complete rows of all the columns, in their order; nothing where the budget is too small.
-  // They stay valid until rows are arranged or others are asked for.
+  // The complete rows of all the columns, in their order and padded with zeros to whole panels;
+  // nothing where the budget is too small. They stay valid until rows are arranged or others are
+  // asked for.
   std::vector<const Real*> table(Team& team);
 
   // Complete row of a sample, evaluated if need be; valid until the next call.

@@ -238,6 +238,14 @@ void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
   }
 }
 
+// The exponent of a Gaussian entry is the difference of numbers as large as the squared norms.
+void SampleSource::magnitudes(const Index* ids, Size count, double* out) const {
+  if (kernel_.kind != KernelKind::gaussian) return diagonal(ids, count, out);
+  const double ln_2 = 0.6931471805599453;
+  const float* norms = samples_->half_norms<float>();
+  for (Size k = 0; k < count; ++k) out[k] = 1.0 + ln_2 * 2.0 * double(norms[ids[k]]);
+}
+
 void SampleSource::sweep(const Sweep<float>& work, Team& team) const {
   sweep_samples(kernel_, *samples_, *samples_, work, team);
 }

@@ -39,6 +39,10 @@ class Source {
   virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
   virtual void prepare(const Index*, Size, Prepared<float>&) const {}
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
+  // Size of the numbers whose rounding shows in the entries of a sample's row.
+  virtual void magnitudes(const Index* ids, Size count, double* out) const {
+    diagonal(ids, count, out);
+  }
   // Of an entry, relative to one between samples of few features.
   virtual double entry_cost() const { return 1.0; }
   // Whether evaluating a block of entries costs less than gathering it from cached rows.
@@ -64,6 +68,7 @@ class SampleSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void magnitudes(const Index* ids, Size count, double* out) const override;
   double entry_cost() const override { return samples_->entry_cost(); }
   bool cheap() const override { return true; }
   bool semidefinite() const override;
@@ -103,6 +108,9 @@ class SubsetSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void magnitudes(const Index* ids, Size count, double* out) const override {
+    base_->magnitudes(map(ids, count).data(), count, out);
+  }
   double entry_cost() const override { return base_->entry_cost(); }
   bool cheap() const override { return base_->cheap(); }
   bool semidefinite() const override { return base_->semidefinite(); }

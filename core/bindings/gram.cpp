@@ -209,6 +209,14 @@ void bind_gram(nb::module_& module) {
             self.source().diagonal(indices.data(), indices.shape(0), out.data());
           },
           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
+      .def(
+          "magnitudes",
+          [](Gram& self, In<Index> indices, InOut<double> out) {
+            check_indices(indices, self.size(), "indices");
+            nb::gil_scoped_release release;
+            self.source().magnitudes(indices.data(), indices.shape(0), out.data());
+          },
+          nb::arg("indices").noconvert(), nb::arg("out").noconvert())
       .def("times", &times, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
       .def(

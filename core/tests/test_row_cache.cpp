@@ -1,5 +1,6 @@
 // The row cache: whatever is appended, dropped or evicted, entries stay the kernel's.
 #include <algorithm>
+#include <cmath>
 
 #include "testing.hpp"
 
@@ -85,4 +86,39 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   require(once >= 300, "three rows were evaluated");
   check_apply(cache, data, rows, team);
   require(evaluated == once, "and not again");
+}
+
+WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
+  const Data data(90, 5, 3);
+  const auto source = data.dense(kGaussian);
+  Team team(2);
+  std::mt19937 generator(11);
+  {  // memory handed out next is full of what no sum survives
+    std::vector<double> poison(90 * 96, std::nan(""));
+  }
+  std::atomic<std::uint64_t> evaluated{0};
+  RowCache<double> cache(*source, 1 << 20, evaluated);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Index> wanted = testing::everyone(90);
+    std::shuffle(wanted.begin(), wanted.end(), generator);
+    wanted.resize(1 + generator() % 90);
+    const std::vector<Index> columns = cache.arrange(wanted, team);
+    const std::vector<const double*> table = cache.table(team);
+    require(table.size() == columns.size(), "one row a column");
+    const Size padded = (columns.size() + 15) / 16 * 16;
+    for (Size r = 0; r < columns.size(); ++r) {
+      for (Size c = 0; c < columns.size(); ++c)
+        require_close(table[r][c], data.kernel(kGaussian, Size(columns[r]), Size(columns[c])),
+                      1e-10, "entry");
+      for (Size c = columns.size(); c < padded; ++c) require(table[r][c] == 0.0, "padding");
+    }
+  }
+  cache.arrange(testing::everyone(90), team);
+  cache.table(team);
+  const std::uint64_t once = evaluated;
+  cache.table(team);
+  require(evaluated == once, "nothing is evaluated again");
+  RowCache<double> small(*source, 50 * 96 * sizeof(double), evaluated);
+  small.arrange(testing::everyone(90), team);
+  require(small.table(team).empty(), "no table beyond the budget");
 }

@@ -101,6 +101,21 @@ class Gram:
         self._core.diagonal(self._indices(None), out)
         return out
 
+    def float32_error(self, changes: ArrayLike) -> float:
+        """Estimate what float32 entries leave in ``K @ changes``: roundings add up.
+
+        An entry is off by half a digit of the numbers it was made from; these errors
+        are as good as independent.
+        """
+        sizes = np.empty(self.n)
+        self._core.magnitudes(self._indices(None), sizes)
+        np.abs(sizes, out=sizes)
+        if not isinstance(self.kernel, Gaussian):  # |K_ij|^2 <= K_ii K_jj
+            sizes = np.sqrt(sizes * sizes.max(initial=0.0))
+        sizes *= np.asarray(changes, dtype=np.float64)
+        half_digit = 0.5 * float(np.finfo(np.float32).eps)
+        return half_digit * float(np.sqrt(np.square(sizes, out=sizes).sum()))
+
     def times(
         self, changes: ArrayLike, indices: ArrayLike | None = None
     ) -> NDArray[np.float64]:
