@@ -8,6 +8,7 @@
 PYTHON ?= python3
 WORKERS ?= auto
 BENCH ?=
+CAMPAIGN ?=
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp core/*.inl core/bindings/*)
@@ -44,7 +45,7 @@ sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	WIDEMARGIN_TARGET=baseline build/sanitize/core_tests
 
 campaign: $(VENV)/.workshop
-	$(BIN)/python -m pytest -n $(WORKERS) -m campaign
+	$(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)
 
 docs: $(VENV)/.workshop
 	$(INSTALL) -e '.[all,docs]'

@@ -6,6 +6,14 @@
 
 namespace widemargin {
 
+namespace {
+
+// A converted copy of the samples is kept up to this size. Beyond it the copy would be felt, on
+// data that fills the memory already, more than converting again for each packed panel.
+constexpr Size kKeptBytes = Size(1) << 27;
+
+}  // namespace
+
 Samples::Samples(const float* dense, Size n, Size features)
     : n_(n), features_(features), dense32_(dense) {}
 Samples::Samples(const double* dense, Size n, Size features)
@@ -53,6 +61,12 @@ double Samples::largest_square() const {
   return 2.0 * double(most);
 }
 
+template <class Real>
+Real Samples::value(Size at, Size feature) const {
+  const double given = dense32_ ? double(dense32_[at]) : dense64_[at];
+  return Real(shift_.empty() ? given : (given - shift_[feature]) * scale_);
+}
+
 // The dense samples in the precision and the coordinates of the tiles; the caller's own array when
 // nothing is to be changed.
 template <class Real>
@@ -61,15 +75,13 @@ const Real* Samples::transformed() const {
   const void* same =
       is_float ? static_cast<const void*>(dense32_) : static_cast<const void*>(dense64_);
   if (same != nullptr && shift_.empty()) return static_cast<const Real*>(same);
+  if (n_ * features_ * sizeof(Real) > kKeptBytes) return nullptr;
   Lazy<Real>& cached = lazy<Real>();
   std::call_once(cached.data_once, [&] {
     cached.data.resize(n_ * features_);
     for (Size i = 0; i < n_; ++i)
-      for (Size k = 0; k < features_; ++k) {
-        const Size at = i * features_ + k;
-        const double value = dense32_ ? double(dense32_[at]) : dense64_[at];
-        cached.data[at] = Real(shift_.empty() ? value : (value - shift_[k]) * scale_);
-      }
+      for (Size k = 0; k < features_; ++k)
+        cached.data[i * features_ + k] = value<Real>(i * features_ + k, k);
   });
   return cached.data.data();
 }
@@ -78,8 +90,15 @@ template <class Real>
 void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
   const Real* samples = transformed<Real>();
   for (Size c = 0; c < width; ++c) {
-    const Real* sample = c < count ? samples + Size(ids[c]) * features_ : nullptr;
-    for (Size k = 0; k < features_; ++k) out[k * width + c] = sample ? sample[k] : Real(0);
+    if (c >= count) {
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = Real(0);
+      continue;
+    }
+    const Size first = Size(ids[c]) * features_;
+    if (samples != nullptr)
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = samples[first + k];
+    else
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = value<Real>(first + k, k);
   }
 }
 
@@ -92,9 +111,11 @@ const Real* Samples::half_norms() const {
     cached.norms.assign(padded, Real(0));
     if (sparse()) {
       const Rows<Real> all = rows<Real>();
+      const Real factor = Real(scale_left<Real>() * scale_left<Real>());
       for (Size i = 0; i < n_; ++i)
-        cached.norms[i] = routines<Real>().sparse_norm(all.data + all.offsets[i],
-                                                       Size(all.offsets[i + 1] - all.offsets[i]));
+        cached.norms[i] =
+            factor * routines<Real>().sparse_norm(all.data + all.offsets[i],
+                                                  Size(all.offsets[i + 1] - all.offsets[i]));
       return;
     }
     std::vector<Real> panel(width * std::max<Size>(features_, 1));
@@ -109,12 +130,20 @@ const Real* Samples::half_norms() const {
   return cached.norms.data();
 }
 
+// Double precision works on the caller's own values, which may fill the memory already: whoever
+// multiplies two samples scales the product instead.
+template <class Real>
+double Samples::scale_left() const {
+  return sizeof(Real) == 8 && data64_ != nullptr ? scale_ : 1.0;
+}
+
 template <class Real>
 Samples::Rows<Real> Samples::rows() const {
   constexpr bool is_float = sizeof(Real) == 4;
   const void* same =
       is_float ? static_cast<const void*>(data32_) : static_cast<const void*>(data64_);
-  if (same != nullptr && scale_ == 1.0) return {offsets_, indices_, static_cast<const Real*>(same)};
+  if (same != nullptr && (scale_ == 1.0 || scale_left<Real>() == scale_))
+    return {offsets_, indices_, static_cast<const Real*>(same)};
   Lazy<Real>& cached = lazy<Real>();
   std::call_once(cached.data_once, [&] {
     const Size count = Size(offsets_[n_]);
@@ -126,7 +155,7 @@ Samples::Rows<Real> Samples::rows() const {
 }
 
 template <class Real>
-Size Samples::scatter(const Index* ids, Size count, Size width, Index* slots,
+Size Samples::scatter(const Index* ids, Size count, Size width, double factor, Index* slots,
                       std::vector<Real>& out) const {
   const Rows<Real> all = rows<Real>();
   Size used = features_;
@@ -137,10 +166,11 @@ Size Samples::scatter(const Index* ids, Size count, Size width, Index* slots,
         if (slots[all.indices[k]] == 0) slots[all.indices[k]] = Index(used++);
   }
   out.assign(used * width, Real(0));
+  const Real multiple = Real(scale_left<Real>() * factor);
   for (Size c = 0; c < count; ++c)
     for (std::int64_t k = all.offsets[ids[c]]; k < all.offsets[ids[c] + 1]; ++k) {
       const Size feature = Size(slots != nullptr ? slots[all.indices[k]] : all.indices[k]);
-      out[feature * width + c] += all.data[k];
+      out[feature * width + c] += multiple * all.data[k];
     }
   return used;
 }
@@ -156,8 +186,11 @@ template const float* Samples::half_norms<float>() const;
 template const double* Samples::half_norms<double>() const;
 template Samples::Rows<float> Samples::rows<float>() const;
 template Samples::Rows<double> Samples::rows<double>() const;
-template Size Samples::scatter<float>(const Index*, Size, Size, Index*, std::vector<float>&) const;
-template Size Samples::scatter<double>(const Index*, Size, Size, Index*,
+template double Samples::scale_left<float>() const;
+template double Samples::scale_left<double>() const;
+template Size Samples::scatter<float>(const Index*, Size, Size, double, Index*,
+                                      std::vector<float>&) const;
+template Size Samples::scatter<double>(const Index*, Size, Size, double, Index*,
                                        std::vector<double>&) const;
 
 }  // namespace widemargin

@@ -49,12 +49,15 @@ class Samples {
     const Real* data;
   };
   template <class Real>
-  Rows<Real> rows() const;  // sparse only; values are scaled
-
-  // scatters sparse rows; returns the slots used. With `slots` (size features, all zero) features
-  // are renumbered from 1 in order of appearance; slot 0 stays zero.
+  Rows<Real> rows() const;  // sparse only; values still to be multiplied by `scale_left`
   template <class Real>
-  Size scatter(const Index* ids, Size count, Size width, Index* slots,
+  double scale_left() const;  // sparse only: 1 where `rows` has a scaled copy of the values
+
+  // scatters sparse rows, scaled and multiplied by `factor`; returns the slots used. With `slots`
+  // (size features, all zero) features are renumbered from 1 in order of appearance; slot 0 stays
+  // zero.
+  template <class Real>
+  Size scatter(const Index* ids, Size count, Size width, double factor, Index* slots,
                std::vector<Real>& out) const;
   void clear_slots(const Index* ids, Size count, Index* slots) const;
 
@@ -67,7 +70,9 @@ class Samples {
   template <class Real>
   Lazy<Real>& lazy() const;
   template <class Real>
-  const Real* transformed() const;  // dense only
+  const Real* transformed() const;  // dense only; nullptr where a copy would be too large to keep
+  template <class Real>
+  Real value(Size at, Size feature) const;  // dense only: one entry as the tiles want it
 
   Size n_, features_;
   const float* dense32_ = nullptr;

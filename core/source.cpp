@@ -13,6 +13,8 @@ namespace {
 constexpr Size kPanelBytes =
     192 * 1024;  // packed columns per pass: stays in the second-level cache
 
+constexpr Size kPreparedBytes = Size(1) << 27;  // columns packed once for many sweeps
+
 // Four rows at a time, packed [feature][kStripRows], with their norms.
 template <class Real>
 struct Strips {
@@ -130,8 +132,8 @@ struct Group {
 };
 
 template <class Real>
-Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, const Sweep<Real>& work,
-                          Size first) {
+Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, double factor,
+                          const Sweep<Real>& work, Size first) {
   constexpr Size width = panel_width<Real>();
   Group<Real> group;
   group.first = first;
@@ -139,7 +141,7 @@ Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, cons
   group.norms.assign(width, Real(0));
   group.weights.assign(width, Real(0));
   if (samples.features() > kDirectFeatures) group.slots.assign(samples.features(), 0);
-  samples.scatter(work.rows + first, group.count, width,
+  samples.scatter(work.rows + first, group.count, width, factor,
                   group.slots.empty() ? nullptr : group.slots.data(), group.panel);
   for (Size r = 0; r < group.count; ++r) {
     if (kernel.kind == KernelKind::gaussian)
@@ -154,12 +156,13 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   constexpr Size width = panel_width<Real>();
   const auto csr = column_samples.rows<Real>();
+  const double factor = column_samples.scale_left<Real>();
   const Real* norms =
       kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
   for (Size next = 0; next < work.n_rows;) {
     std::vector<Group<Real>> groups;
     for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
-      groups.push_back(scatter_group(kernel, row_samples, work, next));
+      groups.push_back(scatter_group(kernel, row_samples, factor, work, next));
       bytes +=
           groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
     }
@@ -262,6 +265,10 @@ void prepare_panels(const KernelSpec& kernel, const Samples& samples, const Inde
   constexpr Size width = panel_width<Real>();
   if (samples.sparse()) return;
   const Size padded = (count + width - 1) / width * width;
+  if (padded * samples.features() * sizeof(Real) > kPreparedBytes) {
+    out.panels = {};  // about as large as the samples themselves: packed for each sweep instead
+    return;
+  }
   out.panels.resize(padded * samples.features());
   out.norms.resize(padded);
   pack_panels(kernel, samples, columns, count, out.panels.data(), out.norms.data());

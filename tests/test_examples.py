@@ -25,4 +25,5 @@ def test_example(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "an example is a picture"
     pyplot.close("all")
-    assert time.process_time() - started < 60  # 30 s on two cores
+    # processor seconds, of all threads: the waits of a busy machine are not counted
+    assert time.process_time() - started < 30

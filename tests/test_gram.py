@@ -209,3 +209,26 @@ def test_threads_do_not_change_a_bit(threads):
             alone.rows(every, dtype=dtype), shared.rows(every, dtype=dtype)
         )
     assert_array_equal(alone.times(changes), shared.times(changes))
+
+
+def test_samples_too_large_for_a_copy_are_converted_as_they_are_packed():
+    # above 128 MB of packed samples nothing is kept beside the caller's array
+    few = samples(1000, 128)
+    X = np.tile(few, (270, 1))
+    rows, columns = np.array([0, 5, 100_007]), np.array([3, 999, 200_005, 269_999])
+    small = Gram(few, Gaussian(0.003))
+    for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        found = Gram(X, Gaussian(0.003)).rows(rows, columns, dtype=dtype)
+        asked = small.rows(rows % 1000, columns % 1000, dtype=dtype)
+        assert_allclose(found, asked, rtol=0, atol=close)
+
+
+def test_sparse_samples_of_another_precision_meet():
+    X = samples(40, 100)
+    X[np.abs(X) < 1.5] = 0.0
+    K = kernel_matrix(Gaussian(0.01), X)
+    weights = np.linspace(-1.0, 1.0, 40)
+    for ours, theirs in ((np.float64, np.float32), (np.float32, np.float64)):
+        gram = Gram(sparse.csr_matrix(X.astype(ours)), Gaussian(0.01))
+        others = sparse.csr_matrix(X.astype(theirs))
+        assert_allclose(gram.cross(others, weights), K @ weights, rtol=1e-5, atol=1e-5)

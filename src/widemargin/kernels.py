@@ -94,10 +94,15 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
     mass = float(weight.sum()) * n_features
     if hasattr(X, "tocsr"):
-        squares = X.multiply(X).sum(axis=1)
-        first = float(weight @ np.asarray(X.sum(axis=1), dtype=float).ravel()) / mass
-        second = float(weight @ np.asarray(squares, dtype=float).ravel()) / mass
-        variance = second - first * first
+        sums, squares = np.empty(n_rows), np.empty(n_rows)
+        for start in range(0, n_rows, 16384):  # bounded memory on big data
+            part = slice(start, start + 16384)
+            block = X[part]
+            sums[part] = np.asarray(block.sum(axis=1), dtype=float).ravel()
+            products = block.multiply(block).sum(axis=1)
+            squares[part] = np.asarray(products, dtype=float).ravel()
+        first = float(weight @ sums) / mass
+        variance = float(weight @ squares) / mass - first * first
     else:
         first = float(weight @ X.sum(axis=1, dtype=np.float64)) / mass
         variance = 0.0

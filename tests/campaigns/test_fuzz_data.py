@@ -6,11 +6,13 @@ import gzip
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from widemargin.cli import files
 from widemargin.cli.files import Data, DataError, read
 
 from tests.campaigns.mutations import bytes_changed, data_mutant
@@ -74,3 +76,22 @@ def test_a_few_malformed_data_files(tmp_path: Path) -> None:
     outcomes = campaign(tmp_path, 1234, 1_000)
     assert outcomes["refused"] > 500
     assert outcomes["read"] > 50
+
+
+def test_a_bounds_check_that_is_gone_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the check that an index is at least 1, the campaign fails."""
+    whole = files._core.parse_svmlight
+
+    class Unchecked:
+        parse_csv = staticmethod(files._core.parse_csv)
+
+        @staticmethod
+        def parse_svmlight(text: bytes, line: int, serial: bool) -> Any:
+            return whole(text, line, True)  # index 0 passes, and becomes -1
+
+    monkeypatch.setattr(files, "_core", Unchecked)
+    monkeypatch.setattr(files, "_DENSE_SHARE", 2.0)  # a dense row would be overrun
+    with pytest.raises(ValueError, match="indices"):
+        campaign(tmp_path, 1234, 1_000)

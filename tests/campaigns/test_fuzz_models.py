@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import widemargin
+from widemargin import storage
 from widemargin.storage import StorageError
 
 from tests.campaigns.mutations import model_mutant
@@ -84,3 +86,18 @@ def test_a_few_spoilt_model_files(tmp_path: Path) -> None:
     outcomes = campaign(tmp_path, 1234, 400)
     assert outcomes["refused"] > 200
     assert outcomes["opened"] > 5
+
+
+@pytest.mark.campaign
+def test_a_bounds_check_that_is_gone_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the check that no extent of an array is negative, the campaign fails."""
+
+    def unchecked(name: str, shape: list[int], itemsize: int) -> int:
+        return 0 if 0 in shape else itemsize * math.prod(max(n, 1) for n in shape)
+
+    monkeypatch.setattr(storage, "_checked_bytes", unchecked)
+    with pytest.raises((ValueError, TypeError, MemoryError)) as caught:
+        campaign(tmp_path, 0, PER_SHARD)
+    assert not isinstance(caught.value, StorageError)

@@ -31,7 +31,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {
 _PIECE = 1 << 22
 _MAX_LINE = 1 << 28
 _MAX_FEATURES = 50_000_000  # an index beyond is a typing error, not a feature
-_DENSE_SHARE = 0.4  # above this share of non-zeros dense rows are smaller and faster
+_DENSE_SHARE = 0.2  # above this share of non-zeros kernels are faster on dense rows
 
 
 class DataError(ValueError):
@@ -100,8 +100,11 @@ class _Growing:
         self._array[self._size : needed] = values
         self._size = needed
 
-    def finish(self) -> NDArray[Any]:
-        self._array.resize(self._size, refcheck=False)
+    def finish(self, columns: int | None = None) -> NDArray[Any]:
+        """Return the values, in rows of so many columns; the array owns its memory."""
+        rows = self._size // max(columns or 1, 1)
+        shape = (rows,) if columns is None else (rows, columns)
+        self._array.resize(shape, refcheck=False)
         return self._array
 
 
@@ -209,7 +212,7 @@ class _DenseRows:
         self._rows += len(counts)
 
     def _widen(self, features: int) -> None:
-        narrow = self._values.finish().reshape(self._rows, self._features)
+        narrow = self._values.finish(self._features)
         self._values = _Growing(np.float64)
         if self._rows:
             added = features - self._features
@@ -217,7 +220,7 @@ class _DenseRows:
         self._features = features
 
     def finish(self) -> NDArray[Any]:
-        return self._values.finish().reshape(self._rows, self._features)
+        return self._values.finish(self._features)
 
 
 def _starts(counts: NDArray[Any]) -> NDArray[Any]:
@@ -284,9 +287,10 @@ def _table(
             break
     if rows == 0:
         raise DataError(f"{path}: no samples in the file")
-    X = values.finish().reshape(rows, -1)
-    if X.shape[1] == 0:
+    features = columns - (label is not None)
+    if features == 0:
         raise DataError(f"{path}: no column is left for a feature")
+    X = values.finish(features)
     if label is None:
         return X, None
     return X, _labels(list(distinct), path)[codes.finish()]

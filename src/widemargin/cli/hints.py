@@ -50,7 +50,10 @@ def hints(
 def scale_ratio(X: Any) -> float:
     """Largest over smallest spread of the features that vary at all."""
     if sparse.issparse(X):
-        spread = np.asarray(abs(X).max(axis=0).toarray()).ravel()
+        spread = np.zeros(X.shape[1])
+        for start in range(0, X.shape[0], 16384):  # bounded memory on big data
+            most = abs(X[start : start + 16384]).max(axis=0).toarray()
+            np.maximum(spread, most.ravel(), out=spread)
     else:
         spread = np.ptp(X, axis=0)
     varying = spread[spread > 0]

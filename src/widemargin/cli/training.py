@@ -28,6 +28,7 @@ from widemargin.cli.speaking import (
 from widemargin.persistence import save
 
 _LARGE = 256  # megabytes
+_BLOCK = 1 << 20  # entries scaled at a time
 
 
 @click.command(cls=MethodCommand)
@@ -98,10 +99,8 @@ def train(
 
 def modest_cache(content: Data) -> dict[str, Any]:
     """Bound the kernel cache where the data is large: it must not dwarf the data."""
-    X = content.X
-    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-    megabytes = sum(part.nbytes for part in parts) / 2**20
-    return {"cache_size": megabytes / 4} if megabytes > _LARGE else {}
+    megabytes = sum(part.nbytes for part in _parts(content.X)) / 2**20
+    return {"cache_size": megabytes / 8} if megabytes > _LARGE else {}
 
 
 def assemble(
@@ -116,22 +115,55 @@ def assemble(
             "guarantee; scale by bounds known beforehand"
         )
     if scale == "standard":
-        scaler = StandardScaler(copy=False, with_mean=not sparse.issparse(content.X))
+        scaler = StandardScaler(with_mean=not sparse.issparse(content.X))
     elif sparse.issparse(content.X):
         raise InputError(
             "--scale minmax would fill the zeros of sparse data: use --scale standard"
         )
     else:
-        scaler = MinMaxScaler(copy=False)
+        scaler = MinMaxScaler()
     return Pipeline([("scale", scaler), ("model", estimator)])
 
 
 def _fit(estimator: Any, content: Data) -> None:
-    estimator.fit(content.X, content.y)
+    """Fit without a second copy of the data: nobody else needs what the file held."""
+    final = estimator
+    if isinstance(estimator, Pipeline):
+        scale_in_place(estimator[0], content.X)
+        final = estimator[-1]
+    _seal(content.X)
+    final.fit(content.X, content.y)
     if content.names is not None and len(set(content.names)) == len(content.names):
         # the names travel with the model, as if a data frame had brought them
         first = estimator[0] if isinstance(estimator, Pipeline) else estimator
         first.feature_names_in_ = np.array(content.names, dtype=object)
+
+
+def scale_in_place(scaler: Any, X: Any) -> None:
+    """Fit a scaler and overwrite the samples with the scaled ones, block by block."""
+    rows = max(1, _BLOCK // X.shape[1])
+    starts = range(0, X.shape[0], rows)
+    for start in starts:
+        scaler.partial_fit(X[start : start + rows])
+    for start in starts:
+        scaled = scaler.transform(X[start : start + rows])
+        if sparse.issparse(X):
+            first = X.indptr[start]
+            X.data[first : first + scaled.nnz] = scaled.data
+        else:
+            X[start : start + rows] = scaled
+
+
+def _seal(X: Any) -> None:
+    """Make samples read-only: then the estimator keeps them without a copy."""
+    for part in _parts(X):
+        while isinstance(part, np.ndarray):
+            part.flags.writeable = False
+            part = part.base
+
+
+def _parts(X: Any) -> tuple[Any, ...]:
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
 
 
 def _write(estimator: BaseEstimator, target: str) -> None:
