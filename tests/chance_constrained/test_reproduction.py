@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,6 +16,7 @@ from widemargin.reproduction import (
     chance_methods,
     chance_report,
 )
+from widemargin.reproduction.papers import Cell, Task
 from widemargin.reproduction.results import ResultStore
 
 
@@ -91,3 +94,35 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     assert "96.72 ± 1.12" in text
     assert all(method in text for method in chance_methods.METHODS)
     assert [vars(c) for c in chance_report.stored_cells(store)] == cells
+    assert "95.60" in chance_report.accuracy_asked(chance_report.stored_cells(store))
+    page = tmp_path / "page.inc"
+    chance_report.main(["--results", str(store.path), "--page", str(page), "--write"])
+    assert page.read_text() == text + "\n"
+
+
+def test_the_page_is_what_the_stored_results_say():
+    root = Path(__file__).parents[2]
+    text = chance_report.as_rst(ResultStore(root / chance_report.STORE))
+    assert (root / chance_report.PAGE).read_text() == text + "\n"
+
+
+def test_tasks_are_measured_by_name_and_again_only_if_asked(monkeypatch, tmp_path):
+    store = ResultStore(tmp_path / "chance.json")
+    runs = []
+
+    def run():
+        runs.append(1)
+        return [Cell("Growth", "row", "column", float(len(runs)))]
+
+    tasks = [Task(name, run, (), "Growth", 1) for name in ("rows", "features")]
+    monkeypatch.setattr(chance, "tasks", lambda quick: tasks)
+    chance_report.measure(store, "row")
+    chance_report.measure(store, "row")
+    assert len(runs) == 1
+    assert list(store.records) == ["rows"]
+    assert store.records["rows"]["threads"] == 1
+    store.records["rows"]["commit"] = "of old"
+    chance_report.measure(store, "row")
+    assert len(runs) == 1
+    chance_report.measure(store, "row", again=True)
+    assert len(runs) == 2

@@ -10,12 +10,11 @@ from scipy import sparse
 from widemargin import _core
 from widemargin.chance_constrained.newton import newton
 from widemargin.chance_constrained.objective import ChanceProblem, objective
+from widemargin.chance_constrained.refit import refit, scores_of
 from widemargin.chance_constrained.stochastic import (
     Descent,
     draw_order,
     make_rule,
-    refit,
-    scores_of,
     stochastic,
     summarise,
     visit,

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
 from widemargin.chance_constrained import cells
-from widemargin.chance_constrained.stochastic import Scores, refit
+from widemargin.chance_constrained.refit import Scores, refit
 
 
 def cloud(n, d=5, seed=0):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.stochastic import Scores
+from widemargin.chance_constrained.refit import Scores
 
 Floats = NDArray[np.float64]
 

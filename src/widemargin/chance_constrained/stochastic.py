@@ -8,8 +8,7 @@ Refined: the clock starts at ``delay = 4 sum_i c_i ||mu_i||^2``, so that a sampl
 margin moves by at most a quarter in its first visit; w is projected on the ball
 ``||w||^2 <= 2 min(cost of a class)`` that contains the optimum; b has steps ``1 /
 sqrt(t)``; late iterates are averaged; and in the end the best scale of the average and
-the best b are found exactly. That last problem is a chance-constrained SVM with one
-feature, so :func:`~widemargin.chance_constrained.newton.newton` solves it.
+the best b are found exactly (:mod:`refit`).
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin import _core
-from widemargin.chance_constrained.newton import newton
 from widemargin.chance_constrained.objective import ChanceProblem, objective
-from widemargin.chance_constrained.rows import times
+from widemargin.chance_constrained.refit import refit, scores_of
 from widemargin.chance_constrained.solution import ChanceSolution, Stage
-from widemargin.chance_constrained.uncertainty import DiagonalTable, Uncertainty
 
 Floats = NDArray[np.float64]
 
@@ -178,46 +175,6 @@ def draw_order(
     if sampling == PERMUTATION:
         return rng.permutation(n_samples)
     return rng.integers(n_samples, size=n_samples)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Samples seen along one direction: all that scale and intercept depend on."""
-
-    along: Floats  # w'mu_i
-    spread: Floats  # ||L_i'w||
-    signs: Floats
-    costs: Floats
-
-
-def scores_of(problem: ChanceProblem, w: Floats) -> Scores:
-    """Project the samples on w."""
-    return Scores(
-        times(problem.X, w), problem.uncertainty.spread(w), problem.signs, problem.costs
-    )
-
-
-def refit(
-    scores: Scores, w: Floats, kappa: float, fit_intercept: bool
-) -> tuple[Floats, float]:
-    """Return the best multiple of w with the best b, exactly.
-
-    In the coordinate ``a = scale ||w||`` the samples have one feature
-    ``w'mu_i / ||w||`` of standard deviation ``||L_i'w|| / ||w||``.
-    """
-    length = float(np.linalg.norm(w))
-    if length == 0.0:
-        length = 1.0
-    problem = ChanceProblem(
-        (scores.along / length)[:, None],
-        scores.signs,
-        scores.costs,
-        Uncertainty(DiagonalTable(np.square(scores.spread / length)[:, None])),
-        kappa,
-        fit_intercept,
-    )
-    solved = newton(problem, tol=1e-9)
-    return w * (solved.w[0] / length), solved.b
 
 
 @dataclass

@@ -33,6 +33,7 @@ from widemargin.chance_constrained.covariances import (
     sample_covariances,
 )
 from widemargin.chance_constrained.objective import ChanceProblem, shortfalls
+from widemargin.chance_constrained.refit import refit, scores_of
 from widemargin.chance_constrained.samples import Scaling, one_vs_rest
 from widemargin.chance_constrained.solution import ChanceSolution, Stage
 from widemargin.chance_constrained.stochastic import (
@@ -42,8 +43,6 @@ from widemargin.chance_constrained.stochastic import (
     averaged,
     draw_order,
     make_rule,
-    refit,
-    scores_of,
     visit,
     visited,
 )
