@@ -233,7 +233,10 @@ def grid_point(name: str, C: int, gamma: int, n: int | None) -> Iterable[Cell]:
     """Yield accuracy and seconds of early and exact fits at one point of the grid."""
     data = subset(name, n)
     printed = paper.GRIDS[name][C, gamma]
-    parameters: dict[str, Any] = {"C": 2.0**C, "gamma": 2.0**gamma}
+    # without an intercept, as in the paper: with one a small C says "majority class"
+    parameters: dict[str, Any] = {
+        "C": 2.0**C, "gamma": 2.0**gamma, "fit_intercept": False, "n_jobs": 2,
+    }  # fmt: skip
     methods = {
         "early": DivideConquerSVC(
             prediction="early", early_level=3, random_state=0, **parameters
