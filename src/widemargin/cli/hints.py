@@ -11,8 +11,9 @@ from widemargin.cli.files import Data
 
 _SCALES_APART = 100.0
 _DOMINANT = 0.95
-# early prediction trains clusters of a few thousand rows: its time grows like n, the
-# exact one's like n times the support vectors; from here on the ratio is about ten
+# Early prediction takes time like n, the exact fit like n times its support vectors.
+# The ratio of ten is reached between some 10^4 and some 10^5 rows, the later the fewer
+# the support vectors: python benchmarks/command.py --print
 _EARLY_PAYS = 100_000
 
 
@@ -42,7 +43,7 @@ def hints(
         if content.X.shape[0] >= _EARLY_PAYS:
             found.append(
                 f"with {content.X.shape[0]} rows, --method dc --prediction early is "
-                "about ten times faster and nearly as accurate"
+                "often ten times faster and nearly as accurate"
             )
     return found
 

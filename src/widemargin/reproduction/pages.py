@@ -1,0 +1,50 @@
+"""Tables of the documentation, filled in from the stored results.
+
+On a page a table stands between two comments::
+
+    .. measured: NAME
+
+    (the table)
+
+    .. end of measured
+
+``python tools/measured_tables.py`` writes what the stored results say between them; a
+test holds the pages to it, so that no figure on a page is typed by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from widemargin.reproduction import early_pays, ramp_report
+from widemargin.reproduction.results import ResultStore
+
+_MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
+
+
+def filled(page: str, results: Path) -> str:
+    """Return the page with each table as the results in that folder say."""
+
+    def block(found: re.Match[str]) -> str:
+        stem, write = TABLES[found[2]]
+        table = write(ResultStore(results / f"{stem}.json")).strip("\n")
+        return f"{found[1]}\n{table}\n\n{found[3]}"
+
+    return _MARKED.sub(block, page)
+
+
+def names(page: str) -> list[str]:
+    """Return the names of the tables on a page."""
+    return [found[2] for found in _MARKED.finditer(page)]
+
+
+#: name on the page -> file of results, and who writes the table
+TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
+    "ramp robustness": ("mislabelled", ramp_report.robustness_tables),
+    "ramp untuned": ("mislabelled_untuned", ramp_report.robustness_tables),
+    "ramp shares": ("ramp_shares", ramp_report.share_tables),
+    "ramp times": ("ramp_times", ramp_report.timing_tables),
+    "early pays": ("early_pays", early_pays.as_rst),
+}

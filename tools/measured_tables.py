@@ -1,0 +1,25 @@
+"""Put the stored results into the pages: python tools/measured_tables.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from widemargin.reproduction.pages import filled
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> None:
+    """Rewrite the tables of every page that has some."""
+    for page in sorted((ROOT / "docs").rglob("*.rst")) + sorted(
+        (ROOT / "docs").rglob("*.inc")
+    ):
+        text = page.read_text(encoding="utf-8")
+        new = filled(text, ROOT / "benchmarks" / "results")
+        if new != text:
+            page.write_text(new, encoding="utf-8")
+            print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
