@@ -153,3 +153,25 @@ def test_few_samples_are_not_checked():
     screener = Screener(smallest=301)
     assert solve(problem, screen=screener).converged
     assert screener.checks == []
+
+
+def test_a_check_waits_until_the_gap_has_halved():
+    X, y = blobs(400)
+    gram = Gram(X, Gaussian(0.3))
+    problem = classification_problem(gram, y, np.full(400, 1.0))
+    everyone = np.arange(400, dtype=np.int32)
+    screener = Screener(smallest=0)
+    gaps = []
+    for tol in (1e-1, 9e-2, 1e-3, 9.9e-4, 1e-6):
+        solution = solve(problem, tol=tol, selection="second_order")
+        gradient = solution.values - problem.linear
+        keep = screener(problem, 0, everyone, solution.beta, gradient, 0.0)
+        gaps.append((solution.certificate.gap, len(screener.checks), keep.sum()))
+        everyone = everyone[keep]
+    checks = [count for _, count, _ in gaps]
+    assert checks == [1, 1, 2, 2, 3]  # the second and the fourth gap had not halved
+    assert gaps[1][0] > 0.5 * gaps[0][0] and gaps[3][0] > 0.5 * gaps[2][0]
+    assert gaps[4][2] < gaps[0][2]
+    # Everybody back in play: a solve that starts afresh is checked at once.
+    screener(problem, 0, np.arange(400, dtype=np.int32), solution.beta, gradient, 0.0)
+    assert len(screener.checks) == 4

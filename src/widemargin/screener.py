@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WORTHWHILE = 2000  # samples in play below which a check costs more than it saves
+HALVED = 0.5  # of the gap at the last check: before, another would find little more
 
 
 class Screener:
@@ -52,6 +53,7 @@ class Screener:
         self.rank = rank
         self.checks: list[dict[str, float]] = []
         self._diagonal: tuple[Gram, Vector] | None = None
+        self._last: tuple[DualProblem, int, float] | None = None
         self._started = time.perf_counter()
 
     def __call__(
@@ -61,7 +63,7 @@ class Screener:
         remaining: NDArray[np.int32],
         beta: Vector,
         gradient: Vector,
-        error: float,
+        error: float | Vector,
     ) -> Mask:
         """Return which of the samples `remaining` stay in play."""
         indefinite = isinstance(problem.gram.kernel, Sigmoid)
@@ -72,6 +74,7 @@ class Screener:
         total = problem.total
         if total is not None:
             total = total - float(np.sum(beta) - np.sum(point))
+        wanted = self._wanted(problem, len(remaining))
         distances = None
         if self.rank:
             distances = distances_within(problem.gram, remaining)
@@ -87,7 +90,10 @@ class Screener:
             diagonal,
             error=error,
             distances=distances,
+            largest_gap=wanted,
         )
+        if decided.gap > wanted:
+            return np.ones(len(remaining), dtype=bool)
         settled = (decided.at_lower & (point == lower)) | (
             decided.at_upper & (point == upper)
         )
@@ -101,4 +107,13 @@ class Screener:
             }
         )
         keep: Mask = ~settled
+        self._last = problem, int(np.count_nonzero(keep)), decided.gap
         return keep
+
+    def _wanted(self, problem: DualProblem, in_play: int) -> float:
+        """Return the largest gap at which a check is due."""
+        if self._last is None or self._last[0] is not problem:
+            return np.inf
+        _, kept, gap = self._last
+        # With more samples than were kept, the engine has started afresh.
+        return np.inf if in_play > kept else HALVED * gap

@@ -62,7 +62,7 @@ class Screened:
 
 
 def inflated_gap(
-    beta: Vector, residual: Vector, lower: Vector, upper: Vector, error: float
+    beta: Vector, residual: Vector, lower: Vector, upper: Vector, error: float | Vector
 ) -> float:
     """Return an upper bound of the duality gap when residuals are known to `error`.
 
@@ -91,18 +91,18 @@ def intercept_bounds(
     slack = RELATIVE_MASS_GUARD * float(np.sum(width))
     if slack == 0.0:  # no box has any width, and no intercept is better than another
         return float(targets.min()), float(targets.max())
-    if width.min() == width.max():  # equal costs: an order statistic
-        ordered = np.sort(targets)
-        first = int(np.ceil((below - slack) / width[0])) - 1
-        last = int(np.floor((below + slack) / width[0]))
+    most = len(targets) - 1
+    if width.min() == width.max():  # equal costs: an order statistic, without sorting
+        first = max(int(np.ceil((below - slack) / width[0])) - 1, 0)
+        last = min(int(np.floor((below + slack) / width[0])), most)
+        ordered = np.partition(targets, (min(first, most), max(last, 0)))
     else:
         order = np.argsort(targets)
         ordered = targets[order]
         mass = np.cumsum(width[order])
-        first = int(np.searchsorted(mass, below - slack, side="left"))
-        last = int(np.searchsorted(mass, below + slack, side="right"))
-    most = len(targets) - 1
-    return float(ordered[max(first, 0)]), float(ordered[min(last, most)])
+        first = max(int(np.searchsorted(mass, below - slack, side="left")), 0)
+        last = min(int(np.searchsorted(mass, below + slack, side="right")), most)
+    return float(ordered[first]), float(ordered[last])
 
 
 def bounded(lower: Vector, upper: Vector, total: float) -> bool:
@@ -188,8 +188,9 @@ def decide(
     total: float | None,
     diagonal: Vector,
     *,
-    error: float = 0.0,
+    error: float | Vector = 0.0,
     distances: Distances | None = None,
+    largest_gap: float = np.inf,
 ) -> Screened:
     """Decide samples of any problem from its arrays alone.
 
@@ -204,12 +205,14 @@ def decide(
         The box and the sum; ``total=None`` without an intercept.
     diagonal : array of shape (n,)
         ``K_ii``.
-    error : float
-        Bound of the rounding in `targets` beyond that of float64, which the guards
-        cover.
+    error : float or array of shape (n,)
+        Bound of what is wrong with `targets`, beyond the rounding of float64, which the
+        guards cover.
     distances : callable, optional
         Returns the feature-space distances of given samples to all; asks for the rank
         rule after the interval rule.
+    largest_gap : float
+        With a larger gap than this no rule is tried.
 
     Returns
     -------
@@ -225,6 +228,8 @@ def decide(
     if total is not None:
         # A sum off by rounding moves the dual value by the intercept times the error.
         gap += abs(float(np.sum(beta)) - total) * abs(intercept)
+    if gap > largest_gap:
+        return Screened(np.zeros(beta.shape, bool), np.zeros(beta.shape, bool), gap)
     radius = float(np.sqrt(gap))
     radii = radius * np.sqrt(diagonal) + guard
     if total is None:
@@ -234,7 +239,8 @@ def decide(
     if total is not None and distances is not None:
         outside = (targets < left) | (targets > right)
         unsure = np.flatnonzero(outside & ~at_lower & ~at_upper & (upper > lower))
-        reach = radius * distances(unsure) + 2.0 * guard
+        every = np.broadcast_to(guard, targets.shape)
+        reach = radius * distances(unsure) + every[unsure, None] + every[None, :]
         low, high = rank_rule(targets, unsure, reach, lower, upper, total)
         at_lower[unsure[low]] = True
         at_upper[unsure[high]] = True
