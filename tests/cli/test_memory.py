@@ -28,7 +28,7 @@ linux = pytest.mark.skipif(
 @linux
 @pytest.mark.parametrize("kind", ["CSV", "svmlight, sparse"])
 def test_training_on_a_file(kind: str) -> None:
-    found = train_memory(SHAPES[kind], 100.0, METHODS["dc, early"])
+    found = train_memory(SHAPES[kind], 100.0, METHODS["svc, 200 steps"])
     assert found["parsed_mb"] > 80
     assert found["ratio"] < 2.0
 
