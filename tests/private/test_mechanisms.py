@@ -19,6 +19,8 @@ from widemargin.private.mechanisms import (
 )
 from widemargin.private.noise import SeededNoise
 
+from tests.private.silent import Silent
+
 PUBLIC = Public(
     epsilon=0.8,
     delta=1e-6,
@@ -144,22 +146,6 @@ def test_objective_release_is_minimised_to_1e_10(global_random_seed):
     assert np.linalg.norm(gradient) <= 1e-10
     with pytest.raises(ArithmeticError, match="lower C"):
         minimise_huber(X, y, costs, 0.5, linear, 0.0)
-
-
-class Silent(SeededNoise):
-    """A source whose noise is zero: what is left is the mechanism without privacy."""
-
-    def __init__(self):
-        super().__init__(0)
-
-    def gaussian(self, values, scale):
-        return values
-
-    def laplace(self, values, scale):
-        return values
-
-    def spherical(self, dimension, scale):
-        return np.zeros(dimension)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "spherical"])

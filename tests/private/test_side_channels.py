@@ -21,21 +21,7 @@ from widemargin.private.mechanisms import GradientMechanism, Public
 from widemargin.private.noise import SeededNoise
 from widemargin.private.sensitivity import clip_rows
 
-
-class Silent(SeededNoise):
-    """Adds nothing; draws the same frequencies every time."""
-
-    def __init__(self):
-        super().__init__(7)
-
-    def gaussian(self, values, scale):
-        return values
-
-    def laplace(self, values, scale):
-        return values
-
-    def spherical(self, dimension, scale):
-        return np.zeros(dimension)
+from tests.private.silent import Silent
 
 
 @pytest.fixture

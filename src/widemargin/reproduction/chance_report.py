@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 import argparse
-import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from widemargin.reproduction import chance
 from widemargin.reproduction.chance_methods import METHODS
-from widemargin.reproduction.measuring import say
 from widemargin.reproduction.papers import Cell
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missing
 
 STORE = Path("benchmarks/results/chance.json")
 PAGE = Path("docs/systems/chance_constrained_measured.inc")
@@ -31,46 +29,17 @@ SECTIONS = {
 
 
 def measure(store: ResultStore, only: str = "", again: bool = False) -> None:
-    """Run the tasks whose results are missing, whatever commit made the others.
-
-    Parameters
-    ----------
-    store : ResultStore
-        Where results go, each as soon as it is there.
-    only : str
-        Part of the name of the tasks to run.
-    again : bool
-        Run them though results of another commit are there.
-    """
-    for task in chance.tasks(quick=False):
-        if only in task.name and not store.has(task.name, any_commit=not again):
-            say(task.name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                cells = [asdict(cell) for cell in task.run()]
-            store.add(task.name, {"cells": cells, "threads": 1})
+    """Run the tasks whose results are missing."""
+    run_missing(chance.tasks(quick=False), store, only, again)
 
 
 def stored_cells(store: ResultStore) -> list[Cell]:
     """Return the cells of all tasks done so far."""
-    return [
-        Cell(**cell)
-        for task in chance.tasks(quick=False)
-        if task.name in store.records
-        for cell in store.records[task.name]["cells"]
-    ]
+    return cells_of(chance.tasks(quick=False), store)
 
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
-
-
-def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in (header, *rows):
-        for k, text in enumerate(row):
-            lines.append(f"   {'* -' if k == 0 else '  -'} {text}".rstrip())
-    return "\n".join(lines) + "\n"
 
 
 def paper_tables(cells: Sequence[Cell]) -> str:
@@ -109,7 +78,7 @@ def paper_tables(cells: Sequence[Cell]) -> str:
             "above the optimum",
         )
         title = f"**{table}** ({name}; {', '.join(runs)})"
-        parts.append(f"{title}\n\n{_list_table(header, rows)}")
+        parts.append(f"{title}\n\n{list_table(header, rows)}")
     return "\n".join(parts)
 
 
@@ -127,7 +96,7 @@ def accuracy_asked(cells: Sequence[Cell]) -> str:
             ours = accuracies[table, "newton"].ours or 0.0
             met = "yes" if ours >= asked else "no"
             rows.append((table, f"{ours:.2f}", f"{asked:.2f}", met))
-    return _list_table(("", "newton, accuracy %", "asked: at least", "met"), rows)
+    return list_table(("", "newton, accuracy %", "asked: at least", "met"), rows)
 
 
 def plain_table(cells: Sequence[Cell], table: str) -> str:
@@ -135,7 +104,7 @@ def plain_table(cells: Sequence[Cell], table: str) -> str:
     rows = [
         (c.row, c.column, _figure(c.ours), c.note) for c in cells if c.table == table
     ]
-    return _list_table(("", "", "figure", "note"), rows)
+    return list_table(("", "", "figure", "note"), rows)
 
 
 def as_rst(store: ResultStore) -> str:

@@ -8,16 +8,13 @@ and measures nothing.
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from widemargin.reproduction import cost, cost_accuracy
-from widemargin.reproduction.measuring import say
 from widemargin.reproduction.papers import Cell
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missing
 
 STORE = Path("benchmarks/results/cost.json")
 PAGES = Path("docs/systems")
@@ -28,35 +25,13 @@ ASKED = {"batch": 5.0, "scikit-learn": 20.0}  # times the chunk, on the median
 def measure(
     store: ResultStore, only: str = "", again: bool = False, budget: float = 1e9
 ) -> None:
-    """Run the tasks whose results are missing, whatever commit made the others."""
-    begun = time.monotonic()
-    for task in cost.tasks(quick=False):
-        if time.monotonic() - begun > budget:
-            break
-        if only in task.name and not store.has(task.name, any_commit=not again):
-            say(task.name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                cells = [asdict(cell) for cell in task.run()]
-            store.add(task.name, {"cells": cells, "threads": 1})
+    """Run the tasks whose results are missing."""
+    run_missing(cost.tasks(quick=False), store, only, again, budget)
 
 
 def stored_cells(store: ResultStore) -> list[Cell]:
     """Return the cells of all tasks done so far."""
-    return [
-        Cell(**cell)
-        for task in cost.tasks(quick=False)
-        if task.name in store.records
-        for cell in store.records[task.name]["cells"]
-    ]
-
-
-def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in (header, *rows):
-        for k, text in enumerate(row):
-            lines.append(f"   {'* -' if k == 0 else '  -'} {text}".rstrip())
-    return "\n".join(lines) + "\n"
+    return cells_of(cost.tasks(quick=False), store)
 
 
 def steps_table(cells: Sequence[Cell]) -> str:
@@ -73,7 +48,7 @@ def steps_table(cells: Sequence[Cell]) -> str:
         )  # fmt: skip
     header = ("", "chunk", "one by one", "largest ratio of a cell",
               "of a single draw", "asked: met")  # fmt: skip
-    return _list_table(header, rows)
+    return list_table(header, rows)
 
 
 def times_table(cells: Sequence[Cell], size: int) -> str:
@@ -92,7 +67,7 @@ def times_table(cells: Sequence[Cell], size: int) -> str:
         texts.append(" / ".join(f"{count:.3g}" for count in steps))
         texts.append(f"{found['chunk: margin set']:.0f}")
         rows.append(texts)
-    return _list_table(("", *(f"{way} s" for way in WAYS), "steps", "margin set"), rows)
+    return list_table(("", *(f"{way} s" for way in WAYS), "steps", "margin set"), rows)
 
 
 def ratios_table(cells: Sequence[Cell]) -> str:
@@ -111,7 +86,7 @@ def ratios_table(cells: Sequence[Cell]) -> str:
             rows.append((row, other, f"{middle:.3g}", f"{least:.3g}",
                          "" if asked is None else f"{asked:g}", met))  # fmt: skip
     header = ("", "chunk against", "median ratio", "least", "asked: median", "met")
-    return _list_table(header, rows)
+    return list_table(header, rows)
 
 
 def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
@@ -123,7 +98,7 @@ def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
         found = cost_accuracy.summary(own, name)
         figures = [f"{mean:.3f} ({spread:.3f})" for mean, spread in found.values()]
         rows.append((name, str(count), *figures))
-    return _list_table(("", "trials", *cost_accuracy.METHODS), rows)
+    return list_table(("", "trials", *cost_accuracy.METHODS), rows)
 
 
 def _origin(store: ResultStore, figure: str) -> str:

@@ -7,18 +7,15 @@ figures, and measures nothing.
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from widemargin.reproduction import dpwss, dpwss_extra, papers
 from widemargin.reproduction.datasets import MissingDataError, find
 from widemargin.reproduction.dpwss_runs import FILES, SETTINGS
-from widemargin.reproduction.measuring import say
 from widemargin.reproduction.papers import Cell, Task
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missing
 
 FOLDER = Path("benchmarks/results/dpwss")
 PAGES = Path("docs/systems")
@@ -26,32 +23,9 @@ SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
 
 
 def measure(store: ResultStore, only: str, again: bool, minutes: float) -> None:
-    """Run the tasks that are missing, whatever commit made the others.
-
-    Parameters
-    ----------
-    store : ResultStore
-        Where results go, each as soon as it is there.
-    only : str
-        Part of the name of the tasks to run.
-    again : bool
-        Run them though results of another commit are there.
-    minutes : float
-        No task is begun after that long.
-    """
-    until = time.monotonic() + 60 * minutes
-    for task in dpwss.tasks(quick=False):
-        known = store.has(task.name, any_commit=not again)
-        if only not in task.name or known or not _at_hand(task):
-            continue
-        if time.monotonic() > until:
-            say("time is up; the same command goes on from here")
-            return
-        say(task.name)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a method does is in its cells
-            cells = [asdict(cell) for cell in task.run()]
-        store.add(task.name, {"cells": cells})
+    """Run the tasks whose results are missing and whose data is at hand."""
+    tasks = [task for task in dpwss.tasks(quick=False) if _at_hand(task)]
+    run_missing(tasks, store, only, again, 60 * minutes)
 
 
 def _at_hand(task: Task) -> bool:
@@ -63,23 +37,12 @@ def _at_hand(task: Task) -> bool:
 
 def stored_cells(store: ResultStore) -> list[Cell]:
     """Return the cells of all tasks done so far."""
-    return [
-        Cell(**cell)
-        for task in dpwss.tasks(quick=False)
-        if task.name in store.records
-        for cell in store.records[task.name]["cells"]
-    ]
+    return cells_of(dpwss.tasks(quick=False), store)
 
 
 def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     listed = list(rows)
-    if not listed:
-        return "(Not measured.)\n"
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in (header, *listed):
-        for k, text in enumerate(row):
-            lines.append(f"   {'* -' if k == 0 else '  -'} {text}".rstrip())
-    return "\n".join(lines) + "\n"
+    return list_table(header, listed) if listed else "(Not measured.)\n"
 
 
 def _of(cells: Sequence[Cell], table: str) -> list[Cell]:
