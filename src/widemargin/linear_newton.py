@@ -36,7 +36,7 @@ PASSING = 1e-5  # decrease still to be had, relative, at which a stage is left
 FINAL = 1e-14  # and at the end
 STEPS = 60  # Newton steps per stage, at most
 SEARCHES = 20  # looks at the derivative per line search, at most
-DENSE_ENTRIES = 1 << 27  # sparse samples up to here (1 GB) are made dense
+BLOCK_ENTRIES = 1 << 19  # of the samples, copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
 
 
@@ -88,30 +88,26 @@ def _settle_sum(problem: DualProblem, beta: Vector, band: NDArray[np.bool_]) -> 
 
 @dataclass(frozen=True)
 class _Primal:
-    """The smoothed primal problem, with what its steps use again and again.
+    """The smoothed primal problem.
 
     Attributes
     ----------
     X : array or CSR
-        The samples as given: products with sparse ones take a tenth of the time.
-    rows : array or CSR
-        The same, dense where memory allows: sums of outer products take a twentieth.
+        The samples.
     middle, half : ndarray
         Middle and half width of each sample's box.
     """
 
     problem: DualProblem
     X: Any
-    rows: Any
     middle: Vector
     half: Vector
 
     @classmethod
     def of(cls, problem: DualProblem, X: Any) -> _Primal:
-        densely = sparse.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES
         middle = 0.5 * (problem.lower + problem.upper)
         half = 0.5 * (problem.upper - problem.lower)
-        return cls(problem, X, X.toarray() if densely else X, middle, half)
+        return cls(problem, X, middle, half)
 
     @property
     def total(self) -> float:
@@ -144,20 +140,20 @@ class _Primal:
         self, gradient: Vector, band: NDArray[np.bool_], width: float
     ) -> Vector:
         """Solve the Newton system; only samples on a parabola bend the objective."""
-        inside = self.rows[band]
-        curvature = self.half[band] / width
-        if sparse.issparse(inside):
-            scaled = inside.multiply(curvature[:, None]).tocsr()
-            block = np.asarray((inside.T @ scaled).todense())
-        else:
-            scaled = inside * curvature[:, None]
-            block = inside.T @ scaled
         d = gradient.size - 1
         hessian = np.zeros((d + 1, d + 1))
-        hessian[:d, :d] = block + np.eye(d)
-        if self.problem.total is not None:
-            hessian[:d, d] = hessian[d, :d] = np.asarray(scaled.sum(axis=0)).ravel()
-            hessian[d, d] = curvature.sum()
+        members = np.flatnonzero(band)
+        share = max(1, BLOCK_ENTRIES // (d + 1))
+        for first in range(0, members.size, share):
+            chosen = members[first : first + share]
+            rows = self.X[chosen]
+            block = np.ones((chosen.size, d + 1))
+            block[:, :d] = rows.toarray() if sparse.issparse(rows) else rows
+            block *= np.sqrt(self.half[chosen] / width)[:, None]
+            hessian += block.T @ block
+        if self.problem.total is None:
+            hessian[d] = hessian[:, d] = 0.0
+        hessian[np.arange(d), np.arange(d)] += 1.0
         # Nobody on a parabola leaves the intercept undetermined: damp it.
         hessian[d, d] += 1e-10 * (1.0 + hessian[d, d])
         try:
