@@ -39,6 +39,21 @@ def test_start_is_feasible_and_optimal_to_tol(intercept, C, tol):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("rare", [0, 3, 10_000])
+def test_parts_lead_to_the_optimum_of_the_whole(intercept, C, rare):
+    """Also where a part has nobody of the rare class, and where it is hardly like it."""
+    X, y = overlapping(20_000, 4, seed=7)
+    if rare:
+        y = np.where(np.arange(20_000) < rare, 1.0, -1.0)
+    problem = classification_problem(Gram(X, Linear()), y, C, intercept)
+    beta = newton_start(problem, X, 1e-3)
+    gradient = X @ (X.T @ beta) - problem.linear
+    violation = kkt_violation(beta, gradient, problem.lower, problem.upper, intercept)
+    assert violation <= 1e-3
+
+
+@pytest.mark.parametrize("intercept", [True, False])
 def test_same_objective_as_the_pair_solver(intercept):
     X, y = overlapping(4500, 5, seed=3)
     rng = np.random.default_rng(1)

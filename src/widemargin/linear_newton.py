@@ -11,13 +11,14 @@ Newton steps of O(n d + m d^2), m the samples on a parabola. Its slopes
     beta_i = clip((lower_i + upper_i) / 2 + (upper_i - lower_i) u_i / (2 width))
 
 are the dual variables: they violate the optimality conditions by at most 2 width, so
-a width of a little under tol / 2 ends the solve. (The chance-constrained system
-smooths in the same way; mathematics 2.4.)
+a width of a little under tol / 2 ends the solve. Wide parabolas are dealt with on parts
+of the samples, each five times as large as the one before: whole passes are left for
+narrow ones. (The chance-constrained system smooths in the same way; mathematics 2.4.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,13 @@ Vector = NDArray[np.float64]
 LEAST_SAMPLES = 4000  # below this the pair steps are as fast
 MOST_FEATURES = 1500  # the Hessian is dense
 SHRINK = 0.2  # factor on the width from stage to stage
-PASSING = 1e-5  # decrease still to be had, relative, at which a stage is left
+PASSING = 1e-7  # decrease still to be had, relative, at which a stage is left
 FINAL = 1e-14  # and at the end
+PART = 5  # a part has this many times fewer samples than the next
+PART_WIDTH = 0.02  # final width in a part, as a share of the first
 STEPS = 60  # Newton steps per stage, at most
 SEARCHES = 20  # looks at the derivative per line search, at most
-BLOCK_ENTRIES = 1 << 19  # of the samples, copied at a time for the sum of outer products
+BLOCK_ENTRIES = 1 << 19  # copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
 
 
@@ -51,29 +54,27 @@ def newton_start(problem: DualProblem, X: Any, tol: float) -> Vector:
 
     They lie in the box, and their sum is ``total`` but for rounding.
     """
-    primal = _Primal.of(problem, X)
+    whole = _Primal.of(problem, X)
     point = np.zeros(X.shape[1] + 1)
-    residual = problem.linear.copy()
     # At first everybody is on a parabola: otherwise nothing holds the intercept.
-    width = max(2.0 * float(np.abs(residual).max(initial=0.0)), 10 * tol)
-    final = FINAL_SHARE * tol
-    while True:
-        for _ in range(STEPS):
-            beta = primal.slopes(residual, width)
-            gradient = primal.gradient(point, beta)
-            step = primal.newton_step(gradient, np.abs(residual) < width, width)
-            slope = float(gradient @ step)
-            value = primal.value(point, residual, width)
-            if slope > -(FINAL if width <= final else PASSING) * max(1.0, abs(value)):
-                break
-            change = np.asarray(X @ step[:-1]).ravel() + step[-1]
-            length = primal.line_search(point, step, residual, change, width)
-            point += length * step
-            residual -= length * change
-        if width <= final:
-            beta = primal.slopes(residual, width)
-            return _settle_sum(problem, beta, np.abs(residual) < width)
-        width = max(final, SHRINK * width)
+    width = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
+    narrow, final = max(PART_WIDTH * width, 10 * tol), FINAL_SHARE * tol
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    for size in _part_sizes(*X.shape):
+        part = whole.part(np.sort(order[:size]))
+        part.descend(point, width, narrow, PASSING)
+        width = narrow / SHRINK
+    residual = whole.descend(point, width, final, FINAL)
+    beta = whole.slopes(residual, final)
+    np.clip(beta, problem.lower, problem.upper, out=beta)
+    return _settle_sum(problem, beta, np.abs(residual) < final)
+
+
+def _part_sizes(n: int, d: int) -> list[int]:
+    """Return the sizes of the parts solved before the whole, smallest first."""
+    least = max(LEAST_SAMPLES // 2, 10 * d)
+    sizes = [n // PART**power for power in (3, 2, 1)]
+    return [size for size in sizes if size >= least]
 
 
 def _settle_sum(problem: DualProblem, beta: Vector, band: NDArray[np.bool_]) -> Vector:
@@ -96,30 +97,64 @@ class _Primal:
         The samples.
     middle, half : ndarray
         Middle and half width of each sample's box.
+    total, free
+        Sum of the dual variables, and whether there is an intercept to ask for it.
     """
 
-    problem: DualProblem
     X: Any
+    linear: Vector
     middle: Vector
     half: Vector
+    total: float
+    free: bool
 
     @classmethod
     def of(cls, problem: DualProblem, X: Any) -> _Primal:
         middle = 0.5 * (problem.lower + problem.upper)
         half = 0.5 * (problem.upper - problem.lower)
-        return cls(problem, X, middle, half)
+        free = problem.total is not None
+        return cls(X, problem.linear, middle, half, problem.total or 0.0, free)
 
-    @property
-    def total(self) -> float:
-        return 0.0 if self.problem.total is None else self.problem.total
+    def part(self, rows: NDArray[np.intp]) -> _Primal:
+        """Return the problem of some samples, their losses raised to stand for all."""
+        raised = self.linear.size / rows.size
+        X, linear = self.X[rows], self.linear[rows]
+        middle, half = raised * self.middle[rows], raised * self.half[rows]
+        return replace(self, X=X, linear=linear, middle=middle, half=half)
+
+    def descend(
+        self, point: Vector, width: float, final: float, precision: float
+    ) -> Vector:
+        """Move the point to the optimum of ever narrower parabolas; return residuals.
+
+        The last one is solved to the given precision.
+        """
+        fitted = np.asarray(self.X @ point[:-1]).ravel() + point[-1]
+        residual: Vector = self.linear - fitted
+        while True:
+            for _ in range(STEPS):
+                beta = self.slopes(residual, width)
+                gradient = self.gradient(point, beta)
+                step = self.newton_step(gradient, np.abs(residual) < width, width)
+                slope = float(gradient @ step)
+                value = self.value(point, residual, width)
+                enough = precision if width <= final else PASSING
+                if slope > -enough * max(1.0, abs(value)):
+                    break
+                change = np.asarray(self.X @ step[:-1]).ravel() + step[-1]
+                length = self.line_search(point, step, residual, change, width)
+                point += length * step
+                residual -= length * change
+            if width <= final:
+                return residual
+            width = max(final, SHRINK * width)
 
     def slopes(self, residual: Vector, width: float) -> Vector:
         """Return the derivative of the smoothed loss."""
-        beta = residual / width
-        np.clip(beta, -1.0, 1.0, out=beta)
+        beta = np.clip(residual / width, -1.0, 1.0)
         beta *= self.half
         beta += self.middle
-        return np.clip(beta, self.problem.lower, self.problem.upper, out=beta)
+        return np.asarray(beta)
 
     def value(self, point: Vector, residual: Vector, width: float) -> float:
         """Return the smoothed primal objective."""
@@ -133,8 +168,7 @@ class _Primal:
 
     def gradient(self, point: Vector, beta: Vector) -> Vector:
         weights = point[:-1] - np.asarray(self.X.T @ beta).ravel()
-        free = self.problem.total is not None
-        return np.append(weights, self.total - beta.sum() if free else 0.0)
+        return np.append(weights, self.total - beta.sum() if self.free else 0.0)
 
     def newton_step(
         self, gradient: Vector, band: NDArray[np.bool_], width: float
@@ -151,7 +185,7 @@ class _Primal:
             block[:, :d] = rows.toarray() if sparse.issparse(rows) else rows
             block *= np.sqrt(self.half[chosen] / width)[:, None]
             hessian += block.T @ block
-        if self.problem.total is None:
+        if not self.free:
             hessian[d] = hessian[:, d] = 0.0
         hessian[np.arange(d), np.arange(d)] += 1.0
         # Nobody on a parabola leaves the intercept undetermined: damp it.
