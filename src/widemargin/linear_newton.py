@@ -37,8 +37,11 @@ PASSING = 1e-7  # decrease still to be had, relative, at which a stage is left
 FINAL = 1e-14  # and at the end
 PART = 5  # a part has this many times fewer samples than the next
 PART_WIDTH = 0.02  # final width in a part, as a share of the first
+# Samples this many widths from their kink are left out, first and second time.
+REACHES = np.array([8.0, 64.0, np.inf])
 STEPS = 60  # Newton steps per stage, at most
 SEARCHES = 20  # looks at the derivative per line search, at most
+DENSE_ENTRIES = 1 << 21  # up to here sums of outer products are faster with zeros
 BLOCK_ENTRIES = 1 << 19  # copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
 
@@ -62,9 +65,9 @@ def newton_start(problem: DualProblem, X: Any, tol: float) -> Vector:
     order = np.random.default_rng(0).permutation(X.shape[0])
     for size in _part_sizes(*X.shape):
         part = whole.part(np.sort(order[:size]))
-        part.descend(point, width, narrow, PASSING)
+        point, _ = part.descend(point, width, narrow, PASSING)
         width = narrow / SHRINK
-    residual = whole.descend(point, width, final, FINAL)
+    _, residual = whole.descend(point, width, final, FINAL)
     beta = whole.slopes(residual, final)
     np.clip(beta, problem.lower, problem.upper, out=beta)
     return _settle_sum(problem, beta, np.abs(residual) < final)
@@ -97,15 +100,17 @@ class _Primal:
         The samples.
     middle, half : ndarray
         Middle and half width of each sample's box.
-    total, free
-        Sum of the dual variables, and whether there is an intercept to ask for it.
+    pull : ndarray
+        Linear term in weights and intercept.
+    free : bool
+        Whether there is an intercept.
     """
 
     X: Any
     linear: Vector
     middle: Vector
     half: Vector
-    total: float
+    pull: Vector
     free: bool
 
     @classmethod
@@ -113,7 +118,8 @@ class _Primal:
         middle = 0.5 * (problem.lower + problem.upper)
         half = 0.5 * (problem.upper - problem.lower)
         free = problem.total is not None
-        return cls(X, problem.linear, middle, half, problem.total or 0.0, free)
+        pull = np.append(np.zeros(X.shape[1]), problem.total or 0.0)
+        return cls(X, problem.linear, middle, half, pull, free)
 
     def part(self, rows: NDArray[np.intp]) -> _Primal:
         """Return the problem of some samples, their losses raised to stand for all."""
@@ -122,32 +128,69 @@ class _Primal:
         middle, half = raised * self.middle[rows], raised * self.half[rows]
         return replace(self, X=X, linear=linear, middle=middle, half=half)
 
+    def near(self, residual: Vector, reach: float) -> _Primal:
+        """Return the problem of the samples within reach of their kink.
+
+        The loss of the others is a line, and goes into the linear term.
+        """
+        inside = np.abs(residual) < reach
+        rows = np.flatnonzero(inside)
+        if 2 * rows.size > residual.size:
+            return self
+        beta = self.slopes(residual, reach)
+        beta[inside] = 0.0
+        pull = self.pull - self.image(beta)
+        X, middle, half = self.X[rows], self.middle[rows], self.half[rows]
+        if sparse.issparse(X) and rows.size * X.shape[1] <= DENSE_ENTRIES:
+            X = X.toarray()
+        return _Primal(X, self.linear[rows], middle, half, pull, self.free)
+
     def descend(
         self, point: Vector, width: float, final: float, precision: float
-    ) -> Vector:
-        """Move the point to the optimum of ever narrower parabolas; return residuals.
+    ) -> tuple[Vector, Vector]:
+        """Go to the optimum of ever narrower parabolas; return point and residuals.
 
-        The last one is solved to the given precision.
+        The last one is solved to the given precision. Few samples come near their kink
+        on the way from one width to the next: the others are looked at when it is done.
         """
-        fitted = np.asarray(self.X @ point[:-1]).ravel() + point[-1]
-        residual: Vector = self.linear - fitted
+        residual = self.linear - self.fitted(point)
         while True:
-            for _ in range(STEPS):
-                beta = self.slopes(residual, width)
-                gradient = self.gradient(point, beta)
-                step = self.newton_step(gradient, np.abs(residual) < width, width)
-                slope = float(gradient @ step)
-                value = self.value(point, residual, width)
-                enough = precision if width <= final else PASSING
-                if slope > -enough * max(1.0, abs(value)):
-                    break
-                change = np.asarray(self.X @ step[:-1]).ravel() + step[-1]
-                length = self.line_search(point, step, residual, change, width)
-                point += length * step
-                residual -= length * change
+            enough = precision if width <= final else PASSING
+            least = enough * max(1.0, abs(self.value(point, residual, width)))
+            for reach in width * REACHES:
+                moved = self.near(residual, reach).minimised(point, width, least)
+                after = self.linear - self.fitted(moved)
+                far = np.abs(residual) >= reach
+                if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
+                    break  # nobody left out has come to the kink
+            point, residual = moved, after
             if width <= final:
-                return residual
+                return point, residual
             width = max(final, SHRINK * width)
+
+    def minimised(self, point: Vector, width: float, least: float) -> Vector:
+        """Take Newton steps until one promises a decrease of less than ``least``."""
+        residual = self.linear - self.fitted(point)
+        for _ in range(STEPS):
+            gradient = self.gradient(point, self.slopes(residual, width))
+            step = self.newton_step(gradient, np.abs(residual) < width, width)
+            if float(gradient @ step) > -least:
+                break
+            change = self.fitted(step)
+            length = self.line_search(point, step, residual, change, width)
+            point = point + length * step
+            residual -= length * change
+        return point
+
+    def fitted(self, point: Vector) -> Vector:
+        """Return what weights and intercept make of each sample."""
+        values: Vector = np.asarray(self.X @ point[:-1])
+        values += point[-1]
+        return values
+
+    def image(self, beta: Vector) -> Vector:
+        """Return the weighted sum of the samples, and of the weights."""
+        return np.append(np.asarray(self.X.T @ beta).ravel(), beta.sum())
 
     def slopes(self, residual: Vector, width: float) -> Vector:
         """Return the derivative of the smoothed loss."""
@@ -164,11 +207,14 @@ class _Primal:
         kink += distance * distance / (2.0 * width) - 0.5 * width
         loss = float(self.middle @ residual + self.half @ kink)
         square = float(point[:-1] @ point[:-1])
-        return 0.5 * square + loss + self.total * float(point[-1])
+        return 0.5 * square + loss + float(self.pull @ point)
 
     def gradient(self, point: Vector, beta: Vector) -> Vector:
-        weights = point[:-1] - np.asarray(self.X.T @ beta).ravel()
-        return np.append(weights, self.total - beta.sum() if self.free else 0.0)
+        out = self.pull - self.image(beta)
+        out[:-1] += point[:-1]
+        if not self.free:
+            out[-1] = 0.0
+        return out
 
     def newton_step(
         self, gradient: Vector, band: NDArray[np.bool_], width: float
@@ -210,7 +256,7 @@ class _Primal:
         regula falsi (Illinois). Halving a full step instead takes half as many Newton
         steps again (a9a: 82 instead of 53).
         """
-        constant = float(point[:-1] @ step[:-1]) + self.total * float(step[-1])
+        constant = float(point[:-1] @ step[:-1]) + float(self.pull @ step)
         constant -= float(self.middle @ change)
         square = float(step[:-1] @ step[:-1])
         pull, start, rate = self.half * change, residual / width, change / width
