@@ -67,7 +67,8 @@ class Certificate:
 
 def dual_objective(beta: Vector, values: Vector, linear: Vector) -> float:
     """Return 1/2 beta' K beta - linear' beta, the minimised dual."""
-    return float(beta @ (0.5 * values - linear))
+    # Not by BLAS: its threads would spin on for a while, in the way of the next fit.
+    return float((beta * (0.5 * values - linear)).sum())
 
 
 def primal_objective(
@@ -83,7 +84,7 @@ def primal_objective(
     residual = linear - values - intercept
     loss = np.maximum(lower * residual, upper * residual).sum()
     offset = 0.0 if total is None else total * intercept
-    return float(0.5 * (beta @ values) + loss + offset)
+    return float(0.5 * (beta * values).sum() + loss + offset)
 
 
 def duality_gap(beta: Vector, residual: Vector, lower: Vector, upper: Vector) -> float:
