@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
-from .validation import effective_threads
+from .validation import effective_threads, plainly_valid
 
 
 class PairPrediction:
@@ -40,15 +40,16 @@ class PairPrediction:
     def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of all class pairs."""
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_large_sparse=True,
-        )
+        if not plainly_valid(self, X):
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                accept_large_sparse=True,
+            )
         weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
         if self.kernel == "precomputed":
             values = X[:, self.support_] @ weights

@@ -16,6 +16,23 @@ from .kernels import scale_gamma
 Vector = NDArray[np.float64]
 
 
+def plainly_valid(estimator: Any, X: Any) -> bool:
+    """Say whether scikit-learn's long look at samples to predict could find no fault.
+
+    It takes longer than to predict one row. What is not plain is left to it.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and X.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X.sum()))
+    )
+
+
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
     """Return finite weights, one per row, or None; non-positive ones mean "absent"."""
     if sample_weight is None:
