@@ -20,6 +20,8 @@ from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
 from widemargin.cli.__main__ import main
+from widemargin.cli.files import Data
+from widemargin.cli.hints import _EARLY_PAYS, hints
 from widemargin.cli.methods import METHODS, estimator_class
 
 QUICK = {
@@ -159,7 +161,8 @@ def test_bad_usage_and_bad_input_are_exit_code_2(
     (folder / "bad").write_text("1 1:2\n0 1:abc\n")
     (folder / "one").write_text("1 1:2\n1 1:3\n")
     before = sorted(p.name for p in folder.iterdir())
-    done = command(*arguments.split(), cwd=folder)
+    run = spawn if arguments == "train bad model" else command
+    done = run(*arguments.split(), cwd=folder)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -209,6 +212,32 @@ def test_hints(folder: Path) -> None:
             "train", "--scale", "standard", "odd", "model", cwd=folder
         ).stderr
     )
+
+
+def test_hint_on_early_prediction() -> None:
+    X = np.linspace(-1.0, 1.0, _EARLY_PAYS)[:, None]
+    data = Data(X, np.arange(len(X)) % 2)
+    (hint,) = hints(data, "svc", None, {})
+    assert "--method dc --prediction early" in hint
+    assert str(len(X)) in hint
+    assert hints(Data(X[1:], data.y[1:]), "svc", None, {}) == []
+    assert hints(data, "svc", None, {"kernel": "linear"}) == []
+    assert hints(data, "dc", None, {"prediction": "early"}) == []
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal_and_none_in_a_pipe(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ["train", "--method", "dc", "--n-levels", "1", "data", "model"]
+    assert "cluster/s" not in command(*line, cwd=folder).stderr
+    monkeypatch.setattr(io, "StringIO", Terminal)
+    assert "cluster/s" in command(*line, cwd=folder).stderr
+    assert command(*line, "-q", cwd=folder).stderr == ""
 
 
 def test_forget(folder: Path, cancer: tuple[np.ndarray, np.ndarray]) -> None:

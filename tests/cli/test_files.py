@@ -88,6 +88,21 @@ def test_compressed(tmp_path: Path, opener: Any) -> None:
         read(path)
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_how_far_the_reading_is(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", 64)
+    text = b"1 1:2\n" * 50
+    path = write(tmp_path, gzip.compress(text) if suffix else text, f"data{suffix}")
+    seen: list[tuple[int, int]] = []
+    read(path, watch=lambda *state: seen.append(state))
+    size = path.stat().st_size
+    assert seen[-1] == (size, size)
+    assert seen == sorted(seen)
+    assert len(seen) > 3
+
+
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [

@@ -128,7 +128,11 @@ def _matching(
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     precomputed = getattr(final, "kernel", None) == "precomputed"
     content = read_data(
-        path, label=label, label_required=label_required, serial_numbers=precomputed
+        path,
+        quiet=quiet,
+        label=label,
+        label_required=label_required,
+        serial_numbers=precomputed,
     )
     names = getattr(estimator, "feature_names_in_", None)
     if content.names is not None and names is not None:

@@ -8,6 +8,7 @@ offence is reported with file, line and column.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import os
@@ -53,6 +54,7 @@ def read(
     label: str | None = None,
     label_required: bool = True,
     serial_numbers: bool = False,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Read a data file.
 
@@ -68,12 +70,15 @@ def read(
         are features.
     serial_numbers : bool, default=False
         LIBSVM's precomputed kernels: each row starts with ``0:serial``, dropped here.
+    watch : callable, optional
+        Told, every few megabytes, how many bytes of the file have been read, and its
+        size.
     """
     name = Path(path)
     inner = name.with_suffix("") if name.suffix in _OPENERS else name
     try:
-        with _OPENERS.get(name.suffix, open)(name, "rb") as file:
-            pieces = _pieces(file, os.fspath(path))
+        with open(name, "rb") as raw, _decompressed(raw, name.suffix) as file:
+            pieces = _watched(_pieces(file, os.fspath(path)), raw, watch)
             if label is not None or inner.suffix.lower() in (".csv", ".tsv"):
                 return _read_csv(pieces, os.fspath(path), label, label_required)
             return _read_svmlight(pieces, os.fspath(path), serial_numbers)
@@ -122,6 +127,21 @@ def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
         rest = block[end:]
     if rest:
         yield rest
+
+
+def _decompressed(raw: IO[bytes], suffix: str) -> Any:
+    opener = _OPENERS.get(suffix)
+    return contextlib.nullcontext(raw) if opener is None else opener(raw, "rb")
+
+
+def _watched(
+    pieces: Iterator[bytes], raw: IO[bytes], watch: Callable[[int, int], None] | None
+) -> Iterator[bytes]:
+    size = os.fstat(raw.fileno()).st_size
+    for piece in pieces:
+        if watch is not None:
+            watch(raw.tell(), size)
+        yield piece
 
 
 def _check(path: str, offence: tuple[int, int, str] | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
 
 from widemargin.cli.files import Data, DataError, read
 from widemargin.persistence import StorageError, load
@@ -36,12 +37,23 @@ def show_progress(quiet: bool) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-def read_data(path: str, **settings: Any) -> Data:
+def read_data(path: str, *, quiet: bool = False, **settings: Any) -> Data:
     """Read a data file; whatever is wrong with it ends the command with code 2."""
-    try:
-        return read(path, **settings)
-    except DataError as error:
-        raise InputError(str(error)) from error
+    hidden = not show_progress(quiet)
+    # files that take less than a second show nothing
+    with tqdm(
+        desc=f"reading {path}", unit="B", unit_scale=True,
+        leave=False, delay=1.0, disable=hidden,
+    ) as bar:  # fmt: skip
+
+        def watch(done: int, size: int) -> None:
+            bar.total = size
+            bar.update(done - bar.n)
+
+        try:
+            return read(path, watch=watch, **settings)
+        except DataError as error:
+            raise InputError(str(error)) from error
 
 
 def load_model(path: str) -> Any:

@@ -78,7 +78,7 @@ def train(
     if "verbose" in cls().get_params() and show_progress(quiet):
         parameters["verbose"] = True
     precomputed = parameters.get("kernel") == "precomputed"
-    content = read_data(data, label=label, serial_numbers=precomputed)
+    content = read_data(data, quiet=quiet, label=label, serial_numbers=precomputed)
     for hint in hints(content, method, scale, parameters):
         remark(f"hint: {hint}", quiet)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
