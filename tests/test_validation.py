@@ -1,4 +1,4 @@
-"""Threads and memory: what an estimator may use, and what it must not."""
+"""Threads and memory an estimator may use; what needs no long look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.datasets import make_moons
 
 from widemargin import SVC, validation
-from widemargin.validation import cache_megabytes, effective_threads
+from widemargin.validation import (
+    cache_megabytes,
+    effective_threads,
+    plain_labels,
+    plain_samples,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +68,34 @@ def test_a_small_cache_is_kept_to():
     np.testing.assert_allclose(
         small.decision_function(X), large.decision_function(X), atol=5e-3
     )
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1.0, 2.0]],
+        np.ones((2, 2), dtype=int),
+        np.ones(3),
+        np.ones((0, 2)),
+        np.ones((2, 0)),
+        np.asfortranarray(np.ones((3, 2))),
+        np.array([[1.0, np.nan]]),
+        np.array([[np.inf, 1.0]]),
+        np.array([[1e308, 1e308]]),  # finite, but not seen at a glance
+        np.ma.masked_array(np.ones((2, 2))),
+    ],
+)
+def test_what_is_not_plain_is_left_to_scikit_learn(X):
+    assert not plain_samples(X)
+
+
+def test_plain_samples_and_labels():
+    for dtype in (np.float32, np.float64):
+        assert plain_samples(np.ones((3, 2), dtype=dtype))
+    assert not plain_samples(np.ones((3, 2)).astype(">f8"))
+    for labels in ([0, 1, 1], [-1.0, 1.0], [False, True]):
+        assert plain_labels(np.array(labels))
+    for labels in ([0, 1, 2], [0.5, 1.0], ["a", "b"], [[0], [1]], [], [0.0, np.nan]):
+        assert not plain_labels(np.array(labels))
+    assert not plain_labels(np.array([1.0, np.inf]))
+    assert not plain_labels([0, 1])

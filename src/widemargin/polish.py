@@ -25,6 +25,7 @@ from .solution import Solution
 Vector = NDArray[np.float64]
 
 POLISH_LIMIT = 5000  # margin-set members: the factor takes 200 MB there
+WHOLE_ROWS = 1 << 16  # entries of the margin's rows that are kept for a round
 MAX_ROUNDS = 60
 INDEPENDENCE = 1e-11  # pivots below this share of the largest count as dependent
 EXACT = 1e-10  # violation at which a solution counts as exact
@@ -58,9 +59,13 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             margin = np.union1d(margin, entrants)
         if margin.size > POLISH_LIMIT:
             break
-        moved, stays = _margin_step(problem, beta, values, margin)
-        values = values + problem.gram.times(moved - beta)
-        beta = moved
+        whole = margin.size * problem.n <= WHOLE_ROWS  # then nothing is evaluated twice
+        rows = problem.gram.rows(margin, None if whole else margin)
+        block = rows[:, margin] if whole else rows
+        moved, stays = _margin_step(problem, beta, values, margin, block)
+        change = moved - beta
+        change = change[margin] @ rows if whole else problem.gram.times(change)
+        beta, values = moved, values + change
         violation = _violation(problem, beta, values)
         if violation < best:
             best, best_beta, best_values = violation, beta, values
@@ -100,16 +105,20 @@ def _violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
 
 
 def _margin_step(
-    problem: DualProblem, beta: Vector, values: Vector, margin: NDArray[np.intp]
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    margin: NDArray[np.intp],
+    block: Vector,
 ) -> tuple[Vector, bool]:
     """Move to the solution of the margin system, pinning whoever would leave the box.
 
-    Returns the new point and whether nobody had to be pinned.
+    ``block`` holds the kernel entries between members of the margin. Returns the new
+    point and whether nobody had to be pinned.
     """
     beta = beta.copy()
     gradient = values - problem.linear
     pinned = False
-    block = problem.gram.rows(margin, margin)
     free = np.arange(margin.size)
     while free.size:
         members = margin[free]

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
-from .validation import effective_threads, plainly_valid
+from .validation import effective_threads, plain_samples
 
 
 class PairPrediction:
     """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
 
     classes_: NDArray[Any]
+    n_features_in_: int
     support_: NDArray[np.int32]
     support_vectors_: Any
     n_support_: NDArray[np.int32]
@@ -40,7 +41,8 @@ class PairPrediction:
     def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of all class pairs."""
         check_is_fitted(self)
-        if not plainly_valid(self, X):
+        named = hasattr(self, "feature_names_in_")
+        if named or not plain_samples(X) or X.shape[1] != self.n_features_in_:
             X = validate_data(
                 self,
                 X,

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .gram import undamaged_csr
-from .validation import check_weights
+from .validation import check_weights, plain_labels, plain_samples
 
 CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
     from sklearn.calibration import CalibratedClassifierCV
@@ -47,15 +47,6 @@ class Training:
     n_given: int
 
 
-def _plainly_labels(y: NDArray[Any]) -> bool:
-    """Say whether y can only be two labels, without scikit-learn's long look at it."""
-    if y.dtype.kind not in "biuf" or y.size == 0:
-        return False
-    first, last = y.min(), y.max()
-    whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
-    return bool(whole and np.all((y == first) | (y == last)))
-
-
 def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
     """Check samples, labels and weights; drop the rows without weight.
 
@@ -63,17 +54,21 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
     """
     if estimator.probability is True:
         raise ValueError(CALIBRATION.format(name=type(estimator).__name__))
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        accept_large_sparse=True,
-    )
-    if not _plainly_labels(y):
-        check_classification_targets(y)
+    if plain_samples(X) and plain_labels(y) and X.shape[0] == y.size:
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+        )
+        if not plain_labels(y):
+            check_classification_targets(y)
     if sparse.issparse(X):  # before any arithmetic: SciPy's compiled code trusts it
         undamaged_csr(X)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:

@@ -15,22 +15,34 @@ from .kernels import scale_gamma
 
 Vector = NDArray[np.float64]
 
+LEAST_CACHE = 16.0  # megabytes
 
-def plainly_valid(estimator: Any, X: Any) -> bool:
-    """Say whether scikit-learn's long look at samples to predict could find no fault.
 
-    It takes longer than to predict one row. What is not plain is left to it.
+def plain_samples(X: Any) -> bool:
+    """Say whether scikit-learn's long look at samples could find no fault with them.
+
+    It takes longer than to fit a hundred rows. What is not plain is left to it.
     """
-    return (
+    plain = (
         type(X) is np.ndarray
         and X.dtype in (np.float64, np.float32)
         and X.ndim == 2
-        and X.shape[0] > 0
-        and X.shape[1] == estimator.n_features_in_
+        and X.size > 0
         and X.flags.c_contiguous
-        and not hasattr(estimator, "feature_names_in_")
-        and bool(np.isfinite(X.sum()))
     )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return plain and bool(np.isfinite(X.sum()))
+
+
+def plain_labels(y: Any) -> bool:
+    """Say the same of labels: they can only be two, and finite."""
+    if type(y) is not np.ndarray or y.dtype.kind not in "biuf":
+        return False
+    if y.ndim != 1 or y.size == 0:
+        return False
+    first, last = y.min(), y.max()
+    whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
+    return bool(whole and np.all((y == first) | (y == last)) and np.isfinite(last))
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
@@ -122,7 +134,9 @@ def cache_megabytes(cache_size: float | str, n: int) -> float:
     if not isinstance(cache_size, str):
         return float(cache_size)
     whole = 4e-6 * n * (n + 16)
-    return max(16.0, min(whole, 0.25 * _free_megabytes()))
+    if whole <= LEAST_CACHE:
+        return LEAST_CACHE
+    return max(LEAST_CACHE, min(whole, 0.25 * _free_megabytes()))
 
 
 def _free_megabytes() -> float:
