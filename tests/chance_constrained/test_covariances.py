@@ -60,6 +60,20 @@ def test_few_samples_are_kept_as_factors(two_classes):
     assert np.abs(table.images(null)[0]).max() <= 1e-15
 
 
+def test_many_samples_beside_few_are_a_triangle():
+    X = np.random.default_rng(2).normal(size=(20_000, 3)) + 5.0  # several blocks
+    X[:, 2] = 0.1  # constant, up to rounding
+    labels = np.array([0] * 19_998 + [1] * 2)
+    weights = np.random.default_rng(3).integers(1, 3, size=len(X)).astype(float)
+    table = class_covariances(X, labels, CLASSES, weights, 0.5)
+    assert table.columns.shape == (2, 3, 3)
+    for k in range(2):
+        own = labels == k
+        expected = 0.5 * np.cov(X[own].T, fweights=weights[own].astype(int))
+        assert_allclose(table.dense()[k], expected, rtol=1e-9, atol=1e-15)
+    assert np.abs(table.images(np.array([0.0, 0.0, 1.0]))).max() <= 1e-15
+
+
 def test_a_class_with_one_sample_is_certain(two_classes):
     X, _ = two_classes
     labels = np.array([0] * 10 + [1])

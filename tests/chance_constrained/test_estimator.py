@@ -234,6 +234,36 @@ def test_solvers_agree_on_breast_cancer():
         ChanceConstrainedSVC(solver="sdp").fit(np.tile(X, (1, 20)), y)
 
 
+@pytest.mark.parametrize("bound", ["moments", "gaussian"])
+def test_the_sdp_is_the_same_problem(bound):
+    X, y = clouds()
+    rows = np.r_[np.flatnonzero(y == y[0])[:5], np.flatnonzero(y != y[0])[:5]]
+    options = {"bound": bound, "tol": 1e-8}
+    tiny = ChanceConstrainedSVC(solver="sdp", **options).fit(X[rows], y[rows])
+    exact = ChanceConstrainedSVC(**options).fit(X[rows], y[rows])
+    assert exact.certificate_.gap <= 1e-9 * exact.certificate_.objective
+    assert_allclose(
+        tiny.certificate_.objective, exact.certificate_.objective, rtol=1e-6
+    )
+    assert (tiny.certificate_.bound, tiny.certificate_.gap) == (None, None)
+
+
+def test_jobs_are_averaged_after_each_epoch():
+    X, y = clouds()
+    exact = ChanceConstrainedSVC().fit(X, y)
+    assert exact.certificate_.gap <= 1e-9 * exact.certificate_.objective
+    models = [
+        ChanceConstrainedSVC(solver="ssgd", n_jobs=jobs, random_state=0).fit(X, y)
+        for jobs in (1, 2, 2)
+    ]
+    best = exact.certificate_.objective
+    for model in models:
+        assert best <= model.certificate_.objective <= 1.05 * best
+    # each of two workers takes half of the steps of one
+    assert models[1].n_iter_ == models[0].n_iter_ // 2
+    assert_allclose(models[1].coef_, models[2].coef_, rtol=0.0)
+
+
 def test_metadata_reaches_fit_in_cross_validation_and_pipelines():
     X, y = clouds()
     variances = np.full((80, 3), 0.05)

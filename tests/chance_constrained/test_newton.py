@@ -23,7 +23,7 @@ from widemargin.chance_constrained.objective import (
 )
 from widemargin.chance_constrained.smoothing import (
     hessian,
-    hessian_product,
+    hessian_operator,
     point_at,
     smoothed,
 )
@@ -108,6 +108,7 @@ def test_gradient_and_hessian_by_finite_differences(kind):
     assert check_grad(value, gradient, start) <= 1e-4 * np.linalg.norm(gradient(start))
     state = smoothed(problem, at(start), 0.7)
     matrix = hessian(problem, state, 0.7)
+    times_hessian = hessian_operator(problem, state, 0.7)
     for axis in range(5):
         ahead, back = start.copy(), start.copy()
         ahead[axis] += 1e-6
@@ -115,7 +116,7 @@ def test_gradient_and_hessian_by_finite_differences(kind):
         column = (gradient(ahead) - gradient(back)) / 2e-6
         assert_allclose(matrix[:, axis], column, rtol=1e-5, atol=1e-5)
         unit = np.eye(5)[axis]
-        product = hessian_product(problem, state, 0.7, unit[:-1], float(unit[-1]))
+        product = times_hessian(unit[:-1], float(unit[-1]))
         assert_allclose(np.append(*product), matrix[:, axis], rtol=1e-9, atol=1e-9)
 
 

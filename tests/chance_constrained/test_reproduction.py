@@ -98,6 +98,14 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     page = tmp_path / "page.inc"
     chance_report.main(["--results", str(store.path), "--page", str(page), "--write"])
     assert page.read_text() == text + "\n"
+    assert chance_report.CURVES not in text  # no curves measured yet
+    curves = [vars(c) for c in chance.curves("breast-cancer-wisconsin", 8)]
+    store.add("Table 1, curves, breast-cancer-wisconsin", {"cells": curves})
+    chance_report.write(store, page)
+    assert f".. image:: {chance_report.CURVES}" in page.read_text()
+    picture = (tmp_path / chance_report.CURVES).read_text()
+    assert "batch subgradient" in picture
+    assert "newton" in picture
 
 
 def test_the_page_is_what_the_stored_results_say():

@@ -18,7 +18,7 @@ from widemargin.chance_constrained.refit import Scores
 
 Floats = NDArray[np.float64]
 
-ALONG, ACROSS = 4096, 8  # cells for w'mu and for ||L'w||
+ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
 _BYTES_PER_SCORE = 128  # four numbers kept, and the solver's work on them
 
 
@@ -46,10 +46,17 @@ def gather_scores(
         return [_joined([part[k] for part in parts]) for k in range(count)]
     stacked = np.array(ranges)
     low, high = stacked[:, :, :2].min(axis=0), stacked[:, :, 2:4].max(axis=0)
-    sums = np.zeros((count, 3, 2 * ALONG * ACROSS))
-    for part in run(lambda block: _summed(project(block), low, high)):
+    along = _cells_along(count, memory_mb)
+    sums = np.zeros((count, 3, 2 * along * ACROSS))
+    for part in run(lambda block: _summed(project(block), low, high, along)):
         sums += part
     return [_cells(sums[k]) for k in range(count)]
+
+
+def _cells_along(count: int, memory_mb: float) -> int:
+    """Return how many cells for w'mu fit a quarter of the budget, at least 512."""
+    affordable = memory_mb * 2.5e5 / (count * 2 * ACROSS * _BYTES_PER_SCORE)
+    return int(min(max(affordable, 512.0), ALONG))
 
 
 def _ranges(scores: list[Scores]) -> list[tuple[float, ...]]:
@@ -70,14 +77,14 @@ def _joined(parts: list[Scores]) -> Scores:
     return Scores(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
 
 
-def _summed(scores: list[Scores], low: Floats, high: Floats) -> Floats:
+def _summed(scores: list[Scores], low: Floats, high: Floats, cells: int) -> Floats:
     """Return cost, cost times projection and cost times spread of every cell."""
-    out = np.zeros((len(scores), 3, 2 * ALONG * ACROSS))
+    out = np.zeros((len(scores), 3, 2 * cells * ACROSS))
     for k, s in enumerate(scores):
         width = np.maximum(high[k] - low[k], np.finfo(float).tiny)
-        along = np.minimum((s.along - low[k, 0]) / width[0] * ALONG, ALONG - 1)
+        along = np.minimum((s.along - low[k, 0]) / width[0] * cells, cells - 1)
         across = np.minimum((s.spread - low[k, 1]) / width[1] * ACROSS, ACROSS - 1)
-        cell = (s.signs > 0.0) * ALONG * ACROSS
+        cell = (s.signs > 0.0) * cells * ACROSS
         cell = cell + along.astype(np.intp) * ACROSS + across.astype(np.intp)
         for j, values in enumerate((s.costs, s.costs * s.along, s.costs * s.spread)):
             out[k, j] = np.bincount(cell, values, minlength=out.shape[2])
@@ -88,5 +95,5 @@ def _cells(sums: Floats) -> Scores:
     """Return the occupied cells as samples."""
     used = np.flatnonzero(sums[0] > 0.0)
     costs = sums[0, used]
-    signs = np.where(used >= ALONG * ACROSS, 1.0, -1.0)
+    signs = np.where(used >= sums.shape[1] // 2, 1.0, -1.0)
     return Scores(sums[1, used] / costs, sums[2, used] / costs, signs, costs)

@@ -87,13 +87,17 @@ def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
     """
     if not np.any(moments.scatter):
         return moments.scatter
-    if moments.mass <= 1.0:
+    _check_mass(moments.mass, label)
+    return moments.scatter * (scale / (moments.mass - 1.0))
+
+
+def _check_mass(mass: float, label: Any) -> None:
+    if mass <= 1.0:
         raise ValueError(
             f"covariance='class' reads sample_weight as numbers of repetitions, but "
-            f"class {label} has a total weight of {moments.mass:g}, too little for a "
+            f"class {label} has a total weight of {mass:g}, too little for a "
             "sample covariance. Rescale the weights or give the covariance matrices."
         )
-    return moments.scatter * (scale / (moments.mass - 1.0))
 
 
 def class_covariances(
@@ -127,16 +131,25 @@ def class_covariances(
 def _class_factor(
     X: Any, rows: NDArray[np.intp], weights: Floats, scale: float, label: Any
 ) -> Floats:
-    """Return L with ``L L'`` the scaled covariance of one class, of shape (d, <= d)."""
-    moments = moments_of(X[rows], weights)
-    covariance = sample_covariance(moments, scale, label)
-    if len(rows) > X.shape[1]:
-        return FullTable(covariance[None]).factor(0)
-    centred = dense_rows(X, rows) - moments.mean
-    rounding = 8.0 * np.finfo(X.dtype).eps * np.abs(moments.mean)
-    centred[np.abs(centred) <= rounding] = 0.0
-    factor = (centred * np.sqrt(weights)[:, None]).T
-    return np.asarray(factor * np.sqrt(scale / max(moments.mass - 1.0, 1.0)))
+    """Return L with ``L L'`` the scaled covariance of one class, of shape (d, <= d).
+
+    These are the centred samples, or the triangle of their QR decomposition where
+    there are more than features.
+    """
+    mass = float(weights.sum())
+    mean = transpose_times(X[rows], weights) / mass
+    rounding = 8.0 * np.finfo(X.dtype).eps * np.abs(mean)
+    factor = np.zeros((0, X.shape[1]))
+    for part in blocks(len(rows)):
+        centred = dense_rows(X, rows[part]) - mean
+        centred[np.abs(centred) <= rounding] = 0.0
+        factor = np.vstack([factor, centred * np.sqrt(weights[part])[:, None]])
+        if len(factor) > X.shape[1]:
+            factor = np.asarray(np.linalg.qr(factor, mode="r"))
+    if not factor.any():
+        return factor.T
+    _check_mass(mass, label)
+    return np.asarray(factor.T * np.sqrt(scale / (mass - 1.0)))
 
 
 def given_covariances(

@@ -29,7 +29,7 @@ from widemargin.chance_constrained.smoothing import (
     Smoothed,
     corner_of_norm,
     hessian,
-    hessian_product,
+    hessian_operator,
     line_search,
     point_at,
     smoothed,
@@ -211,13 +211,14 @@ def _direction(
     # the diagonal exceeds that of the identity; where rounding spoiled it, it is set
     floor = np.ones(len(right))
     floor[problem.shape[1] :] = np.finfo(float).tiny
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), floor))
-    scaled = matrix * np.outer(scale, scale)
-    damping, failed = 0.0, 1
+    scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), floor))
+    scaled = matrix * scale * scale[:, None]
+    _, solution, failed = dposv(scaled, scale * right)
+    damping = 1e-14
     while failed:
+        scaled[np.diag_indices_from(scaled)] += damping
         _, solution, failed = dposv(scaled, scale * right)
-        scaled[np.diag_indices_from(scaled)] += max(9.0 * damping, 1e-14)
-        damping = max(10.0 * damping, 1e-14)
+        damping *= 10.0
     solution = scale * solution
     if not problem.fit_intercept:
         return solution, 0.0
@@ -235,10 +236,11 @@ def _conjugate_gradients(
     moved, moved_b = residual.copy(), residual_b / curvature_b
     error = float(residual @ residual) + residual_b * residual_b / curvature_b
     target = 1e-2 * error
+    times_hessian = hessian_operator(problem, state, width)
     for _ in range(200):
         if error <= target:
             break
-        image, image_b = hessian_product(problem, state, width, moved, moved_b)
+        image, image_b = times_hessian(moved, moved_b)
         if problem.fit_intercept:
             image_b += ridge * moved_b
         else:

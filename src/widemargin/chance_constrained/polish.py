@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
-from scipy.linalg.lapack import dpotrf, dpotrs, dsycon, dsytrf, dsytrs
+from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 
 from widemargin.chance_constrained.corners import (
     Corner,
@@ -215,22 +215,23 @@ def _newton_step(
     factor, failed = dpotrf(curvature)
     if failed:
         return None
-    solved, _ = dpotrs(factor, np.column_stack((pull, jacobian.T)))
-    solved_pull, solved_rows = solved[:, 0], solved[:, 1:]
+    # half of the inverse on each side: J H^-1 J' is a product of a matrix with itself
+    halves, _ = dtrtrs(factor, np.column_stack((pull, jacobian.T)), trans=1)
+    half_pull, half_rows = halves[:, 0], halves[:, 1:]
     share = alpha[members] / problem.costs[members]
     room = np.ones(len(residual))
     room[: len(members)] = np.sqrt(np.clip(share * (1.0 - share), 0.0, 1.0))
     border = np.zeros(len(residual))
     border[: len(members)] = problem.signs[members]
     change, db = _bordered(
-        jacobian @ solved_rows,
+        half_rows.T @ half_rows,
         border if problem.fit_intercept and len(members) else None,
-        residual - jacobian @ solved_pull,
+        residual - half_pull @ half_rows,
         -float(alpha @ problem.signs),
         room,
     )
     sets.force = sets.force + change[len(members) :]
-    dw = -solved_pull - solved_rows @ change
+    dw, _ = dtrtrs(factor, -half_pull - half_rows @ change)
     return dw, db, alpha[members] + change[: len(members)]
 
 

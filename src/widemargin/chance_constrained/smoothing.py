@@ -8,6 +8,7 @@ linear in w: a line search touches the samples once, however many steps it tries
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +83,7 @@ def loss_and_multipliers(
     With share ``h = clip((z + width) / (2 width), 0, 1)`` the smoothed hinge is
     ``width h^2`` up to the end of the band and ``z`` beyond it.
     """
-    share = np.clip((shortfall + width) / (2.0 * width), 0.0, 1.0)
+    share = np.minimum(np.maximum((shortfall + width) / (2.0 * width), 0.0), 1.0)
     alpha = costs * share
     # with z = width (2h - 1) on the band this is c width h^2; above it, h = 1, c z
     value = float(alpha @ (shortfall + width * (1.0 - share)))
@@ -141,36 +142,45 @@ def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
     d = problem.shape[1]
     out = np.zeros((d + 1, d + 1))
     members = np.flatnonzero(state.band)
-    weights = problem.costs[members] / (2.0 * width)
     for part in blocks(len(members)):
-        rows, chosen = members[part], weights[part]
-        jacobian = margin_rows(problem, state.directions, rows)
-        out[:d, :d] += (jacobian * chosen[:, None]).T @ jacobian
-        out[:d, d] -= (chosen * problem.signs[rows]) @ jacobian
-    out[d, :d] = out[:d, d]
-    out[d, d] = weights.sum()
+        rows = members[part]
+        jacobian = np.empty((len(rows), d + 1))
+        jacobian[:, :d] = margin_rows(problem, state.directions, rows)
+        jacobian[:, d] = -problem.signs[rows]
+        jacobian *= np.sqrt(problem.costs[rows] / (2.0 * width))[:, None]
+        out += jacobian.T @ jacobian
     out[:d, :d] += norm_curvature(problem, state.masses, state.spread, state.directions)
-    out[np.arange(d), np.arange(d)] += 1.0
+    out.reshape(-1)[: -1 : d + 2] += 1.0
     return out
 
 
-def hessian_product(
-    problem: ChanceProblem, state: Smoothed, width: float, w: Floats, b: float
-) -> tuple[Floats, float]:
-    """Return the Hessian times (w, b) without forming it, for large d."""
-    uncertainty = problem.uncertainty
-    along = state.directions @ w
-    change = problem.kappa * uncertainty.expand(along)
-    change -= problem.signs * (times(problem.X, w) + b)
-    weighted = np.where(state.band, problem.costs / (2.0 * width) * change, 0.0)
-    signed = problem.signs * weighted
+def hessian_operator(
+    problem: ChanceProblem, state: Smoothed, width: float
+) -> Callable[[Floats, float], tuple[Floats, float]]:
+    """Return what maps (w, b) to the Hessian times it, never formed, for large d."""
+    groups, directions = problem.uncertainty.groups, state.directions
+    X, signs, curvature = problem.X, problem.signs, problem.costs / (2.0 * width)
+    entries = np.arange(len(signs)) if groups is None else groups
+    members = np.flatnonzero(state.band)
+    if 2 * len(members) <= len(signs):  # others have no curvature; a copy pays
+        X, signs, entries = X[members], signs[members], entries[members]
+        curvature = curvature[members]
+    else:
+        curvature = np.where(state.band, curvature, 0.0)
     weights = problem.kappa * state.masses / state.spread
-    product = w - transpose_times(problem.X, signed)
-    product += (
-        problem.kappa * uncertainty.collect(weighted) - weights * along
-    ) @ state.directions
-    product += uncertainty.table.weighted_product(weights, w)
-    return product, -float(signed.sum())
+    spreading = problem.uncertainty.table.weighted_operator(weights)
+
+    def product(w: Floats, b: float) -> tuple[Floats, float]:
+        along = directions @ w
+        change = problem.kappa * along[entries] - signs * (times(X, w) + b)
+        weighted = curvature * change
+        signed = signs * weighted
+        pulls = np.bincount(entries, weighted, minlength=len(weights))
+        image = w - transpose_times(X, signed) + spreading(w)
+        image += (problem.kappa * pulls - weights * along) @ directions
+        return image, -float(signed.sum())
+
+    return product
 
 
 def line_search(

@@ -9,8 +9,9 @@ covariance per class (two entries) and one per sample (n entries) are the same c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Protocol
 
@@ -20,6 +21,9 @@ from scipy.special import ndtr, ndtri
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+Operator = Callable[[Floats], Floats]
+
+_FEW = 8  # covariances that are summed with their zero weights
 
 MOMENTS = "moments"
 GAUSSIAN = "gaussian"
@@ -90,8 +94,8 @@ class CovarianceTable(Protocol):
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
 
-    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
-        """Return ``sum_k weights_k Sigma_k direction``, shape (d,)."""
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``, for many w."""
 
     def rescaled(self, scale: Floats) -> CovarianceTable:
         """Return the covariances of ``x / scale``."""
@@ -132,15 +136,19 @@ class FullTable:
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        total = np.zeros(self.matrices.shape[1:])
-        for rows in weighted_blocks(weights):
-            total += np.tensordot(weights[rows], self.matrices[rows], axes=1)
-        return total
+        flat = self.matrices.reshape(len(self), -1)
+        if len(self) <= _FEW:
+            total = weights @ flat
+        else:
+            total = np.zeros(flat.shape[1])
+            for rows in weighted_blocks(weights):
+                total += weights[rows] @ flat[rows]
+        return np.asarray(total.reshape(self.matrices.shape[1:]))
 
-    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
-        """Return ``sum_k weights_k Sigma_k direction``."""
-        product: Floats = weights @ self.images(direction)
-        return product
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        total = self.weighted_sum(weights)
+        return lambda direction: np.asarray(total @ direction)
 
     def rescaled(self, scale: Floats) -> FullTable:
         """Return the covariances of ``x / scale``."""
@@ -193,9 +201,10 @@ class DiagonalTable:
         """Return ``sum_k weights_k Sigma_k``."""
         return np.diag(weights @ self.variances)
 
-    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
-        """Return ``sum_k weights_k Sigma_k direction``."""
-        return np.asarray((weights @ self.variances) * direction)
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        total = weights @ self.variances
+        return lambda direction: np.asarray(total * direction)
 
     def rescaled(self, scale: Floats) -> DiagonalTable:
         """Return the covariances of ``x / scale``."""
@@ -243,8 +252,21 @@ class FactorTable:
         inner = direction @ self.columns
         return np.asarray(np.matmul(self.columns, inner[:, :, None])[:, :, 0])
 
+    @cached_property
+    def _squared(self) -> FullTable | None:
+        """All ``L_k L_k'``, where they take at most twice the memory of the factors.
+
+        They serve as curvature only: rounding hides that they are singular.
+        """
+        k, d, r = self.columns.shape
+        if 2 * r < d or k > d:
+            return None
+        return FullTable(np.stack([factor @ factor.T for factor in self.columns]))
+
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
+        if self._squared is not None:
+            return self._squared.weighted_sum(weights)
         total = np.zeros((self.columns.shape[1],) * 2)
         for rows in weighted_blocks(weights):
             scaled = self.columns[rows] * np.sqrt(weights[rows])[:, None, None]
@@ -252,10 +274,11 @@ class FactorTable:
             total += flat @ flat.T
         return total
 
-    def weighted_product(self, weights: Floats, direction: Floats) -> Floats:
-        """Return ``sum_k weights_k Sigma_k direction``."""
-        product: Floats = weights @ self.images(direction)
-        return product
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        if self._squared is not None:
+            return self._squared.weighted_operator(weights)
+        return lambda direction: np.asarray(weights @ self.images(direction))
 
     def rescaled(self, scale: Floats) -> FactorTable:
         """Return the covariances of ``x / scale``."""

@@ -1,7 +1,8 @@
 """The measured part of the chance-constrained page, written from the stored results.
 
 ``python benchmarks/chance.py --write`` writes the page's measured part,
-``docs/systems/chance_constrained_measured.inc``, and measures nothing.
+``docs/systems/chance_constrained_measured.inc``, with the curves of Table 1 as a
+picture beside it, and measures nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missi
 
 STORE = Path("benchmarks/results/chance.json")
 PAGE = Path("docs/systems/chance_constrained_measured.inc")
+CURVES = "chance_constrained_curves.svg"  # beside the page
 #: tables of ours alone -> their titles on the page
 SECTIONS = {
     "Asked": "Asked ratios",
@@ -128,7 +130,20 @@ def as_rst(store: ResultStore) -> str:
     for table, title in SECTIONS.items():
         if any(cell.table == table for cell in cells):
             parts += [f"**{title}**\n", plain_table(cells, table)]
+        if table == "Table 1" and any(cell.table == table for cell in cells):
+            parts += [f".. image:: {CURVES}\n   :alt: Objective against seconds\n"]
     return "\n".join(parts)
+
+
+def write(store: ResultStore, page: Path) -> None:
+    """Write the section and, beside it, the curves."""
+    from matplotlib import rc_context
+
+    page.write_text(as_rst(store) + "\n")
+    # text as text and no date: the file is small and changes with the figures only
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": CURVES}):
+        figure = chance.figures(stored_cells(store))["time_to_accuracy"]
+        figure.savefig(page.with_name(CURVES), metadata={"Date": None})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -145,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     store = ResultStore(options.results)
     if options.write:
-        options.page.write_text(as_rst(store) + "\n")
+        write(store, options.page)
         return
     if not options.print:
         measure(store, options.only, options.again)
