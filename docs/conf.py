@@ -24,6 +24,8 @@ nitpicky = False
 html_theme = "pydata_sphinx_theme"
 html_title = "widemargin"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["widemargin.css"]
 html_sidebars = {"**": []}
 html_theme_options = {
     "navigation_with_keys": False,
@@ -53,7 +55,7 @@ def write_capabilities(app):
 
     folder = Path(app.srcdir, "generated")
     folder.mkdir(exist_ok=True)
-    (folder / "capabilities.inc").write_text(as_rst())
+    (folder / "capabilities.inc").write_text(as_rst(), encoding="utf-8")
 
 
 def setup(app):

@@ -1,40 +1,33 @@
-"""Draw the picture at the top of the README: python tools/readme_picture.py."""
+"""Take the picture of the README out of the demo: python tools/readme_picture.py."""
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 
-import matplotlib
-import numpy as np
-from sklearn.datasets import make_moons
+from PIL import Image
 
-from widemargin import SVC, RampSVC
-from widemargin.display import MarginDisplay
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from widemargin.cli.demo import photograph
+from widemargin.cli.demo.stage import Picture
+from widemargin.cli.playing import play
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "_static" / "readme.png"
 
 
 def main() -> None:
-    """Fit both models to mislabelled moons and draw them side by side."""
-    X, truth = make_moons(300, noise=0.12, random_state=0)
-    wrong = np.random.default_rng(0).choice(300, 45, replace=False)
-    y = truth.copy()
-    y[wrong] = 1 - y[wrong]
-    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
-    models = (
-        ("SVC: hinge loss, dragged by wrong labels", SVC(C=100.0, gamma=4.0)),
-        ("RampSVC: bounded loss, suspects crossed out", RampSVC(C=100.0, gamma=4.0)),
-    )
-    for ax, (title, model) in zip(axes, models, strict=True):
-        model.fit(X, y)
-        suspects = getattr(model, "outliers_", None)
-        MarginDisplay.from_estimator(model, X, y, suspects=suspects, ax=ax)
-        right = float(np.mean(model.predict(X) == truth))
-        ax.set_title(f"{title}\n{100 * right:.1f} % of the true labels", fontsize=10)
-    figure.savefig(TARGET, dpi=110)
+    """Play the first act and keep its picture, as the demo's report has it."""
+    act = play("photograph", photograph)
+    (picture,) = (part for part in act.parts if isinstance(part, Picture))
+    panels = [Image.open(io.BytesIO(base64.b64decode(png))) for png in picture.panels]
+    width, height = panels[0].size
+    rows = len(panels) // picture.columns
+    whole = Image.new("RGB", (picture.columns * width, rows * height), "white")
+    for k, panel in enumerate(panels):
+        row, column = divmod(k, picture.columns)
+        whole.paste(panel, (column * width, row * height))
+    whole.quantize(64).save(TARGET, optimize=True)
+    print(act.summary)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,11 @@ def test_what_is_shown_is_kept() -> None:
     assert isinstance(act.parts[1], Table)
     assert act.parts[1].rows == [["plain", "1.235"], ["ours", "2"]]
     assert isinstance(act.parts[2], Picture)
-    assert act.parts[2].png.startswith("iVBOR")
+    assert [png[:5] for png in act.parts[2].panels] == ["iVBOR"]
+    with stage.axes(2, 3) as axes:
+        assert axes.shape == (2, 3)
+    assert isinstance(act.parts[3], Picture)
+    assert len(act.parts[3].panels) == 6
 
 
 def test_plain_table() -> None:

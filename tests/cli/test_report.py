@@ -58,7 +58,7 @@ def browse(page: Path, width: int) -> tuple[str, str]:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # a guard, no limit
     )  # fmt: skip
     return done.stdout, done.stderr
 

@@ -8,6 +8,7 @@ one-vs-rest, and the certificate of that fit tells what it certifies.
 from __future__ import annotations
 
 import importlib.util
+import re
 import warnings
 from typing import Any
 
@@ -67,10 +68,17 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
 def as_rst() -> str:
     """Return the table as reStructuredText, a column per estimator."""
     estimators = capability_table()
-    lines = [".. list-table::", "   :header-rows: 1", "   :stub-columns: 1", ""]
+    lines = [".. list-table::", "   :header-rows: 1", "   :stub-columns: 1"]
+    lines += ["   :class: capabilities", ""]
     for column in COLUMNS:
-        name = "" if column == "estimator" else column
-        for i, cell in enumerate([name, *(row[column] for row in estimators)]):
+        cells = [column, *(row[column] for row in estimators)]
+        if column == "estimator":  # long names may break where a word begins
+            words = (
+                re.sub(r"(?<=[a-zS])(?=[A-Z][a-z]|SVC)", "\u200b", name)
+                for name in cells
+            )
+            cells = ["", *list(words)[1:]]
+        for i, cell in enumerate(cells):
             lines.append(f"   {'* -' if i == 0 else '  -'} {cell}".rstrip())
     return "\n".join(lines) + "\n"
 

@@ -28,10 +28,14 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
           padding: 1.25rem 1.25rem .75rem; margin: 0 0 1.25rem; }
 .summary { border-left: 4px solid var(--blue); padding: .35rem .8rem;
            background: #eef6fb; margin: 0 0 1rem; font-weight: 600; }
-ol.acts { padding-left: 1.3rem; } ol.acts a { color: var(--blue); }
+ol.acts { padding-left: 1.3rem; margin: 0 0 .5rem; } ol.acts a { color: var(--blue); }
+ol.acts li { margin: .2rem 0; }
+section p::first-letter { text-transform: uppercase; }
 p { margin: .3rem 0; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; }
 figcaption, .caption { color: var(--soft); font-size: .92rem; }
+.panels { display: grid; gap: .6rem; align-items: center;
+          grid-template-columns: repeat(var(--columns), minmax(0, max-content)); }
 img { max-width: 100%; height: auto; display: block; }
 .caption { margin-top: .8rem; }
 .scroll { overflow-x: auto; margin: .2rem 0 .8rem; }
@@ -47,8 +51,9 @@ footer { color: var(--soft); font-size: .88rem; padding-bottom: 2.5rem; }
   body { font-size: 15px; } h1 { font-size: 1.55rem; }
   header, main, footer { padding-left: .7rem; padding-right: .7rem; }
   section { padding: .9rem .8rem .5rem; }
-  table { font-size: .82rem; } th, td { padding-right: .55rem; }
-  th, td:first-child { white-space: normal; }
+  table { font-size: .82rem; } th, td { padding-right: .45rem; white-space: normal; }
+  .panels { grid-template-columns: minmax(0, 1fr); }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 }
 """
 
@@ -83,7 +88,7 @@ def paper_page(outcome: Outcome, folder: Path) -> str:
     parts.append("</section>")
     for path in sorted(folder.glob("*.png")):
         encoded = base64.b64encode(path.read_bytes()).decode()
-        parts.append(f"<section>{_picture(Picture(encoded, path.stem))}</section>")
+        parts.append(f"<section>{_picture(Picture([encoded], path.stem))}</section>")
     for table, rows in by_table(outcome.cells).items():
         part = _table(Table(HEADER, rows, ""))
         parts.append(f"<section><h2>{html.escape(table)}</h2>{part}</section>")
@@ -120,7 +125,7 @@ def _act(act: Act) -> str:
         f'<section id="{act.name}"><h2>{html.escape(act.title)}</h2>'
         f'<p class="question">{html.escape(act.question)}</p>'
         f'<p class="summary">{html.escape(act.summary)}</p>{"".join(body)}'
-        f'<p class="question">{act.seconds:.1f} s</p></section>'
+        f'<p class="question">This act took {act.seconds:.1f} s.</p></section>'
     )
 
 
@@ -140,7 +145,11 @@ def _table(table: Table) -> str:
 
 def _picture(picture: Picture) -> str:
     caption = html.escape(picture.caption)
+    images = "".join(
+        f'<img alt="{caption}" src="data:image/png;base64,{png}">'
+        for png in picture.panels
+    )
     return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{picture.png}">'
-        f"<figcaption>{caption}</figcaption></figure>"
+        f'<figure><div class="panels" style="--columns: {picture.columns}">{images}'
+        f"</div><figcaption>{caption}</figcaption></figure>"
     )

@@ -44,20 +44,22 @@ def run(stage: Stage) -> str:
         for name, wrong, settings in (
             ("the surest, linear", surest, {"kernel": "linear", "C": 1.0}),
             ("the surest, rbf", surest, {"kernel": "rbf", "C": 10.0}),
+            ("at random, linear", anywhere, {"kernel": "linear", "C": 1.0}),
             ("at random, rbf", anywhere, {"kernel": "rbf", "C": 1.0}),
         ):
             outcome = _outcome(X, y, X_new, y_new, wrong, settings)
             outcomes.append(outcome)
             rows.append([name, *_row(outcome)])
     stage.table(
-        ["flipped", "SVC", "RampSVC", "suspected", "rightly", "flipped rows"],
+        ["flipped", "SVC", "RampSVC", "suspects", "rightly"],
         rows,
         caption="Accuracy on patients with clean labels, and who was suspected",
     )
     least, name = min(
         (o["ramp"] - o["plain"], r[0]) for o, r in zip(outcomes, rows, strict=True)
     )
-    stage.say(f"it does not always help: {name}, {100 * least:+.1f} points")
+    verdict = "it does not always help" if least <= 0 else "it helped least here"
+    stage.say(f"{verdict}: {name}, {100 * least:+.1f} points")
     best = outcomes[0]
     _list_suspects(stage, best)
     _draw(stage, X, best)
@@ -101,8 +103,7 @@ def _row(outcome: dict[str, Any]) -> list[Any]:
         f"{outcome['plain']:.3f}",
         f"{outcome['ramp']:.3f}",
         len(outcome["suspects"]),
-        len(outcome["hits"]),
-        len(outcome["wrong"]),
+        f"{len(outcome['hits'])} of {len(outcome['wrong'])}",
     ]
 
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BEAT = 0.5  # seconds between two signs of life
@@ -43,10 +42,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, already a PNG in base64."""
+    """Panels beside each other, each already a PNG in base64."""
 
-    png: str
+    panels: list[str]
     caption: str
+    columns: int = 1
 
 
 @dataclass
@@ -140,24 +140,26 @@ class Stage:
         size: tuple[float, float] | None = None,
         caption: str = "",
     ) -> Iterator[Any]:
-        """Yield the axes of a new figure (an array if several); keep it at the end."""
+        """Yield axes to draw on (an array if several); keep the pictures at the end.
+
+        Each panel is a picture of its own, so that a narrow screen can stack them.
+        """
+        import numpy as np
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         width, height = size or (4.2 * columns, 3.4 * rows)
-        figure = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
+        figures = [
+            Figure(figsize=(width / columns, height / rows), layout="constrained")
+            for _ in range(rows * columns)
+        ]
+        for figure in figures:
+            FigureCanvasAgg(figure)
         with self.working("drawing", fleeting=True):
-            axes: Axes | Any = figure.subplots(rows, columns)
-            yield axes
-            self.figure(figure, caption)
-
-    def figure(self, figure: Figure, caption: str = "") -> None:
-        """Keep a finished matplotlib figure for the report."""
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110)
-        encoded = base64.b64encode(buffer.getvalue()).decode()
-        self.act.parts.append(Picture(encoded, caption))
+            axes = np.array([figure.subplots() for figure in figures], dtype=object)
+            yield np.squeeze(axes.reshape(rows, columns))[()]
+            panels = [_png(figure) for figure in figures]
+            self.act.parts.append(Picture(panels, caption, columns))
 
     @property
     def _terminal(self) -> bool:
@@ -181,6 +183,12 @@ class Stage:
         with self._lock:
             self._stream.write(text)
             self._stream.flush()
+
+
+def _png(figure: Figure) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def plain_table(header: list[str], rows: list[list[str]], indent: str = "") -> str:
