@@ -19,7 +19,7 @@ from widemargin.chance_constrained.refit import Scores
 Floats = NDArray[np.float64]
 
 ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
-_BYTES_PER_SCORE = 128  # four numbers kept, and the solver's work on them
+_BYTES_PER_SCORE = 320  # four numbers kept, and the solver's work on them (285 seen)
 
 
 def gather_scores(
