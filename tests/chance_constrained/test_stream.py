@@ -99,6 +99,30 @@ def test_a_file_larger_than_the_budget_stays_within_it(tmp_path, n, d):
     assert best <= model.certificate_.objective <= 1.01 * best
 
 
+def test_blocks_made_on_the_way_stay_within_the_budget():
+    """As many rows as a generator cares to make; only one block is there at a time."""
+    budget, size = 4.0, 5_000
+
+    def blocks():
+        for seed in range(20):
+            yield cloud(size, d=10, seed=seed)
+
+    total = 20 * sum(part.nbytes for part in next(blocks()))
+    assert total > budget * 1e6
+    model = ChanceConstrainedSVC(
+        solver="ssgd", epochs=2, memory_mb=budget, random_state=0, C=1e-3
+    )
+    tracemalloc.start()
+    model.fit_blocks(blocks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= budget * 1e6
+    X, y = (np.concatenate(parts) for parts in zip(*blocks(), strict=True))
+    best = ChanceConstrainedSVC(C=1e-3).fit(X, y).certificate_
+    assert best.gap <= 1e-9 * best.objective
+    assert best.objective <= model.certificate_.objective <= 1.01 * best.objective
+
+
 def once(work):
     return iter([work(None)])
 

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Operator = Callable[[Floats], Floats]
 
-_FEW = 8  # covariances that are summed with their zero weights
+_FEW = 8  # covariances, as of classes: work on all of them costs nothing
 
 MOMENTS = "moments"
 GAUSSIAN = "gaussian"
@@ -254,12 +254,12 @@ class FactorTable:
 
     @cached_property
     def _squared(self) -> FullTable | None:
-        """All ``L_k L_k'``, where they take at most twice the memory of the factors.
+        """All ``L_k L_k'``, if few and at most twice as large as the factors.
 
         They serve as curvature only: rounding hides that they are singular.
         """
         k, d, r = self.columns.shape
-        if 2 * r < d or k > d:
+        if 2 * r < d or k > _FEW:
             return None
         return FullTable(np.stack([factor @ factor.T for factor in self.columns]))
 
