@@ -40,12 +40,17 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
       order_(problem.n),
       universe_(problem.n),
       remaining_(problem.n),
+      keeps_all_(!options.shrinking),
       version_(problem.n, 0) {
   snapshots_.push_back({std::vector<double>(beta, beta + problem.n), 0.0});
   std::iota(order_.begin(), order_.end(), Index(0));
   source_.diagonal(order_.data(), problem.n, diagonal.data());
   const bool cold = std::all_of(beta, beta + problem.n, [](double b) { return b == 0.0; });
   if (!cold) {
+    const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
+      return beta[i] > problem.lower[i] && beta[i] < problem.upper[i];
+    }));
+    keeps_all_ = keeps_all_ || (options.decide && cache_.has_room_for(2 * free_count));
     screen(0);
   } else if (options.shrinking && problem.n > 2 * kFirstStage) {
     std::mt19937_64 generator(options.seed);
@@ -83,7 +88,7 @@ void ActiveSet<Real>::select() {
     const double above = gradient_[i] - level_;
     const bool can_grow = beta_[i] < problem_.upper[i];
     const bool can_fall = beta_[i] > problem_.lower[i];
-    if (!options_.shrinking || (can_grow && above < kMargin) || (can_fall && above > -kMargin))
+    if (keeps_all_ || (can_grow && above < kMargin) || (can_fall && above > -kMargin))
       wanted.push_back(i);
   }
   samples = cache_.arrange(wanted, team_);

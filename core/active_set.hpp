@@ -28,6 +28,7 @@ class ActiveSet {
   Extremes survey() const;         // of the universe, as far as up to date
   Extremes survey_active() const;  // of the active samples
   bool complete() const { return universe_ == remaining_; }
+  bool all_active() const { return samples.size() == universe_; }
 
   void select();       // chooses the active samples: free, violating, or near a violation
   void grow();         // the universe, to the next stage
@@ -83,6 +84,7 @@ class ActiveSet {
   std::vector<Index> order_;  // the universe is its first universe_ members
   Size universe_ = 0;
   Size remaining_ = 0;     // beyond them stand the samples that screening has taken out
+  bool keeps_all_;         // all of the universe is active
   bool recalled_ = false;  // they have been brought back; no more screening
   double level_ = 0.0;     // where the gradients of free samples stood after the last round
   std::vector<Snapshot> snapshots_;

@@ -67,13 +67,16 @@ class BlockSolver {
 
   // Solving tightly pays only once the samples that matter are known.
   double next_target() const {
-    if (!options_.decide && outcome_.violation < kStageTolerance) return tolerance();
+    if (!checks_on_the_way() && outcome_.violation < kStageTolerance) return tolerance();
     return std::max(tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
   }
 
-  // With screening the way to the tolerance is cut, so that there is something to check between.
+  // With screening the way to the tolerance is cut, so that there is something to check between:
+  // where everybody's gradient is at hand.
+  bool checks_on_the_way() const { return options_.decide && set_.all_active(); }
+
   double first_target() const {
-    if (!options_.decide) return tolerance();
+    if (!checks_on_the_way()) return tolerance();
     return std::max(tolerance(), kInnerShare * set_.survey().violation(problem_.equality));
   }
 

@@ -28,12 +28,16 @@ void Gram::rows(const Index* rows, Size n_rows, const Index* columns, Size n_col
 template void Gram::rows<float>(const Index*, Size, const Index*, Size, float*);
 template void Gram::rows<double>(const Index*, Size, const Index*, Size, double*);
 
+template <class Real>
 void Gram::times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
                  Size n_columns, double* out) {
   Team team(threads_);
   std::fill_n(out, n_columns, 0.0);
-  source_->sweep(Sweep<double>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
+  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
   evaluated_ += std::uint64_t(n_rows) * n_columns;
 }
+
+template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
+template void Gram::times<double>(const Index*, const double*, Size, const Index*, Size, double*);
 
 }  // namespace widemargin

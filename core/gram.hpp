@@ -35,7 +35,8 @@ class Gram {
   template <class Real>
   void rows(const Index* rows, Size n_rows, const Index* columns, Size n_columns, Real* out);
 
-  // out[c] = sum_k weights[k] K[rows[k], columns[c]], in double precision
+  // out[c] = sum_k weights[k] K[rows[k], columns[c]], entries in the given precision
+  template <class Real>
   void times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
              Size n_columns, double* out);
 

@@ -19,6 +19,8 @@ class RowCache {
 
   const std::vector<Index>& columns() const { return columns_; }
   double entry_cost() const { return source_.entry_cost(); }
+  // Whether that many rows over all samples can be kept.
+  bool has_room_for(Size rows) const { return rows * source_.size() * sizeof(Real) <= budget_; }
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.

@@ -102,6 +102,8 @@ def test_times_is_the_product_and_skips_zeros(kernel, form):
         gram.times(changes, indices=some), (K @ changes)[some], rtol=1e-10, atol=1e-10
     )
     assert_array_equal(gram.times(np.zeros(60)), np.zeros(60))
+    single = gram.times(changes, dtype=np.float32)
+    assert_allclose(single, K @ changes, rtol=1e-5, atol=1e-5 * np.abs(K).max())
 
 
 def test_evaluated_counts_entries_and_zeros_cost_nothing():

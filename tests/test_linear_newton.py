@@ -8,7 +8,7 @@ from scipy import sparse
 from widemargin import SVC
 from widemargin.certificate import kkt_violation
 from widemargin.gram import Gram
-from widemargin.kernels import Linear
+from widemargin.kernels import Linear, Polynomial
 from widemargin.linear_newton import newton_pays, newton_start
 from widemargin.problem import DualProblem, classification_problem
 from widemargin.solve import solve
@@ -42,7 +42,7 @@ def test_start_is_feasible_and_optimal_to_tol(intercept, C, tol):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("rare", [0, 3, 10_000])
 def test_parts_lead_to_the_optimum_of_the_whole(intercept, C, rare):
-    """Also where a part has nobody of the rare class, and where it is hardly like it."""
+    """Also where a part has nobody of the rare class, or is hardly like the whole."""
     X, y = overlapping(20_000, 4, seed=7)
     if rare:
         y = np.where(np.arange(20_000) < rare, 1.0, -1.0)
@@ -60,10 +60,28 @@ def test_same_objective_as_the_pair_solver(intercept):
     weights = rng.uniform(0.1, 2.0, y.size)
     problem = classification_problem(Gram(X, Linear()), y, weights, intercept)
     quick = solve(problem, tol=1e-5)
-    plain = solve(problem, tol=1e-5, start=np.zeros(y.size))
+    same = Gram(X, Polynomial(degree=1, gamma=1.0, coef0=0.0))  # no Newton for this one
+    plain = solve(classification_problem(same, y, weights, intercept), tol=1e-5)
     for solution in (quick, plain):
         assert solution.recomputed().certificate.kkt_violation <= 1e-5
     assert_allclose(quick.certificate.objective, plain.certificate.objective, rtol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_from_the_solution_of_a_similar_problem(intercept):
+    """A start far from the optimum is left by Newton steps too, one near it is not."""
+    X, y = overlapping(4500, 5, seed=3)
+    gram = Gram(X, Linear())
+    former = solve(classification_problem(gram, y, 0.1, intercept), tol=1e-5)
+    problem = classification_problem(gram, y, 2.0, intercept)
+    cold = solve(problem, tol=1e-5)
+    for start in (former, former.beta, cold):
+        warm = solve(problem, tol=1e-5, start=start)
+        assert warm.recomputed().certificate.kkt_violation <= 1e-5
+        assert_allclose(
+            warm.certificate.objective, cold.certificate.objective, rtol=1e-7
+        )
+        assert warm.n_iter < 500  # pair steps from there would be tens of thousands
 
 
 def test_shifted_boxes_and_a_total():

@@ -100,13 +100,14 @@ void rows(Gram& gram, In<Index> indices, In<Index> columns, InOut2<Real> out) {
   gram.rows(indices.data(), indices.shape(0), columns.data(), columns.shape(0), out.data());
 }
 
+template <class Real>
 void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
            InOut<double> out) {
   check_indices(indices, gram.size(), "indices");
   check_indices(columns, gram.size(), "columns");
   nb::gil_scoped_release release;
-  gram.times(indices.data(), weights.data(), indices.shape(0), columns.data(), columns.shape(0),
-             out.data());
+  gram.times<Real>(indices.data(), weights.data(), indices.shape(0), columns.data(),
+                   columns.shape(0), out.data());
 }
 
 // sum_j weights[j] K(z, x_j) for other samples z, or all the entries K(x_j, z).
@@ -217,8 +218,11 @@ void bind_gram(nb::module_& module) {
             self.source().magnitudes(indices.data(), indices.shape(0), out.data());
           },
           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
-      .def("times", &times, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
+      .def("times32", &times<float>, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
+      .def("times64", &times<double>, nb::arg("indices").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert())
       .def(
           "subset",
           [](const Gram& self, In<Index> indices, Size bytes, int threads) {

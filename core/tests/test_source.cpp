@@ -85,9 +85,9 @@ WIDEMARGIN_TEST(threads_do_not_change_a_bit) {
     std::vector<double> weights(300, 0.1);
     std::vector<double> one(300), three(300);
     Gram(data.dense(spec), 1 << 20, 1)
-        .times(all.data(), weights.data(), 300, all.data(), 300, one.data());
+        .times<double>(all.data(), weights.data(), 300, all.data(), 300, one.data());
     Gram(data.dense(spec), 1 << 20, 3)
-        .times(all.data(), weights.data(), 300, all.data(), 300, three.data());
+        .times<double>(all.data(), weights.data(), 300, all.data(), 300, three.data());
     for (Size k = 0; k < 300; ++k) require(one[k] == three[k], "bitwise equal");
   }
 }

@@ -117,11 +117,14 @@ class Gram:
         return half_digit * float(np.sqrt(np.square(sizes, out=sizes).sum()))
 
     def times(
-        self, changes: ArrayLike, indices: ArrayLike | None = None
+        self,
+        changes: ArrayLike,
+        indices: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
     ) -> NDArray[np.float64]:
-        """Return K @ changes in float64, or its entries at ``indices``.
+        """Return K @ changes, or its entries at ``indices``, summed in float64.
 
-        Only samples with a non-zero change are evaluated.
+        Only samples with a non-zero change are evaluated, in the precision asked for.
         """
         weights = np.asarray(changes, dtype=np.float64)
         if isinstance(
@@ -134,11 +137,13 @@ class Gram:
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
+        single = np.dtype(dtype) == np.float32
+        evaluate = self._core.times32 if single else self._core.times64
         # Piece by piece, so that Ctrl-C is heard in between.
         piece = max(256, PIECE_ENTRIES // max(support.size, 1))
         for first in range(0, columns.size, piece):
             part = slice(first, first + piece)
-            self._core.times(support, weights[support], columns[part], out[part])
+            evaluate(support, weights[support], columns[part], out[part])
         return out
 
     def subset(

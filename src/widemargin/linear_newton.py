@@ -52,22 +52,28 @@ def newton_pays(problem: DualProblem, X: Any) -> bool:
     return bool(n >= LEAST_SAMPLES and d <= MOST_FEATURES and n >= 10 * d)
 
 
-def newton_start(problem: DualProblem, X: Any, tol: float) -> Vector:
+def newton_start(
+    problem: DualProblem, X: Any, tol: float, near: Vector | None = None
+) -> Vector:
     """Return dual variables that violate optimality by about ``tol`` or less.
 
-    They lie in the box, and their sum is ``total`` but for rounding.
+    They lie in the box, and their sum is ``total`` but for rounding. ``near`` holds
+    weights and intercept of a similar problem, if one has been solved.
     """
     whole = _Primal.of(problem, X)
-    point = np.zeros(X.shape[1] + 1)
     # At first everybody is on a parabola: otherwise nothing holds the intercept.
-    width = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
-    narrow, final = max(PART_WIDTH * width, 10 * tol), FINAL_SHARE * tol
-    order = np.random.default_rng(0).permutation(X.shape[0])
-    for size in _part_sizes(*X.shape):
-        part = whole.part(np.sort(order[:size]))
-        point, _ = part.descend(point, width, narrow, PASSING)
+    first = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
+    narrow, final = max(PART_WIDTH * first, 10 * tol), FINAL_SHARE * tol
+    if near is None:
+        near, width = np.zeros(X.shape[1] + 1), first
+        order = np.random.default_rng(0).permutation(X.shape[0])
+        for size in _part_sizes(*X.shape):
+            part = whole.part(np.sort(order[:size]))
+            near, _ = part.descend(near, width, narrow, PASSING)
+            width = narrow / SHRINK
+    else:
         width = narrow / SHRINK
-    _, residual = whole.descend(point, width, final, FINAL)
+    _, residual = whole.descend(near, width, final, FINAL)
     beta = whole.slopes(residual, final)
     np.clip(beta, problem.lower, problem.upper, out=beta)
     return _settle_sum(problem, beta, np.abs(residual) < final)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .certificate import inner
 from .solve import project
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def inflated_gap(
     """
     above = np.maximum(residual + error, 0.0)
     below = np.maximum(error - residual, 0.0)
-    return float((upper - beta) @ above + (beta - lower) @ below)
+    return inner(upper - beta, above) + inner(beta - lower, below)
 
 
 def free_masses(lower: Vector, upper: Vector, total: float) -> tuple[float, float]:

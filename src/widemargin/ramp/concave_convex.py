@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..certificate import inner
 from ..problem import DualProblem
 from ..solution import Solution
 from ..solve import project
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     Solver = Callable[[DualProblem, Solution | None], Solution]
     Record = Callable[[dict[str, Any], Solution], None]
 
+SPARE = 2.0  # the sum is put right on samples with this much more room than needed
 STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
 
 
@@ -88,7 +90,7 @@ class RampProblem:
         """Return the primal ramp objective ``J`` at `solution`."""
         loss = np.maximum(0.0, 1.0 - self.margins(solution))
         capped = np.minimum(1.0 - self.s, loss)
-        return float(0.5 * solution.beta @ solution.values + self.costs @ capped)
+        return 0.5 * inner(solution.beta, solution.values) + inner(self.costs, capped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,9 @@ def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
         chosen = _adjustable(problem, beta, solution)
         rest = problem.total - float(np.delete(beta, chosen).sum())
         beta[chosen] = project(beta[chosen], lower[chosen], upper[chosen], rest)
-    values = solution.values + ramp.gram.times(beta - solution.beta)
+    precision = np.float64 if solution.exact else np.float32
+    change = ramp.gram.times(beta - solution.beta, dtype=precision)
+    values = solution.values + change
     return Solution(problem, beta, values, "start", exact=solution.exact)
 
 
@@ -159,12 +163,10 @@ def _adjustable(
     missing = (problem.total or 0.0) - float(beta.sum())
     room = problem.upper - beta if missing > 0.0 else beta - problem.lower
     margin = (beta > problem.lower) & (beta < problem.upper)
-    if float(room @ margin) >= abs(missing):
-        return np.flatnonzero(margin)
     distance = np.abs(solution.values + solution.intercept - problem.linear)
-    # Margin samples first, then by distance from the margin, until the room is enough.
-    order = np.lexsort((distance, ~margin))
-    enough = int(np.searchsorted(np.cumsum(room[order]), abs(missing))) + 1
+    # Margin samples first, those with most room; then by distance from the margin.
+    order = np.lexsort((np.where(margin, -room, distance), ~margin))
+    enough = int(np.searchsorted(np.cumsum(room[order]), SPARE * abs(missing))) + 1
     return order[:enough]
 
 

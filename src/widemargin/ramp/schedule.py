@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..certificate import inner
 from ..solution import Solution
 from .concave_convex import STOPPED, Outcome, RampProblem, descend
 
@@ -119,7 +120,7 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
 def believable(ramp: RampProblem, clipped: Mask) -> bool:
     """Say whether at most half of each class, by cost, is held to be mislabelled."""
     sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
-    return all(float(side @ clipped) <= 0.5 * float(side.sum()) for side in sides)
+    return all(float(side[clipped].sum()) <= 0.5 * float(side.sum()) for side in sides)
 
 
 def grow(solution: Solution, most: float = STEP) -> Solution:
@@ -128,8 +129,8 @@ def grow(solution: Solution, most: float = STEP) -> Solution:
     All boxes have zero at one end, so every multiple up to `most` is feasible; the dual
     is a parabola along that ray.
     """
-    curvature = float(solution.beta @ solution.values)
-    slope = float(solution.problem.linear @ solution.beta)
+    curvature = inner(solution.beta, solution.values)
+    slope = inner(solution.problem.linear, solution.beta)
     factor = float(np.clip(slope / curvature, 1.0, most)) if curvature > 0.0 else 1.0
     return Solution(
         solution.problem,
