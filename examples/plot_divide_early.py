@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from widemargin import SVC, DivideConquerSVC
-from widemargin.display import HistoryDisplay
+from widemargin.display import HistoryDisplay, MarginDisplay
 
 rng = np.random.default_rng(0)
 
@@ -43,20 +43,21 @@ models = {
         C=10, gamma=8, prediction="early", early_level=3, random_state=0
     ),
 }
-grid = np.stack(np.meshgrid(np.linspace(0, 4, 200), np.linspace(0, 4, 200)), -1)
 figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     begin = time.perf_counter()
     model.fit(X, y)
     spent = time.perf_counter() - begin
-    decisions = model.decision_function(grid.reshape(-1, 2)).reshape(200, 200)
-    ax.imshow(np.sign(decisions), extent=(0, 4, 0, 4), origin="lower", cmap="coolwarm")
-    if isinstance(model, DivideConquerSVC):
-        clusters = model.early_.assign(grid.reshape(-1, 2)).reshape(200, 200)
-        edges = np.arange(model.early_.n_clusters) + 0.5
-        ax.contour(
-            grid[..., 0], grid[..., 1], clusters, edges, colors="k", linewidths=0.4
-        )
+    early = isinstance(model, DivideConquerSVC)
+    MarginDisplay.from_estimator(
+        model,
+        X_test[:400],
+        y_test[:400],
+        clusters=model.early_.assign if early else None,
+        plot_support=False,
+        grid_resolution=200,
+        ax=ax,
+    )
     ax.set_title(f"{name}: {spent:.2f} s, {model.score(X_test, y_test):.1%} right")
 
 # %%

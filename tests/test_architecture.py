@@ -187,3 +187,28 @@ def test_nothing_is_left_for_later_and_no_machine_is_named():
         or (place.search(line) and path.name != Path(__file__).name)
     ]
     assert found == []
+
+
+#: what draws data; titles, ticks and legends are anybody's
+DRAWING = {"bar", "barh", "boxplot", "contour", "contourf", "errorbar", "fill_between"}
+DRAWING |= {"hist", "imshow", "loglog", "pcolormesh", "scatter", "semilogx", "semilogy"}
+DRAWING |= {"axhline", "axvline", "stackplot", "violinplot"}
+DISPLAY = ROOT / "src" / "widemargin" / "display"
+PICTURES = [
+    *(path for path in PYTHON if not path.is_relative_to(DISPLAY)),
+    *sorted((ROOT / "examples").glob("*.py")),
+    *sorted((ROOT / "tools").glob("*.py")),
+]
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=relative)
+def test_pictures_are_drawn_by_the_display_classes_alone(path):
+    """Demo, documentation and reproduction use these and nothing else."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        name = node.func.attr
+        assert name not in DRAWING, f"line {node.lineno}: {name} outside display/"
+        # a display's plot takes no data: everything it draws it has already
+        if name == "plot":
+            assert not node.args, f"line {node.lineno}: plot outside display/"

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import SVC
 from widemargin.display import (
     ComparisonDisplay,
+    GridDisplay,
     HistoryDisplay,
     ImageDisplay,
     MarginDisplay,
@@ -123,6 +124,33 @@ def test_comparison(ax: Any) -> None:
     assert ax.get_xlabel() == "cost"
     with pytest.raises(ValueError, match="same length"):
         ComparisonDisplay(["a"], [1, 2])
+
+
+def test_grid(ax: Any) -> None:
+    display = GridDisplay([[1, 2, 3], [4, np.nan, 6]], "abc", "xy", "C", "gamma")
+    display.plot(ax=ax)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b", "c"]
+    assert_array_equal(ax.images[0].get_array().filled(0), [[1, 2, 3], [4, 0, 6]])
+    with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
+        GridDisplay([[1, 2, 3], [4, 5, 6]], "ab", "xyz")
+
+
+def test_styles_of_curves(ax: Any) -> None:
+    curves = {"a": ([1, 2], [3, 4]), "b": ([1, 2], [5, 6])}
+    styles = {"b": {"linestyle": ":", "marker": "x"}}
+    HistoryDisplay(curves).plot(ax=ax, styles=styles, legend=False)
+    assert [line.get_marker() for line in ax.lines] == ["o", "x"]
+    assert [line.get_linestyle() for line in ax.lines] == ["-", ":"]
+    assert ax.get_legend() is None
+
+
+def test_borders_of_clusters(ax: Any) -> None:
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    display = MarginDisplay.from_estimator(
+        SVC().fit(X, y), X, y, clusters=lambda points: points[:, 0] > 0.5, ax=ax
+    )
+    assert_array_equal(display.clusters, display.across > 0.5)
+    assert len(ax.collections) > 2
 
 
 def test_images(ax: Any) -> None:

@@ -9,9 +9,11 @@ from widemargin.display.history import HistoryDisplay
 from widemargin.display.images import ImageDisplay
 from widemargin.display.margin import MarginDisplay
 from widemargin.display.privacy import PrivacyDisplay
+from widemargin.display.table import GridDisplay
 
 __all__ = [
     "ComparisonDisplay",
+    "GridDisplay",
     "HistoryDisplay",
     "ImageDisplay",
     "MarginDisplay",

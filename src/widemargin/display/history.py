@@ -108,7 +108,13 @@ class HistoryDisplay:
         return display.plot(ax=ax, log=log)
 
     def plot(
-        self, *, ax: Axes | None = None, log: bool = False, log_x: bool = False
+        self,
+        *,
+        ax: Axes | None = None,
+        log: bool = False,
+        log_x: bool = False,
+        styles: Mapping[str, Mapping[str, Any]] | None = None,
+        legend: bool = True,
     ) -> HistoryDisplay:
         """Draw the curves; returns the display itself.
 
@@ -120,18 +126,23 @@ class HistoryDisplay:
             Logarithmic vertical axis.
         log_x : bool, default=False
             Logarithmic horizontal axis.
+        styles : mapping of str to mapping, optional
+            By label: properties of its line (``color``, ``marker``, ``linestyle``).
+        legend : bool, default=True
+            Whether several curves are told apart by a legend.
         """
         ax = axes_or_new(ax)
         for i, (label, (x, y)) in enumerate(self.series_.items()):
-            colour = COLOURS[i % len(COLOURS)]
-            ax.plot(x, y, marker="o", markersize=4, color=colour, label=label)
+            style: dict[str, Any] = {"marker": "o", "markersize": 4}
+            style["color"] = COLOURS[i % len(COLOURS)]
+            ax.plot(x, y, label=label, **style | dict((styles or {}).get(label, {})))
         ax.set_xlabel(self.x_label)
         ax.set_ylabel(self.y_label)
         if log:
             ax.set_yscale("log")
         if log_x:
             ax.set_xscale("log")
-        if len(self.series_) > 1:
+        if legend and len(self.series_) > 1:
             ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(alpha=0.25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ class MarginDisplay:
         Samples believed to be mislabelled: crossed out.
     covariances : ndarray of shape (n, 2, 2), optional
         Uncertainty of each sample: drawn as ellipses.
+    clusters : ndarray of shape (r, r), optional
+        Cluster of each point of the grid: their borders are drawn.
     labels : list of str
         Names of the classes.
     axis_labels : tuple of two str
@@ -67,6 +70,7 @@ class MarginDisplay:
         support: NDArray[np.float64] | None = None,
         suspects: NDArray[np.intp] | None = None,
         covariances: NDArray[np.float64] | None = None,
+        clusters: NDArray[np.intp] | None = None,
         axis_labels: tuple[str, str] = ("", ""),
     ) -> None:
         self.across = across
@@ -78,6 +82,7 @@ class MarginDisplay:
         self.support = support
         self.suspects = suspects
         self.covariances = covariances
+        self.clusters = clusters
         self.axis_labels = axis_labels
 
     @classmethod
@@ -89,6 +94,7 @@ class MarginDisplay:
         *,
         suspects: ArrayLike | None = None,
         covariances: ArrayLike | None = None,
+        clusters: Callable[[Any], ArrayLike] | None = None,
         grid_resolution: int = 160,
         plot_support: bool = True,
         ax: Axes | None = None,
@@ -107,6 +113,9 @@ class MarginDisplay:
             Indices or a boolean mask of samples to cross out.
         covariances : array-like of shape (n, d) or (n, d, d), optional
             Variances or covariance of each sample, drawn as one-sigma ellipses.
+        clusters : callable, optional
+            Says to which cluster each of some points belongs, such as
+            ``model.early_.assign``: the borders of the clusters are drawn.
         grid_resolution : int, default=160
             Points per side of the grid.
         plot_support : bool, default=True
@@ -145,6 +154,11 @@ class MarginDisplay:
                 if covariances is None
                 else np.array([plane.covariance(c) for c in np.asarray(covariances)])
             ),
+            clusters=(
+                None
+                if clusters is None
+                else np.asarray(clusters(section), dtype=np.intp).reshape(across.shape)
+            ),
             axis_labels=_axis_labels(names, samples.shape[1]),
         )
         return display.plot(ax=ax)
@@ -159,6 +173,10 @@ class MarginDisplay:
         """
         ax = axes_or_new(ax)
         self._draw_regions(ax)
+        if self.clusters is not None:
+            borders = np.arange(self.clusters.max()) + 0.5
+            where = (self.across, self.up, self.clusters)
+            ax.contour(*where, borders, colors="#555555", linewidths=0.4)
         self._draw_points(ax)
         ax.set_xlabel(self.axis_labels[0])
         ax.set_ylabel(self.axis_labels[1])

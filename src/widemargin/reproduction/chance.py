@@ -319,6 +319,8 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the time-to-accuracy curves of Table 1."""
     from matplotlib.figure import Figure
 
+    from widemargin.display import HistoryDisplay
+
     names = [name for _, (name, _) in PAPER.items()]
     figure = Figure(figsize=(4.2 * len(names), 3.6), layout="constrained")
     axes = figure.subplots(1, len(names), squeeze=False)[0]
@@ -329,11 +331,11 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
                 label = cell.row.removeprefix(f"{name}, ")
                 point = (float(cell.column), max(float(cell.ours or 0.0), 1e-12))
                 curves.setdefault(label, []).append(point)
-        for label, points in curves.items():
-            ax.loglog(*zip(*points, strict=True), marker=".", label=label)
+        series: dict[str, Any] = {
+            label: tuple(zip(*points, strict=True)) for label, points in curves.items()
+        }
+        above = "objective above the optimum, relative" if ax is axes[0] else ""
+        display = HistoryDisplay(series, "seconds", above)
+        display.plot(ax=ax, log=True, log_x=True, legend=ax is axes[0])
         ax.set_title(name)
-        ax.set_xlabel("seconds")
-    axes[0].set_ylabel("objective above the optimum, relative")
-    if axes[0].lines:
-        axes[0].legend(fontsize=8)
     return {"time_to_accuracy": figure}

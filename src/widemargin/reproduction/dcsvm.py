@@ -272,6 +272,8 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
 def _heat_maps(name: str, cells: Sequence[Cell], everything: Sequence[Cell]) -> Any:
     from matplotlib.figure import Figure
 
+    from widemargin.display import GridDisplay
+
     def powers(cell: Cell) -> tuple[int, int]:
         C, gamma = cell.row.split(",")[0].split()
         return int(C.split("^")[1]), int(gamma.split("^")[1])
@@ -286,13 +288,11 @@ def _heat_maps(name: str, cells: Sequence[Cell], everything: Sequence[Cell]) -> 
             if cell.column == column:
                 C, gamma = powers(cell)
                 table[places.index(C), places.index(gamma)] = cell.ours
-        image = ax.imshow(table, origin="lower", cmap="viridis")
-        ax.set_xticks(range(len(places)), [f"$2^{{{p}}}$" for p in places])
-        ax.set_yticks(range(len(places)), [f"$2^{{{p}}}$" for p in places])
+        labels = [f"$2^{{{p}}}$" for p in places]
+        GridDisplay(table, labels, labels, "gamma", "C").plot(ax=ax)
         own, printed = total(everything, name, column.split()[0])
         title = f"{name}: {column}\n{own:.0f} s in all (paper {printed:.0f} s)"
-        ax.set(xlabel="gamma", ylabel="C", title=title)
-        figure.colorbar(image, ax=ax)
+        ax.set_title(title)
     return figure
 
 

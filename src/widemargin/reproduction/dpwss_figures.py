@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from widemargin.display import HistoryDisplay
 from widemargin.display.canvas import COLOURS
 from widemargin.reproduction.dpwss_runs import SETTINGS
 from widemargin.reproduction.papers import Cell
@@ -46,6 +47,7 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
     figure, axes = _canvas(len(names))
     places = range(len(SETTINGS))
     for ax, name in zip(axes, names, strict=True):
+        curves, styles = {}, {}
         for shrinking, words, line in (
             (0, "without shrinking", "-"),
             (1, "with shrinking", ":"),
@@ -55,16 +57,25 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
             cases = [own.get(setting) for setting in SETTINGS]
             ours = [_height(cell.ours if cell else None) for cell in cases]
             paper = [_height(cell.paper if cell else None) for cell in cases]
-            ax.plot(places, ours, f"o{line}", color=COLOURS[0], label=f"ours {words}")
-            ax.plot(places, paper, f"x{line}", color=COLOURS[1], label=f"paper {words}")
+            curves[f"ours {words}"] = (places, ours)
+            styles[f"ours {words}"] = {"color": COLOURS[0], "linestyle": line}
+            curves[f"paper {words}"] = (places, paper)
+            styles[f"paper {words}"] = {
+                "color": COLOURS[1], "linestyle": line, "marker": "x",
+            }  # fmt: skip
+        HistoryDisplay(curves).plot(ax=ax, styles=styles, legend=False)
         ax.set_title(name, fontsize=9)
         ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
         ax.set_xlim(-0.4, len(SETTINGS) - 0.6)
         ax.set_ylim(bottom=0)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    _legend_below(figure, axes[0])
     figure.suptitle(f"{quantity} by epsilon/sigma")
     return figure
+
+
+def _legend_below(figure: Any, ax: Any) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
 
 
 def _height(value: float | None) -> float:
@@ -81,18 +92,20 @@ def _apart(cells: Sequence[Cell]) -> Any:
     figure, axes = _canvas(2, columns=2)
     for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
         own = {cell.row: cell.ours for cell in kept if cell.column == metric}
-        for colour, name in zip(COLOURS, names, strict=False):
-            heights = [own.get(f"{name}: {rule}") for rule in rules]
-            ax.plot(heights, range(len(rules)), "o", color=colour, label=name)
+        curves = {
+            name: (
+                [_height(own.get(f"{name}: {rule}")) for rule in rules],
+                range(len(rules)),
+            )
+            for name in names
+        }
+        dots = {name: {"linestyle": "none"} for name in names}
+        display = HistoryDisplay(curves, metric)
+        display.plot(ax=ax, log_x=True, styles=dots, legend=False)
         ax.set_yticks(range(len(rules)), rules, fontsize=7)
         ax.invert_yaxis()
-        ax.set_xscale("log")
-        ax.set_xlabel(metric)
-        ax.grid(axis="y", color="#dddddd")
-        ax.set_axisbelow(True)
     axes[1].tick_params(labelleft=False)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
+    _legend_below(figure, axes[0])
     return figure
 
 
@@ -103,15 +116,15 @@ def _sweep(cells: Sequence[Cell]) -> Any:
     if not names:
         return None
     figure, axes = _canvas(2, columns=2)
-    for colour, name in zip(COLOURS, names, strict=False):
-        for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+        curves = {}
+        for name in names:
             own = [c for c in kept if c.row.split()[0] == name and c.column == metric]
             sigma = [float(cell.row.split("=")[1]) for cell in own]
-            ax.plot(sigma, [c.ours for c in own], "o-", color=colour, label=name)
-            ax.set_yscale("log")
-            ax.set_xlabel("sigma")
-            ax.set_ylabel(metric)
-    axes[0].legend(fontsize=8)
+            curves[name] = (sigma, [_height(c.ours) for c in own])
+        display = HistoryDisplay(curves, "sigma", metric)
+        display.plot(ax=ax, log=True, legend=False)
+    _legend_below(figure, axes[0])
     return figure
 
 
@@ -125,21 +138,26 @@ def _accuracy(cells: Sequence[Cell]) -> Any:
     for ax, row in zip(axes, rows, strict=True):
         own = {c.column: c.ours for c in kept if c.row == row}
         plain = own.pop("SVC, not private", None)
-        if plain is not None:
-            ax.axhline(plain, color="#555555", linestyle=":", label="SVC, not private")
         methods = sorted({column.rsplit(" ", 1)[0] for column in own})
-        for colour, method in zip(COLOURS, methods, strict=False):
+        curves: dict[str, Any] = {}
+        for method in methods:
             pairs = sorted(
                 (float(c.rsplit(" ", 1)[1]), v)
                 for c, v in own.items()
                 if c.rsplit(" ", 1)[0] == method and v is not None
             )
-            style = "x--" if method == "DPWSS" else "o-"
             label = "DPWSS (no guarantee)" if method == "DPWSS" else method
-            ax.plot(*zip(*pairs, strict=True), style, color=colour, label=label)
-        ax.set_xscale("log")
-        ax.set_xlabel("stated epsilon")
+            curves[label] = tuple(zip(*pairs, strict=True))
+        if plain is not None and curves:
+            stated = sorted({x for across, _ in curves.values() for x in across})
+            curves["SVC, not private"] = (stated, [plain] * len(stated))
+        styles = {
+            "DPWSS (no guarantee)": {"marker": "x", "linestyle": "--"},
+            "SVC, not private": {"color": "#555555", "linestyle": ":", "marker": ""},
+        }
+        what = "accuracy on unseen rows" if ax is axes[0] else ""
+        display = HistoryDisplay(curves, "stated epsilon", what)
+        display.plot(ax=ax, log_x=True, styles=styles, legend=False)
         ax.set_title(row, fontsize=9)
-    axes[0].set_ylabel("accuracy on unseen rows")
-    axes[0].legend(fontsize=7)
+    _legend_below(figure, axes[0])
     return figure
