@@ -5,8 +5,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from widemargin import routing
-from widemargin._lloyd import InputSpace, KernelSpace, k_means, plus_plus, split_giants
+from widemargin import partition, routing
+from widemargin._lloyd import (
+    _LARGE,
+    InputSpace,
+    KernelSpace,
+    k_means,
+    plus_plus,
+    split_giants,
+)
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
 from widemargin.partition import GIANT, _compact, coarsen, divide, resolve_clustering
@@ -176,6 +183,13 @@ def test_seeds_are_distinct_points():
     assert len(np.unique(X[seeds])) == len(seeds) == 4
 
 
+def test_rounding_makes_no_seeds():
+    # in float32 a point is not quite at distance 0 of its twins
+    X = np.repeat(np.random.default_rng(0).normal(size=(40, 2000)), 5, axis=0)
+    seeds = plus_plus(InputSpace.of(X), 100, np.ones(200), np.random.default_rng(0))
+    assert len(np.unique(seeds // 5)) == len(seeds) == 40
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_coarser_clusters_are_unions_of_finer_ones(way):
     X = blobs()
@@ -233,3 +247,84 @@ def test_blocks_of_points_do_not_change_the_labels(monkeypatch):
     assert parts.n_clusters > 8
     monkeypatch.setattr(routing, "_BLOCK", 16 * 70)
     assert_array_equal(parts.assign(X), parts.labels)
+
+
+def sparse_rows(n, d=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.02, "csr", random_state=seed)
+    X.data[:] = rng.normal(size=X.nnz)
+    return sp.csr_array(X)
+
+
+def test_a_large_sample_of_zeros_is_not_filled_in():
+    X = sparse_rows(3000)
+    assert X.shape[0] * X.shape[1] > _LARGE
+    assert sp.issparse(InputSpace.of(X).points)
+    assert sp.issparse(InputSpace.of(X.toarray()).points)
+    parts = divide(X, Gaussian(0.1), 16, seed=0)
+    dense = divide(X.toarray(), Gaussian(0.1), 16, seed=0)
+    assert_array_equal(parts.labels, dense.labels)
+    assert parts.sizes.max() <= 1.1 * GIANT * 3000 / 16
+
+
+@pytest.mark.parametrize("kind", ("dense", "sparse", "kernel"))
+def test_scores_of_some_points_are_rows_of_the_scores_of_all(kind):
+    X = sparse_rows(200, 60).toarray()
+    spaces = {
+        "dense": InputSpace.of(X),
+        "sparse": InputSpace(sp.csr_array(X, dtype=np.float32), np.zeros(60)),
+        "kernel": KernelSpace(X @ X.T),
+    }
+    rng = np.random.default_rng(0)
+    labels, mass = rng.integers(5, size=200), rng.random(200)
+    scores = spaces[kind].scores(labels, mass)
+    centred = X - X.mean(axis=0) if kind == "dense" else X
+    centres = np.stack(
+        [np.average(centred[labels == c], axis=0, weights=mass[labels == c])
+         for c in range(5)]
+    )  # fmt: skip
+    distances = ((centred[:, None] - centres) ** 2).sum(-1)
+    lengths = (centred**2).sum(axis=1)[:, None]
+    assert_allclose(scores, distances - lengths, atol=1e-5)
+    chosen = np.array([3, 77, 150])
+    assert_allclose(spaces[kind].scores(labels, mass, chosen), scores[chosen], 1e-5)
+
+
+@pytest.mark.parametrize("make", (np.asarray, sp.csr_array))
+def test_repeated_rows_are_clustered_once(make, monkeypatch):
+    X = blobs(60)
+    repeated = make(np.repeat(X, 50, axis=0))
+    seen = []
+    plain = partition.k_means
+
+    def watched(space, k, rng, *, mass):
+        seen.append((len(space), mass.sum()))
+        return plain(space, k, rng, mass=mass)
+
+    monkeypatch.setattr(partition, "k_means", watched)
+    parts = divide(repeated, Gaussian(0.1), 8, seed=0)
+    assert seen == [(60, 3000)]
+    assert_array_equal(parts.labels.reshape(60, 50).min(axis=1), parts.labels[::50])
+    assert_array_equal(parts.labels.reshape(60, 50).max(axis=1), parts.labels[::50])
+    # the centres are the means of all rows, however often each is there
+    means = [repeated[parts.labels == c].mean(axis=0) for c in range(parts.n_clusters)]
+    near = np.linalg.norm(parts.router.centres - np.array(means), axis=1)
+    assert near.max() < 2.0
+
+
+def test_repeated_rows_are_routed_once(monkeypatch):
+    X = np.repeat(blobs(60), 50, axis=0)
+    router = InputRouter(X[::500].copy(), X.mean(axis=0))
+    expected = router.assign(X)
+    monkeypatch.setattr(routing, "_MANY", 1000)
+    scored = []
+    plain = InputRouter.scores
+
+    def watched(self, Z, dtype):
+        scored.append(Z.shape[0])
+        return plain(self, Z, dtype)
+
+    monkeypatch.setattr(InputRouter, "scores", watched)
+    assert_array_equal(router.assign(X), expected)
+    assert scored[0] == 60
+    assert_array_equal(router.assign(sp.csr_array(X)), expected)

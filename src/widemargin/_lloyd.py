@@ -17,63 +17,67 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+ALL = slice(None)
 _ITERATIONS = 20
+_LARGE = 1 << 22  # values of a sample from which zeros are worth leaving out,
+_SPARSE = 0.1  # where at most this share is not zero
 
 
 @dataclass(frozen=True)
 class InputSpace:
     """Points in input space, shifted to their mean.
 
+    A large sample of mostly zeros stays sparse, and is not shifted. That depends on its
+    values, not on how they came: dense and CSR rows have the same clusters.
+
     Parameters
     ----------
-    points : array of shape (m, d)
+    points : array or CSR of shape (m, d)
         Points, less `shift`.
     shift : array of shape (d,)
-        Their mean before the shift.
+        Their mean before the shift; 0 for sparse points.
     """
 
-    points: NDArray[np.floating]
+    points: Any
     shift: Array
 
     @classmethod
     def of(cls, X: Any) -> InputSpace:
         """Space of the rows of `X`, dense or CSR."""
+        size = X.shape[0] * X.shape[1]
+        if size > _LARGE and _nonzero(X) < _SPARSE * size:
+            return cls(sp.csr_array(X, dtype=np.float32), np.zeros(X.shape[1]))
         dense = np.asarray(X.toarray() if sp.issparse(X) else X)
         shift = dense.mean(axis=0, dtype=np.float64)
         return cls(np.ascontiguousarray(dense - shift, dtype=np.float32), shift)
 
     def __len__(self) -> int:
         """Return the number of points."""
-        return len(self.points)
+        return int(self.points.shape[0])
 
     def diagonal(self) -> NDArray[np.floating]:
         """Squared length of each point."""
+        if sp.issparse(self.points):
+            return np.asarray(self.points.multiply(self.points).sum(axis=1)).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.points, self.points))
 
-    def columns(self, chosen: Indices) -> NDArray[np.floating]:
-        """Products of all points with the chosen ones."""
-        return np.asarray(self.points @ self.points[chosen].T)
+    def rows(self, chosen: Indices) -> NDArray[np.floating]:
+        """Products of the chosen points with all."""
+        return _dense(self.points[chosen] @ self.points.T)
 
-    def averages(self, labels: Indices, mass: Array) -> sp.csr_array:
-        """Averaging matrix: row c has the shares of the members of cluster c."""
-        return _averages(labels, mass)
-
-    def products(self, averages: sp.csr_array) -> NDArray[np.floating]:
-        """Product of each point with each centre."""
-        centres = averages @ self.points
-        return np.asarray(self.points @ centres.T)
-
-    def lengths(
-        self, averages: sp.csr_array, products: NDArray[np.floating]
+    def scores(
+        self, labels: Indices, mass: Array, chosen: Indices | slice = ALL
     ) -> NDArray[np.floating]:
-        """Squared length of each centre."""
-        centres = averages @ self.points
-        return np.asarray(np.einsum("ij,ij->i", centres, centres))
+        """Squared distance of the chosen points to each centre, less their lengths."""
+        centres = _dense(_averages(labels, mass) @ self.points)
+        scores: NDArray[np.floating] = self.points[chosen] @ (-2 * centres.T)
+        scores += np.einsum("ij,ij->i", centres, centres)
+        return scores
 
-    def means(self, labels: Indices) -> Array:
+    def means(self, labels: Indices, mass: Array) -> Array:
         """Centres of the labelled points in the original coordinates."""
-        averages = _averages(labels, np.ones(len(labels)))
-        return np.asarray(averages @ self.points.astype(np.float64)) + self.shift
+        averages = _averages(labels, mass)
+        return _dense(averages @ self.points.astype(np.float64)) + self.shift
 
     def restricted(self, chosen: Indices) -> InputSpace:
         """The space of some of the points."""
@@ -94,21 +98,32 @@ class KernelSpace:
         """Squared length of each point."""
         return self.kernel.diagonal().copy()
 
-    def columns(self, chosen: Indices) -> Array:
-        """Products of all points with the chosen ones."""
-        return self.kernel[:, chosen]
+    def rows(self, chosen: Indices) -> Array:
+        """Products of the chosen points with all."""
+        return np.array(self.kernel[chosen])
 
-    def averages(self, labels: Indices, mass: Array) -> sp.csr_array:
-        """Averaging matrix: row c has the shares of the members of cluster c."""
-        return _averages(labels, mass)
+    def scores(
+        self, labels: Indices, mass: Array, chosen: Indices | slice = ALL
+    ) -> NDArray[np.floating]:
+        """Squared distance of the chosen points to each centre, less their lengths."""
+        _, products, lengths = self._centres(labels, mass)
+        return np.asarray(lengths - 2 * products[:, chosen].T)
 
-    def products(self, averages: sp.csr_array) -> Array:
-        """Product of each point with each centre."""
-        return np.asarray(averages @ self.kernel).T
+    def means(self, labels: Indices, mass: Array) -> tuple[Array, Array]:
+        """Share of each point in each centre, and the squared lengths of the centres.
 
-    def lengths(self, averages: sp.csr_array, products: NDArray[np.floating]) -> Array:
-        """Squared length of each centre: ``q_c`` of mathematics.md 4.3."""
-        return np.asarray(averages.multiply(products.T).sum(axis=1)).ravel()
+        The lengths are ``q_c`` of mathematics.md 4.3.
+        """
+        averages, _, lengths = self._centres(labels, mass)
+        return averages.toarray().T, lengths
+
+    def _centres(
+        self, labels: Indices, mass: Array
+    ) -> tuple[sp.csr_array, Array, Array]:
+        averages = _averages(labels, mass)
+        products = np.asarray(averages @ self.kernel)
+        lengths = np.asarray(averages.multiply(products).sum(axis=1)).ravel()
+        return averages, products, lengths
 
     def restricted(self, chosen: Indices) -> KernelSpace:
         """The space of some of the points."""
@@ -143,13 +158,10 @@ def k_means(
     mass = np.ones(len(space)) if mass is None else mass
     seeds = plus_plus(space, k, mass, rng)
     diagonal = space.diagonal()
-    labels = np.asarray((diagonal[seeds] - 2 * space.columns(seeds)).argmin(axis=1))
+    labels = np.asarray(_distances(space, diagonal, seeds).argmin(axis=0))
     for _ in range(_ITERATIONS):
         labels = _without_holes(labels)
-        averages = space.averages(labels, mass)
-        products = space.products(averages)
-        lengths = space.lengths(averages, products)
-        moved = np.asarray((lengths - 2 * products).argmin(axis=1))
+        moved = np.asarray(space.scores(labels, mass).argmin(axis=1))
         changed = np.count_nonzero(moved != labels)
         labels = moved
         if changed <= len(labels) // 200:  # 0.5%: what is left does not change sizes
@@ -164,22 +176,27 @@ def plus_plus(space: Space, k: int, mass: Array, rng: np.random.Generator) -> In
     kept (Arthur and Vassilvitskii 2007, section 5). Stops early when every point
     coincides with a seed.
     """
+    if k >= len(space):
+        return np.arange(len(space))
     trials = 2 + int(np.log(k))
     diagonal = space.diagonal()
-    tiny = 1e-7 * max(float(diagonal.max()), 1e-300)
+    tiny = 1e-5 * diagonal  # what rounding leaves of the distance of a point to itself
     seeds = [int(rng.choice(len(space), p=mass / mass.sum()))]
-    nearest = _distances(space, diagonal, np.array(seeds))[:, 0]
+    nearest = _distances(space, diagonal, np.array(seeds))[0]
+    nearest[nearest <= tiny] = 0
+    weights = mass.astype(nearest.dtype)
     while len(seeds) < k:
-        weighted = mass * np.where(nearest > tiny, nearest, 0.0)
-        cumulated = np.cumsum(weighted)
+        cumulated = np.cumsum(weights * nearest, dtype=np.float64)
         if cumulated[-1] <= 0:
             break
         draws = np.searchsorted(cumulated, rng.random(trials) * cumulated[-1], "right")
         draws = np.minimum(draws, len(space) - 1)
-        reduced = np.minimum(_distances(space, diagonal, draws), nearest[:, None])
-        best = int((mass @ reduced).argmin())
+        reduced = _distances(space, diagonal, draws)
+        np.minimum(reduced, nearest, out=reduced)
+        best = int((reduced @ weights).argmin())
         seeds.append(int(draws[best]))
-        nearest = reduced[:, best]
+        nearest = reduced[best]
+        nearest[nearest <= tiny] = 0
     return np.array(seeds)
 
 
@@ -223,9 +240,7 @@ def split_giants(
 def _dissolved(space: Space, labels: Indices, mass: Array, cluster: int) -> Indices:
     """Labels with the members of one cluster sent to their nearest other centre."""
     members = np.flatnonzero(labels == cluster)
-    averages = space.averages(labels, mass)
-    products = space.products(averages)
-    scores = space.lengths(averages, products) - 2 * products[members]
+    scores = space.scores(labels, mass, members)
     scores[:, cluster] = np.inf
     labels = labels.copy()
     labels[members] = scores.argmin(axis=1)
@@ -236,9 +251,20 @@ def _dissolved(space: Space, labels: Indices, mass: Array, cluster: int) -> Indi
 def _distances(
     space: Space, diagonal: NDArray[np.floating], chosen: Indices
 ) -> NDArray[np.floating]:
-    """Squared distance of all points to the chosen ones, not below 0."""
-    columns = space.columns(chosen)
-    return np.asarray(np.maximum(diagonal[:, None] - 2 * columns + diagonal[chosen], 0))
+    """Squared distance of the chosen points to all, not below 0."""
+    distances = space.rows(chosen)
+    distances *= -2
+    distances += diagonal
+    distances += diagonal[chosen][:, None]
+    return np.maximum(distances, 0, out=distances)
+
+
+def _nonzero(X: Any) -> int:
+    return int(np.count_nonzero(X.data if sp.issparse(X) else X))
+
+
+def _dense(product: Any) -> NDArray[Any]:
+    return np.asarray(product.toarray() if sp.issparse(product) else product)
 
 
 def _averages(labels: Indices, mass: Array) -> sp.csr_array:

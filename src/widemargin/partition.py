@@ -25,6 +25,8 @@ from .routing import (
     RandomRouter,
     Router,
     Samples,
+    distinct_rows,
+    odd_numbers,
     one_blas_thread,
 )
 
@@ -137,8 +139,7 @@ def divide(
     if n_clusters <= 1:
         return _compact(InputRouter(np.zeros((1, X.shape[1])), np.zeros(X.shape[1])), X)
     if clustering == "random":
-        odd = rng.integers(1 << 62, size=X.shape[1], dtype=np.uint64) * 2 + 1
-        return _compact(RandomRouter(n_clusters, odd.astype(np.uint64)), X)
+        return _compact(RandomRouter(n_clusters, odd_numbers(X.shape[1], rng)), X)
 
     with one_blas_thread():
         return _by_means(
@@ -159,13 +160,14 @@ def _by_means(
     n = X.shape[0]
     if sample_size is None:
         sample_size = max(5000 if clustering == "input" else 1000, 16 * n_clusters)
-    drawn = _draw(np.arange(n) if candidates is None else candidates, sample_size, rng)
+    sample = _draw(np.arange(n) if candidates is None else candidates, sample_size, rng)
+    drawn, mass = _distinct(X, kernel, sample)
     space = _space(X, kernel, clustering, drawn)
-    labels = k_means(space, n_clusters, rng)
+    labels = k_means(space, n_clusters, rng, mass=mass)
     if candidates is None:  # the sample stands for all: split before looking at all
-        ones, cap = np.ones(len(labels)), 0.9 * GIANT * len(labels) / n_clusters
-        labels = split_giants(space, labels, ones, n_clusters, cap, rng)
-    partition = _compact(_router(space, labels, X, kernel, drawn), X)
+        cap = 0.9 * GIANT * mass.sum() / n_clusters
+        labels = split_giants(space, labels, mass, n_clusters, cap, rng)
+    partition = _compact(_router(space, labels, mass, X, kernel, drawn), X)
 
     # a sample of support vectors, or an unlucky one, may misjudge sizes: look at all
     for _ in range(3):
@@ -174,15 +176,16 @@ def _by_means(
         if len(giants) == 0 or partition.n_clusters == 1:
             break
         extra = [_draw(partition.members(c), sample_size // 4, rng) for c in giants]
-        drawn = np.unique(np.concatenate([drawn, *extra]))
+        sample = np.unique(np.concatenate([sample, *extra]))
+        drawn, mass = _distinct(X, kernel, sample)
         labels = partition.labels[drawn]
-        counts = np.bincount(labels, minlength=partition.n_clusters)
-        mass = partition.sizes[labels] / counts[labels]
+        sampled = np.bincount(labels, mass, minlength=partition.n_clusters)
+        stands_for = mass * partition.sizes[labels] / sampled[labels]
         space = _space(X, kernel, clustering, drawn)
-        split = split_giants(space, labels, mass, n_clusters, cap, rng)
+        split = split_giants(space, labels, stands_for, n_clusters, cap, rng)
         if np.array_equal(split, labels):
             break
-        partition = _compact(_router(space, split, X, kernel, drawn), X)
+        partition = _compact(_router(space, split, mass, X, kernel, drawn), X)
     return partition
 
 
@@ -248,6 +251,19 @@ def _draw(indices: Indices, size: int, rng: np.random.Generator) -> Indices:
     return np.sort(rng.choice(indices, size=size, replace=False))
 
 
+def _distinct(X: Samples, kernel: Kernel, drawn: Indices) -> tuple[Indices, Array]:
+    """One of each of the drawn rows, and how often it was drawn.
+
+    Only where at least half are repeats: k-means costs as many products as there are
+    points, and on data of few distinct rows nearly all of them would be wasted.
+    """
+    if not isinstance(kernel, Precomputed):
+        first, back = distinct_rows(X[drawn])
+        if 2 * len(first) <= len(drawn):
+            return drawn[first], np.bincount(back).astype(np.float64)
+    return drawn, np.ones(len(drawn))
+
+
 def _kernel_block(X: Samples, kernel: Kernel, drawn: Indices | None) -> Array:
     """Kernel matrix of the drawn points."""
     if isinstance(kernel, Precomputed):
@@ -267,19 +283,16 @@ def _space(
 def _router(
     space: InputSpace | KernelSpace,
     labels: Indices,
+    mass: Array,
     X: Samples,
     kernel: Kernel,
     drawn: Indices,
 ) -> InputRouter | KernelRouter:
     """Router to the means of the labelled sample."""
     if isinstance(space, InputSpace):
-        return InputRouter(space.means(labels), space.shift)
-    averages = space.averages(labels, np.ones(len(labels)))
-    products = space.products(averages)
+        return InputRouter(space.means(labels, mass), space.shift)
     kept = X[np.ix_(drawn, drawn)] if isinstance(kernel, Precomputed) else X[drawn]
-    return KernelRouter(
-        kept, drawn, averages.toarray().T, space.lengths(averages, products), kernel
-    )
+    return KernelRouter(kept, drawn, *space.means(labels, mass), kernel)
 
 
 def _compact(router: Router, X: Samples) -> Partition:

@@ -32,6 +32,7 @@ Indices = NDArray[np.intp]
 Samples = Any  # a dense (n, d) array or a CSR matrix
 
 _BLOCK = 1 << 17  # scores per block of points: half a megabyte of float32, in cache
+_MANY = 1 << 28  # scores: seconds of work, worth a look for repeated rows
 
 
 @cache
@@ -87,6 +88,10 @@ class _NearestCentre:
         labels = np.zeros(n, dtype=np.intp)
         if self.n_clusters == 1:
             return labels
+        if n * self.n_clusters > _MANY:  # hashing costs little beside it
+            first, back = distinct_rows(Z)
+            if 2 * len(first) <= n:
+                return self.assign(Z[first])[back]
         rows = max(64, _BLOCK // self.n_clusters)
         with one_blas_thread() if n > rows else nullcontext():
             for start in range(0, n, rows):
@@ -201,17 +206,39 @@ class RandomRouter:
 
     def assign(self, Z: Samples) -> Indices:
         """Cluster of each row of `Z`."""
-        if sp.issparse(Z):
-            bits = _bits(Z.data) * self.multipliers[Z.indices]
-            running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits)])
-            mixed = running[Z.indptr[1:]] - running[Z.indptr[:-1]]
-        else:
-            mixed = np.zeros(Z.shape[0], dtype=np.uint64)
-            for j, multiplier in enumerate(self.multipliers):
-                mixed += _bits(Z[:, j]) * multiplier
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        hashed = (mixed >> np.uint64(33)) % np.uint64(self.n_clusters)
+        high = row_hashes(Z, self.multipliers) >> np.uint64(33)
+        hashed = high % np.uint64(self.n_clusters)
         return np.asarray(hashed, dtype=np.intp)
+
+
+def row_hashes(Z: Samples, multipliers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number for each row, the same for equal rows, dense or CSR."""
+    if sp.issparse(Z):
+        bits = _bits(Z.data) * multipliers[Z.indices]
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits)])
+        mixed = running[Z.indptr[1:]] - running[Z.indptr[:-1]]
+    else:
+        mixed = np.zeros(Z.shape[0], dtype=np.uint64)
+        for j, multiplier in enumerate(multipliers):
+            mixed += _bits(Z[:, j]) * multiplier
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(mixed, dtype=np.uint64)
+
+
+def odd_numbers(size: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Random odd numbers, the multipliers of a hash."""
+    odd = rng.integers(1 << 62, size=size, dtype=np.uint64) * 2 + 1
+    return odd.astype(np.uint64)
+
+
+def distinct_rows(Z: Samples) -> tuple[Indices, Indices]:
+    """One of each of the rows, and for every row which of those it is.
+
+    Rows are told apart by a hash of 64 bits of their values in single precision.
+    """
+    hashes = row_hashes(Z, odd_numbers(Z.shape[1], np.random.default_rng(0)))
+    _, first, back = np.unique(hashes, return_index=True, return_inverse=True)
+    return first, back
 
 
 def _bits(values: NDArray[np.floating]) -> NDArray[np.uint64]:
