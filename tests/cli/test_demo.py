@@ -15,6 +15,8 @@ from widemargin.cli.demo import ACTS
 from widemargin.cli.demo import stage as stage_module
 from widemargin.cli.demo.photograph import pixels
 from widemargin.cli.demo.stage import Act, Picture, Stage, Table, plain_table
+from widemargin.cli.playing import play
+from widemargin.cli.report import demo_page
 
 
 class Signs(io.StringIO):
@@ -94,6 +96,27 @@ def test_every_act_has_what_the_protocol_asks(name: str) -> None:
     assert module.TITLE
     assert module.QUESTION
     assert callable(module.run)
+
+
+#: the same acts on less data: what is told is told in full by ``make demo``
+LESS: dict[str, dict[str, object]] = {
+    "photograph": {"TRAINING_SHARE": 0.02, "SMALL": 400, "SCORED": 400},
+    "private": {"RUNS": 6, "EPSILONS": (1.0, 10.0), "DRAWS": 1},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in ACTS if name != "mislabelled"])
+def test_every_act_plays(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = importlib.import_module(ACTS[name])
+    for constant, value in LESS.get(name, {}).items():
+        monkeypatch.setattr(module, constant, value)
+    act = play(name, module)
+    assert act.summary.endswith(".")
+    assert {Picture, Table} <= {type(part) for part in act.parts}
+    assert module.TITLE in demo_page([act], [])
+    assert "warning" not in capsys.readouterr().out.lower()
 
 
 def test_pixels_are_nested_and_apart() -> None:
