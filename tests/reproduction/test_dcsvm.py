@@ -59,7 +59,20 @@ def test_naive_sum_and_committee_of_one_cluster_are_the_model(moons):
     decisions = model.decision_function(moons.X_test)
     assert_allclose(naive_sum(model.early_, moons.X_test), decisions, atol=1e-5)
     odds = committee(model.early_, moons.X, moons.y, moons.X_test)
+    assert_array_equal(np.sign(odds), np.sign(decisions))
+    odds = committee(model.early_, moons.X, moons.y, moons.X_test, offsets=True)
     assert np.mean(np.sign(odds) == np.sign(decisions)) > 0.98
+
+
+def test_an_expert_that_knows_nothing_has_no_say(moons):
+    model = DivideConquerSVC(
+        gamma=5.0, fit_intercept=False, prediction="early", early_level=2,
+        random_state=0,
+    ).fit(moons.X, moons.y)  # fmt: skip
+    far = np.full((1, 2), 100.0)  # from every cluster
+    assert_allclose(committee(model.early_, moons.X, moons.y, far), 0.0, atol=1e-9)
+    noisy = committee(model.early_, moons.X, moons.y, far, offsets=True)
+    assert np.abs(noisy).max() > 0.1
 
 
 def test_cascade_ends_with_one_set_of_support_vectors(moons):
@@ -178,6 +191,23 @@ def test_generated_blocks_are_reproducible_and_learnable():
     assert model.score(other[:, :20], other[:, 20]) > 0.7
 
 
+def test_the_same_rows_on_dask_and_in_memory(monkeypatch):
+    distributed = pytest.importorskip("dask.distributed")
+
+    def cluster(workers):
+        return distributed.Client(
+            processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+        )
+
+    monkeypatch.setattr(dcsvm_scale, "_cluster", cluster)
+    monkeypatch.setattr(dcsvm_scale, "BLOCK", 1000)
+    apart, own, lost = dcsvm_scale.same_rows(4000)
+    assert apart.row == "4000 x 20, the same rows"
+    assert min(apart.ours, own.ours) > 70
+    assert_allclose(lost.ours, own.ours - apart.ours)
+    assert abs(lost.ours) < 2
+
+
 def test_extrapolation_scales_the_largest_run_by_rows_and_features():
     def run(rows, seconds):
         row = f"{rows} x 20, 2 worker(s) of 1.5GB"
@@ -218,5 +248,8 @@ def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypa
     assert ran == ["third", "first"]
     dcsvm_report.main(results)
     assert ran == ["third", "first", "second"]
+    dcsvm_report.main([*results, "--draw", str(tmp_path / "pictures")])
+    assert ran == ["third", "first", "second"]
+    assert (tmp_path / "pictures").is_dir()
     kept = ResultStore(tmp_path / "dcsvm.json").records
     assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)

@@ -176,22 +176,28 @@ def naive_sum(model: EarlyModel, Z: Any) -> Vector:
     return np.asarray(gram.cross(Z, model.coefficients[:, 0]))
 
 
-def committee(model: EarlyModel, X: Any, y: Vector, Z: Any) -> Vector:
+def committee(
+    model: EarlyModel, X: Any, y: Vector, Z: Any, *, offsets: bool = False
+) -> Vector:
     """Bayesian committee machine (Tresp 2000) over the clusters' models.
 
     Each local decision is turned to log-odds by a sigmoid fitted on its own cluster;
-    with prior log-odds p the committee of k says ``sum_c odds_c - (k - 1) p``.
+    with prior log-odds p the committee of k says ``sum_c odds_c - (k - 1) p``. That
+    holds for experts with one and the same prior: where an expert knows nothing it must
+    say p. A model without intercept decides 0 there, so its sigmoid has no offset and
+    p = 0. With `offsets`, as Platt fits them, each expert has the prior of its cluster
+    instead, and far from all but one cluster the offsets of the k - 1 others add up.
     """
     labels = model.assign(X)
     share = float(np.mean(y > 0))
-    prior = np.log(share / (1 - share))
+    prior = np.log(share / (1 - share)) if offsets else 0.0
     odds = np.full(Z.shape[0], prior)
     for cluster in range(model.n_clusters):
         own = labels == cluster
         if len(np.unique(y[own])) < 2:
             continue  # it has seen one class: it has no odds to offer
         inside = model._local(cluster, X[own], 1)[:, :1]
-        sigmoid = LogisticRegression(C=1e3).fit(inside, y[own])
+        sigmoid = LogisticRegression(C=1e3, fit_intercept=offsets).fit(inside, y[own])
         outside = model._local(cluster, Z, 1)[:, :1]
         odds += sigmoid.decision_function(outside) - prior
     return odds

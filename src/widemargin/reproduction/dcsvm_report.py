@@ -1,7 +1,8 @@
 """The measured part of the divide-and-conquer page, written from the stored results.
 
 ``python benchmarks/dcsvm.py --print`` prints it; what it printed is
-``docs/systems/divide_conquer_measured.inc``.
+``docs/systems/divide_conquer_measured.inc``; ``--draw docs/systems/figures`` draws its
+pictures.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ from pathlib import Path
 
 from widemargin.reproduction import dcsvm
 from widemargin.reproduction.dcsvm_scale import extrapolation
-from widemargin.reproduction.papers import HEADER, Cell, by_table, missing
+from widemargin.reproduction.papers import HEADER, by_table, missing
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.stored_tasks import cells_of
 from widemargin.reproduction.tables import layout, provenance
 
 
 def report(store: ResultStore) -> str:
     """Return every stored table as a literal block, with machine and commits."""
-    order = [task.name for task in dcsvm.tasks(False)]
-    names = [name for name in order if name in store.records]
-    cells = [Cell(**c) for name in names for c in store.records[name]["cells"]]
+    cells = cells_of(dcsvm.tasks(False), store)
     parts = [f"{provenance(store)}\n\n"]
     for table, rows in by_table([*cells, *dcsvm.totals(cells)]).items():
         text = layout(HEADER, rows).replace("\n", "\n   ")
@@ -34,6 +34,14 @@ def report(store: ResultStore) -> str:
     return "".join(line.rstrip() + "\n" for line in "".join(parts).splitlines())
 
 
+def draw(store: ResultStore, folder: Path) -> None:
+    """Write the figures and heat maps of what is stored, as PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = dcsvm.figures(cells_of(dcsvm.tasks(False), store))
+    for name, figure in drawn.items():
+        figure.savefig(folder / f"dcsvm_{name}.png", dpi=80, metadata={"Software": ""})
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the missing tasks whose name contains some text, or only print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -42,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--print", action="store_true", help="measure nothing")
+    parser.add_argument("--draw", type=Path, help="measure nothing, draw into a folder")
     parser.add_argument("--list", action="store_true", help="name the missing tasks")
     parser.add_argument(
         "--minutes", type=float, default=float("inf"), help="start no task after this"
@@ -49,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     path = options.results / "dcsvm.json"
     clock = time.monotonic()
+    if options.draw:
+        return draw(ResultStore(path), options.draw)
     everything = [] if options.print else dcsvm.tasks(False)
     wanted = [task for text in options.only for task in everything if text in task.name]
     for task in dict.fromkeys(wanted):

@@ -227,10 +227,13 @@ def memory(name: str, n: int | None) -> Iterable[Cell]:
     """Yield the peak memory of an early and an exact fit, over that of the data."""
     for label in ("early", "exact"):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            megabytes, before, largest = pool.submit(_peak, name, n, label).result()
+            megabytes, block, used = pool.submit(_peak, name, n, label).result()
         row = f"{name}, {'all' if n is None else n} rows, {label}"
         yield Cell("Memory", row, "data MB", megabytes)
-        yield Cell("Memory", row, "peak MB over loaded data", largest - before)
+        yield Cell("Memory", row, "peak MB over loaded data", used)
+        if block is not None:
+            note = "of the largest cluster, whole, in float32"
+            yield Cell("Memory", row, "kernel block MB", block, note=note)
 
 
 def _start_of_peak() -> float:
@@ -241,9 +244,12 @@ def _start_of_peak() -> float:
     return peak_megabytes()
 
 
-def _peak(name: str, n: int | None, label: str) -> tuple[float, float, float]:
+def _peak(name: str, n: int | None, label: str) -> tuple[float, float | None, float]:
     data = subset(name, n, 10)
     before = _start_of_peak()
     model = _early(name) if label == "early" else SVC(**_parameters(name))
     model.fit(data.X, data.y)
-    return data.X.nbytes / 1e6, before, peak_megabytes()
+    used = peak_megabytes() - before
+    largest = model.history_[0].get("largest_cluster")
+    block = None if largest is None else 4 * largest**2 / 1e6
+    return data.X.nbytes / 1e6, block, used
