@@ -4,6 +4,7 @@ python benchmarks/ramp.py robustness           flipped labels (goes on where it 
 python benchmarks/ramp.py untuned              the same with C left as it is
 python benchmarks/ramp.py shares               Figure 3 (likewise)
 python benchmarks/ramp.py times                Figure 2 (likewise)
+python benchmarks/ramp.py more                 both starts, 1e-8, covtype (likewise)
 python benchmarks/ramp.py robustness --quick   a small version; also with times
 python benchmarks/ramp.py --print              the tables of the stored results
 """
@@ -12,7 +13,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from widemargin.reproduction import mislabelled, ramp_timing
+from widemargin.reproduction import mislabelled, ramp_more, ramp_timing
 from widemargin.reproduction.ramp_report import (
     robustness_tables,
     share_tables,
@@ -30,6 +31,7 @@ CAMPAIGNS = {
     ),
     "shares": ("ramp_shares", ramp_timing.share_campaign, share_tables),
     "times": ("ramp_times", ramp_timing.campaign, timing_tables),
+    "more": ("ramp_more", ramp_more.campaign, ramp_more.tables),
 }
 
 

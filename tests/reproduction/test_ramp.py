@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.preprocessing import scale
 
 from widemargin.certificate import dual_objective
-from widemargin.reproduction import mislabelled, ramp_tables, ramp_timing
+from widemargin.reproduction import mislabelled, ramp_more, ramp_tables, ramp_timing
 from widemargin.reproduction.ramp import (
     printed_propagation,
     printed_rule,
@@ -137,6 +137,21 @@ def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
     assert ratios["settings"] == 1
     assert "ijcnn1 kappa 0.05 C 1" in timing_tables(store)
     assert ratios["median of none / safe+shrink"] > 0.0
+
+
+def test_more_times_have_one_table_each(cancer, monkeypatch, tmp_path):
+    few = [ramp_timing.Setting("ijcnn1", 0.05, 1.0, 1e-6, 200)]
+    monkeypatch.setattr(ramp_timing, "settings", lambda *_, **__: iter(few))
+    monkeypatch.setattr(ramp_more, "load", ramp_timing.load)
+    monkeypatch.setattr(ramp_more.speed, "covtype", lambda n: ramp_timing.load("", n))
+    store = ResultStore(tmp_path / "more.json")
+    ramp_more.campaign(store, quick=True)
+    assert [key.split(",")[0] for key in store.records] == [
+        "covtype", "starts", "tolerance",
+    ]  # fmt: skip
+    table = ramp_more.tables(store)
+    for name in ("continuation", "safe+shrink", "divide"):
+        assert name in table
 
 
 def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):

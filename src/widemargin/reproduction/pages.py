@@ -18,7 +18,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from widemargin.reproduction import early_pays, ramp_report
+from widemargin.reproduction import (
+    demo_run,
+    early_pays,
+    memory,
+    ramp_more,
+    ramp_report,
+)
 from widemargin.reproduction.results import ResultStore
 
 _MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
@@ -46,5 +52,8 @@ TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
     "ramp untuned": ("mislabelled_untuned", ramp_report.robustness_tables),
     "ramp shares": ("ramp_shares", ramp_report.share_tables),
     "ramp times": ("ramp_times", ramp_report.timing_tables),
+    "ramp more": ("ramp_more", ramp_more.tables),
     "early pays": ("early_pays", early_pays.as_rst),
+    "train memory": ("memory", memory.as_rst),
+    "demo run": ("demo", demo_run.as_rst),
 }
