@@ -211,33 +211,6 @@ void Path::compute_rates() {
   margin_noise_ = 1e-11 * largest_of(margin_rate_);
 }
 
-// The smallest step at which a margin member meets its (moving) bound or a bound row
-// meets gradient 0. Of equal steps the steepest: its pivot is the safest.
-Path::Event Path::next_event() const {
-  Event best{infinity, 0, 0, false, Side::Lower};
-  auto offer = [&best](double step, double rate, std::size_t row, bool leaves, Side side) {
-    if (step < best.step || (step == best.step && rate > best.rate))
-      best = {step, rate, row, leaves, side};
-  };
-  for (std::size_t k = 0; k < margin_.size(); ++k) {
-    const std::size_t i = margin_[k];
-    const double up = margin_rate_[k] - upper_rate_[i];
-    const double down = lower_rate_[i] - margin_rate_[k];
-    if (up > margin_noise_)
-      offer(std::max(now_.upper[i] - now_.beta[i], 0.0) / up, up, i, true, Side::Upper);
-    if (down > margin_noise_)
-      offer(std::max(now_.beta[i] - now_.lower[i], 0.0) / down, down, i, true, Side::Lower);
-  }
-  for (std::size_t i = 0; i < now_.rows; ++i) {
-    const double rate = gradient_rate_[i];
-    if (now_.side[i] == Side::Lower && rate < -gradient_noise_)
-      offer(std::max(now_.gradient[i], 0.0) / -rate, -rate, i, false, Side::Lower);
-    else if (now_.side[i] == Side::Upper && rate > gradient_noise_)
-      offer(std::max(-now_.gradient[i], 0.0) / rate, rate, i, false, Side::Upper);
-  }
-  return best;
-}
-
 void Path::advance(double step) {
   if (step <= 0) return;
   eta_ += step;

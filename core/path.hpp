@@ -83,6 +83,8 @@ class Path {
   bool moves() const;
   void schedule_return();
   void compute_rates();
+  template <class Visit>
+  void near_events(Visit visit) const;
   Event next_event() const;
   void advance(double step);
   bool shift_intercept();

@@ -1,6 +1,7 @@
 // How a path leaves a vertex where many rows tie (mathematics.md 3.2, corner case 4).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "path.hpp"
 
@@ -10,8 +11,50 @@ namespace {
 
 constexpr double perturbation = 1e-3;  // of the linear term and of the box width
 constexpr double near = 1e-7;          // a row this close to an event takes part in the tie
+constexpr double rounding = 1e-12;     // of gradients, per unit of the linear term
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
+
+// Calls visit(room, slack, speed, row, leaves, bound) for all rows that go towards an event:
+// a margin member towards its (moving) bound, a bound row towards gradient 0.
+template <class Visit>
+void Path::near_events(Visit visit) const {
+  for (std::size_t k = 0; k < margin_.size(); ++k) {
+    const std::size_t i = margin_[k];
+    const double up = margin_rate_[k] - upper_rate_[i];
+    const double down = lower_rate_[i] - margin_rate_[k];
+    if (up > margin_noise_) visit(now_.upper[i] - now_.beta[i], 0.0, up, i, true, Side::Upper);
+    if (down > margin_noise_) visit(now_.beta[i] - now_.lower[i], 0.0, down, i, true, Side::Lower);
+  }
+  const double slack = rounding * now_.linear_scale;
+  for (std::size_t i = 0; i < now_.rows; ++i) {
+    const double rate = gradient_rate_[i];
+    if (now_.side[i] == Side::Lower && rate < -gradient_noise_)
+      visit(now_.gradient[i], slack, -rate, i, false, Side::Lower);
+    else if (now_.side[i] == Side::Upper && rate > gradient_noise_)
+      visit(-now_.gradient[i], slack, rate, i, false, Side::Upper);
+  }
+}
+
+// The next event. Gradients of rows that tie differ by rounding, and the smallest step would
+// choose among them at random: of all rows that would be past their event by no more than
+// rounding, the steepest is taken (the ratio test of Harris, 1973). Its pivot is the safest,
+// and where hundreds tie it leads out of the vertex in far fewer steps.
+Path::Event Path::next_event() const {
+  double limit = infinity;
+  near_events([&limit](double room, double slack, double speed, std::size_t, bool, Side) {
+    limit = std::min(limit, std::max(room + slack, 0.0) / speed);
+  });
+  Event best{infinity, 0, 0, false, Side::Lower};
+  if (limit == infinity) return best;
+  near_events(
+      [&best, limit](double room, double, double speed, std::size_t row, bool leaves, Side bound) {
+        const double step = std::max(room, 0.0) / speed;
+        if (step <= limit && speed > best.rate) best = {step, speed, row, leaves, bound};
+      });
+  return best;
+}
 
 // At a vertex where many rows tie, steps of length zero may go round in
 // circles. Moving the problem itself apart at random, in the directions in which the

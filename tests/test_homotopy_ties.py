@@ -102,3 +102,56 @@ def test_the_last_stretch_is_a_step_only_if_a_row_still_moves():
     # K_nn + K_MM/4 ... = 3: the gradient 1 is used up at 1/3, where the row stays
     assert one_newcomer(upper=1.0, gradient=-1.0)["steps"] == 1
     assert one_newcomer(upper=0.0, gradient=-1.0)["steps"] == 0
+
+
+def before(problem, n):
+    """Return the problem on the first n rows."""
+    bounds = problem.lower[:n], problem.upper[:n]
+    gram = problem.gram.subset(np.arange(n))
+    return DualProblem(gram, problem.linear[:n], *bounds, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_newcomers_that_tie_up_to_rounding_ask_for_no_step(seed):
+    """Where w = 0 the gradient of a new negative is rounding, of either sign.
+
+    Rounding sent them on their way all the same, and each came back by events of its
+    own: the chunk took many times the steps of its rows one by one, which stayed.
+    """
+    X, problem = tied(450, Linear(), seed=seed)
+    solved, _ = homotopy.fresh(before(problem, 400))
+    assert np.abs(solved.values).max() < 1e-9  # w = 0
+    together, chunk = homotopy.add(solved, problem, route="path")
+    single = 0
+    for n in range(401, 451):
+        solved, account = homotopy.add(solved, before(problem, n), route="path")
+        single += account.steps
+    assert 0 < chunk.steps <= single
+    for moved in (together, solved):
+        assert_certified(moved, kernel_matrix(Linear(), X), tol=1e-8, rounding=1e-9)
+
+
+def test_a_tie_is_left_by_the_steepest_row():
+    """Of rows that meet gradient 0 together the steepest enters, not the first.
+
+    A newcomer at -1 goes up; the rows at 0.1 and at 2 can each stop w on its way, and
+    rounding puts the flat one a hair before the steep. Entering first, it would run
+    through its whole box at eta = 0.05, and the steep one would enter after all.
+    """
+    x = np.array([0.1, 2.0, -1.0])
+    K = np.outer(x, x)
+    low, high = np.zeros(3), np.array([0.5, 0.5, 0.0])
+    entered = []
+
+    def column(row):
+        entered.append(row)
+        return K[row].copy()
+
+    beta, *_, counts = _core.follow_path(
+        np.zeros(3), np.array([1e-17, 3e-16, -1.0]), np.diag(K).copy(), low, high,
+        low, np.array([0.5, 0.5, 1.0]), np.zeros(3), K[2].copy(),
+        np.array([0, 0, 1], np.int8), False, 0.0, 1.0, column, 50, 0,
+    )  # fmt: skip
+    assert entered == [1]
+    assert counts["steps"] == 2  # it enters, and the newcomer goes to its bound
+    assert_allclose(beta, [0.0, 0.5, 1.0], atol=1e-12)

@@ -20,7 +20,8 @@ WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
 BATCH = 32  # kernel columns fetched together: one costs nearly as much
 HELD = 64_000_000  # bytes of columns held before they are asked for
-ROUNDING = 1e-12  # gradients this small, per unit of the linear term, are zero
+ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
+TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def follow(
     """Run the compiled engine once, over the rows worth watching."""
     gradient = start.values + start.intercept - start.linear
     side = _sides(start, gradient, target)
+    scale = _scale(target)
     # The start solves the problem whose linear term is shifted by what it misses: the
     # path from there to the true linear term is the repair (3.2, case 5).
     missed = np.where(
@@ -104,8 +106,8 @@ def follow(
     pinned = side == PINNED
     missed[pinned] = 0.0
     gradient = gradient - missed
-    scale = max(float(np.abs(target.linear).max()), 1e-300)
-    missed[np.abs(missed) <= ROUNDING * scale] = 0.0
+    small = np.where(side == MARGIN, ROUNDING, TIE) * scale
+    missed[np.abs(missed) <= small] = 0.0
     linear_rate = target.linear - start.linear - missed
     lower = np.where(pinned, start.beta, start.lower)
     upper = np.where(pinned, start.beta, start.upper)
@@ -151,12 +153,20 @@ def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.in
     side[start.beta >= start.upper] = UPPER
     # A box opening from a point: the row follows the bound its gradient asks for, and
     # stays where it is on a tie (3.2: "also when g = 0").
+    # A tie is one up to rounding: where w = 0 all rows of a class tie, and a row that
+    # rounding sent on its way would come back by an event of its own.
     point = start.lower == start.upper
-    stays_low = (gradient > 0) | ((gradient == 0) & (target.lower == start.lower))
+    tied = np.abs(gradient) <= TIE * _scale(target)
+    stays_low = np.where(tied, target.lower == start.lower, gradient > 0)
     side[point] = np.where(stays_low[point], LOWER, UPPER)
     # A box closing to a point is followed wherever the gradient points (3.2, case 7).
     side[target.lower == target.upper] = PINNED
     return side
+
+
+def _scale(target: DualProblem) -> float:
+    """Return the unit of gradients: the size of the linear term."""
+    return max(float(np.abs(target.linear).max(initial=0.0)), 1e-300)
 
 
 def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> Indices:
