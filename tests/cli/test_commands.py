@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
 from widemargin.cli.__main__ import main
 from widemargin.cli.files import Data
-from widemargin.cli.hints import _EARLY_PAYS, hints
+from widemargin.cli.hints import hints
 from widemargin.cli.methods import METHODS, estimator_class
 
 QUICK = {
@@ -55,7 +56,7 @@ def spawn(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         cwd=cwd,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=120,
+        timeout=600,  # a guard, no limit
     )
 
 
@@ -118,6 +119,16 @@ def test_libsvm_flags_scaling_and_info(
     facts = json.loads(command("info", "--json", "data.model", cwd=folder).stdout)
     assert facts["estimator"] == "SVC"
     assert facts["scaling"] == "MinMaxScaler"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_parameter_of_every_estimator_has_an_option(
+    folder: Path, method: str
+) -> None:
+    parameters = estimator_class(method)().get_params(deep=False)
+    text = command("train", "--help", cwd=folder).stdout
+    for name in parameters.keys() - {"verbose"}:  # that is -q, and the terminal
+        assert f"--{name.replace('_', '-')} " in text, name
 
 
 def test_cross_validation_writes_no_model(folder: Path) -> None:
@@ -214,15 +225,25 @@ def test_hints(folder: Path) -> None:
     )
 
 
-def test_hint_on_early_prediction() -> None:
-    X = np.linspace(-1.0, 1.0, _EARLY_PAYS)[:, None]
-    data = Data(X, np.arange(len(X)) % 2)
-    (hint,) = hints(data, "svc", None, {})
+def test_hint_on_early_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widemargin.cli.hints._EARLY_PAYS", 5_000)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6_000, 2))
+    noise = Data(X, rng.integers(0, 2, 6_000))  # nearly every row a support vector
+    plain = Data(X, (X[:, 0] > 0).astype(int))
+    model = widemargin.SVC()
+    (hint,) = hints(noise, "svc", None, {}, model)
     assert "--method dc --prediction early" in hint
-    assert str(len(X)) in hint
-    assert hints(Data(X[1:], data.y[1:]), "svc", None, {}) == []
-    assert hints(data, "svc", None, {"kernel": "linear"}) == []
-    assert hints(data, "dc", None, {"prediction": "early"}) == []
+    assert "of 6000 rows about 6000 will be support vectors" in hint
+    assert hints(plain, "svc", None, {}, model) == []
+    assert hints(Data(X[:5_000], noise.y[:5_000]), "svc", None, {}, model) == []
+    assert hints(noise, "svc", None, {"kernel": "linear"}, model) == []
+    assert hints(noise, "dc", None, {"prediction": "early"}, model) == []
+    assert hints(noise, "ramp", None, {}, model) == []
+    scaled = make_pipeline(StandardScaler(), model)
+    assert len(hints(noise, "svc", "standard", {}, scaled)) == 1
+    one = Data(X, np.zeros(6_000, dtype=int))
+    assert hints(one, "svc", None, {}, model) == []
 
 
 class Terminal(io.StringIO):

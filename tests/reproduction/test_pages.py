@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from widemargin.reproduction.early_pays import threshold
+from widemargin.cli.hints import _EARLY_PAYS
+from widemargin.reproduction.early_pays import line, pays_from
 from widemargin.reproduction.pages import TABLES, filled, names
 from widemargin.reproduction.results import ResultStore
 
@@ -38,12 +39,16 @@ def test_a_page_of_another_day_is_noticed() -> None:
 
 def test_where_early_prediction_is_ten_times_faster(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "early.json")
-    for rows in (1_000, 4_000):  # n to the power 1.5 against n: ten at 100,000
-        exact, early = (rows / 1_000) ** 1.5, rows / 1_000
-        store.records[str(rows)] = {
-            "data": "made",
-            "rows": rows,
-            "exact seconds": exact,
-            "early seconds": early,
+    # times faster grow like the square of the support vectors: ten at 1,000 of them
+    for support in (250, 500, 2_000):
+        store.records[str(support)] = {
+            "exact support": support,
+            "exact seconds": 10 * (support / 1_000) ** 2 * 0.3,
+            "early seconds": 0.3,
         }
-    assert threshold(store)["made"] == pytest.approx(100_000)
+    assert line(store)[1:] == pytest.approx((2.0, 0.0))
+    assert pays_from(store) == 1_000
+
+
+def test_the_hint_speaks_from_the_measured_number_on() -> None:
+    assert pays_from(ResultStore(RESULTS / "early_pays.json")) == _EARLY_PAYS

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from widemargin.cli.files import Data
 
 _SCALES_APART = 100.0
 _DOMINANT = 0.95
-# Early prediction takes time like n, the exact fit like n times its support vectors.
-# The ratio of ten is reached between some 10^4 and some 10^5 rows, the later the fewer
-# the support vectors: python benchmarks/command.py --print
-_EARLY_PAYS = 100_000
+# From so many support vectors on early prediction is ten times faster:
+# python benchmarks/command.py early --print (a test holds the two together)
+_EARLY_PAYS = 20_000
+_PILOTS = (500, 2000)  # rows of the two fits that tell how support vectors grow
 
 
 def hints(
-    content: Data, method: str, scale: str | None, parameters: dict[str, Any]
+    content: Data,
+    method: str,
+    scale: str | None,
+    parameters: dict[str, Any],
+    estimator: Any,
 ) -> list[str]:
-    """Return what a friend would say before the training starts."""
+    """Return what a friend would say before the training of ``estimator`` starts."""
     found = []
     if scale is None and parameters.get("kernel") != "precomputed":
         ratio = scale_ratio(content.X)
@@ -40,12 +47,43 @@ def hints(
     kernel = parameters.get("kernel", "rbf")
     exact = method in ("svc", "dc") and parameters.get("prediction") != "early"
     if exact and kernel not in ("linear", "precomputed"):
-        if content.X.shape[0] >= _EARLY_PAYS:
+        support = expected_support(estimator, content)
+        if support >= _EARLY_PAYS:
             found.append(
-                f"with {content.X.shape[0]} rows, --method dc --prediction early is "
-                "often ten times faster and nearly as accurate"
+                f"of {content.X.shape[0]} rows about {float(f'{support:.0e}'):.0f} "
+                "will be support vectors: --method dc --prediction early would be ten "
+                "times faster or more, and is nearly as accurate"
             )
     return found
+
+
+def expected_support(estimator: Any, content: Data) -> float:
+    """Guess how many support vectors a fit would have, from two small ones.
+
+    Their number grows about like a power of the rows, at most like the rows.
+    """
+    n = content.X.shape[0]
+    if content.y is None or n <= max(*_PILOTS, _EARLY_PAYS):
+        return 0.0
+    order = np.random.default_rng(0).permutation(n)[: _PILOTS[1]]
+    counts = []
+    for size in _PILOTS:
+        rows = np.sort(order[:size])
+        model = clone(estimator)
+        final = model[-1] if isinstance(model, Pipeline) else model
+        final.set_params(verbose=False, max_time=1.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(content.X[rows], content.y[rows])
+        except (
+            ValueError
+        ):  # one class only, or parameters the real fit will complain of
+            return 0.0
+        counts.append(max(int(np.sum(final.n_support_)), 1))
+    power = np.log(counts[1] / counts[0]) / np.log(_PILOTS[1] / _PILOTS[0])
+    growth = (n / _PILOTS[1]) ** np.clip(power, 0.0, 1.0)
+    return float(counts[1] * growth)
 
 
 def scale_ratio(X: Any) -> float:

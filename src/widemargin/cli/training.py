@@ -79,11 +79,12 @@ def train(
         parameters["verbose"] = True
     precomputed = parameters.get("kernel") == "precomputed"
     content = read_data(data, quiet=quiet, label=label, serial_numbers=precomputed)
-    for hint in hints(content, method, scale, parameters):
-        remark(f"hint: {hint}", quiet)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
+    if not quiet:
+        for hint in hints(content, method, scale, parameters, estimator):
+            remark(f"hint: {hint}")
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet))
     target = model or f"{Path(data).name}.model"

@@ -21,7 +21,8 @@ import numpy as np
 from widemargin.reproduction.ramp_report import rst_table
 from widemargin.reproduction.results import ResultStore
 
-_ROWS = 2_000  # distinct ones; the file repeats them
+_ROWS = 2_000  # written at a time
+_NUMBERS = 10_000
 # the peak of the process itself: a parent's would be counted by getrusage
 _CHILD = """
 import sys
@@ -43,17 +44,30 @@ class Shape:
     features: int
     share: float = 1.0
 
-    def row(self, rng: np.random.Generator) -> tuple[str, int]:
-        """Return a line of the file, and the bytes it takes once parsed."""
-        values = rng.normal(size=self.features).round(6)
-        kind = "1" if values[: self.features // 2].sum() > 0 else "-1"
-        if self.suffix == ".csv":
-            return ",".join([kind, *map(str, values)]), 8 * self.features + 8
-        kept = np.flatnonzero(rng.random(self.features) < self.share)
-        words = (f"{k + 1}:{values[k]}" for k in kept)
-        dense = self.share == 1.0
-        size = 8 * self.features if dense else 12 * kept.size + 4
-        return " ".join([kind, *words]), size + 8  # and the label
+    def block(self, rng: np.random.Generator, rows: int) -> tuple[list[str], int]:
+        """Return random lines of the file, and the bytes they take once parsed."""
+        numbers = rng.normal(size=_NUMBERS).round(6)
+        texts = list(map(str, numbers))  # the digits are drawn, not printed each time
+        present = rng.random((rows, self.features), dtype=np.float32) < self.share
+        row, column = np.nonzero(present)
+        drawn = rng.integers(_NUMBERS, size=row.size)
+        first = column < self.features // 2
+        sums = np.bincount(row[first], numbers[drawn[first]], minlength=rows)
+        words = [texts[k] for k in drawn.tolist()]
+        if not (csv := self.suffix == ".csv"):
+            heads = [f"{k + 1}:" for k in range(self.features)]
+            named = zip(column.tolist(), words, strict=True)
+            words = [heads[k] + word for k, word in named]
+        ends = np.cumsum(np.bincount(row, minlength=rows)).tolist()
+        kinds = np.where(sums > 0, "1", "-1").tolist()
+        lines = [
+            ("," if csv else " ").join([kind, *words[start:end]])
+            for kind, start, end in zip(kinds, [0, *ends], ends, strict=False)
+        ]
+        label = 8 * rows
+        if self.share == 1.0:
+            return lines, 8 * row.size + label
+        return lines, 12 * row.size + 4 * rows + label
 
 
 SHAPES = {
@@ -66,16 +80,16 @@ SHAPES = {
 def generate(path: Path, shape: Shape, megabytes: float) -> int:
     """Write a data file of about that size; return the bytes of its parsed arrays."""
     rng = np.random.default_rng(0)
-    rows = [shape.row(rng) for _ in range(_ROWS)]
-    block = "".join(f"{line}\n" for line, _ in rows).encode()
-    times = max(1, round(megabytes * 1e6 / len(block)))
-    with open(path, "wb") as file:
+    parsed = 0
+    with open(path, "w", encoding="ascii") as file:
         if shape.suffix == ".csv":
             names = ",".join(f"x{k}" for k in range(shape.features))
-            file.write(f"kind,{names}\n".encode())
-        for _ in range(times):
-            file.write(block)
-    return times * sum(size for _, size in rows)
+            file.write(f"kind,{names}\n")
+        while file.tell() < megabytes * 1e6:
+            lines, size = shape.block(rng, _ROWS)
+            file.write("\n".join([*lines, ""]))
+            parsed += size
+    return parsed
 
 
 def peak_bytes(arguments: Sequence[str]) -> int:

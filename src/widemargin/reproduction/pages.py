@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from widemargin.reproduction import (
-    demo_run,
+    command_runs,
     early_pays,
     memory,
     ramp_more,
@@ -35,7 +35,8 @@ def filled(page: str, results: Path) -> str:
 
     def block(found: re.Match[str]) -> str:
         stem, write = TABLES[found[2]]
-        table = write(ResultStore(results / f"{stem}.json")).strip("\n")
+        store = ResultStore(results / f"{stem}.json")
+        table = write(store).strip("\n") if store.records else "Not measured yet."
         return f"{found[1]}\n{table}\n\n{found[3]}"
 
     return _MARKED.sub(block, page)
@@ -55,5 +56,6 @@ TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
     "ramp more": ("ramp_more", ramp_more.tables),
     "early pays": ("early_pays", early_pays.as_rst),
     "train memory": ("memory", memory.as_rst),
-    "demo run": ("demo", demo_run.as_rst),
+    "demo run": ("demo", command_runs.demo_table),
+    "quick papers": ("quick", command_runs.quick_table),
 }
