@@ -72,7 +72,8 @@ def test_a_capped_peer_is_stopped_and_marked(monkeypatch):
     slow = toy(load=lambda: datasets.generated(20_000, 30, noise=0.9))
     monkeypatch.setattr("widemargin.reproduction.measuring.START_SECONDS", 0.5)
     record = run(slow, "scikit-learn", replace(slow.settings, C=1e3), cap=0.5)
-    assert record["capped"] and record["seconds"] == 0.5
+    assert record["capped"] and 0.0 < record["seconds"] <= 0.5
+    assert record["peak_mb"] > 20
     assert verdict({"seconds": 0.1}, record, 3.0) == ">5x"
 
 

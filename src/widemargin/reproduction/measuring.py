@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from widemargin.reproduction.contestants import CONTESTANTS, Settings
 from widemargin.reproduction.objective import KernelChoice, judge, judge_linear
 from widemargin.reproduction.results import Record
-from widemargin.reproduction.worker import write_samples
+from widemargin.reproduction.worker import peak_megabytes, write_samples
 
 Vector = NDArray[np.float64]
 START_SECONDS = 20.0  # starting Python and loading data are not the contestant's time
@@ -97,16 +97,16 @@ def run(
             "n": int(X.shape[0]),
             "d": int(X.shape[1]),
         }
-        finished = _child(folder, settings.threads, cap)
-        if not finished:
-            return common | {"capped": True, "seconds": cap}
+        stopped = _child(folder, settings.threads, cap)
+        if stopped is not None:
+            return common | {"capped": True} | stopped
         record = common | json.loads((folder / "result.json").read_text())
         judged: Record = record | {"capped": False} | _judged(folder, X, y, settings)
         return judged
 
 
-def _child(folder: Path, threads: int, cap: float | None) -> bool:
-    """Run the worker; False when it was stopped at the cap."""
+def _child(folder: Path, threads: int, cap: float | None) -> Record | None:
+    """Run the worker to its end, or return what it had used when the cap stopped it."""
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     command = [sys.executable, "-m", "widemargin.reproduction.worker", str(folder)]
     allowance = None if cap is None else cap + START_SECONDS
@@ -116,13 +116,27 @@ def _child(folder: Path, threads: int, cap: float | None) -> bool:
         try:
             _, errors = child.communicate(timeout=allowance)
         except subprocess.TimeoutExpired:
+            assert cap is not None
+            # On a busy machine it has had less of a processor than the clock says.
+            seconds = min(cap, _processor_seconds(child.pid, cap))
+            used = {"seconds": seconds, "peak_mb": peak_megabytes(child.pid)}
             child.kill()
             child.communicate()
-            return False
+            return used
     if child.returncode != 0:
         words = errors.decode(errors="replace").strip().splitlines()[-3:]
         raise ContestantFailedError(" | ".join(words))
-    return True
+    return None
+
+
+def _processor_seconds(process: int, unknown: float) -> float:
+    """Return the processor time a running process has had (Linux), else `unknown`."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        return unknown
+    fields = stat.read_text().rpartition(")")[2].split()
+    ticks: int = os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / ticks
 
 
 def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:

@@ -26,13 +26,13 @@ from widemargin.reproduction.contestants import CONTESTANTS, Settings
 BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 
-def peak_megabytes() -> float:
-    """Return the most memory this process has had so far, in MB (10^6 bytes).
+def peak_megabytes(process: int | str = "self") -> float:
+    """Return the most memory a process has had so far, in MB (10^6 bytes).
 
     Linux carries ``ru_maxrss`` over from the parent through exec, so a large parent
     would hide a small child; the high-water mark of the address space does not.
     """
-    status = Path("/proc/self/status")
+    status = Path(f"/proc/{process}/status")
     if status.exists():
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
