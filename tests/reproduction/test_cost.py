@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
-from widemargin.reproduction import cost, cost_accuracy, cost_report
+from widemargin.reproduction import cost, cost_accuracy, cost_ramp, cost_report
 from widemargin.reproduction.papers import Cell
 from widemargin.reproduction.results import ResultStore
 
@@ -69,6 +69,17 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     assert set(drawn) == {
         "figure1", "figure2", "figure3", "figure4", "figure5_cost", "figure5_auc",
     }  # fmt: skip
+
+
+def test_ramp_updates_are_timed_in_three_ways(small_data):
+    shape = cost.KERNELS["linear"]
+    cells = list(cost_ramp.update_cells("any", "linear", cost.samples, shape))
+    found = {cell.column: cell.ours for cell in cells}
+    assert set(found) == {*cost_ramp.WAYS, "clipped", "steps"}
+    assert found["clipped"] > 0 and found["steps"] > 0
+    assert min(found[way] for way in cost_ramp.WAYS) > 0
+    table = cost_report.ramp_table(cells)
+    assert "any, linear, n=300" in table and f"- {found['steps']:.0f}\n" in table
 
 
 def test_the_pages_are_written_from_the_stored_results(
