@@ -44,6 +44,12 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
+def _with_deviation(mean: float | None, deviation: float | None, form: str) -> str:
+    if mean is None or deviation is None:
+        return _figure(mean)
+    return f"{mean:{form}} ± {deviation:{form}}"
+
+
 def paper_tables(cells: Sequence[Cell]) -> str:
     """Return Tables 2 to 4: seconds and accuracy, ours and the paper's."""
     parts = []
@@ -52,16 +58,19 @@ def paper_tables(cells: Sequence[Cell]) -> str:
         rows = []
         for method in METHODS:
             found = {c.column: c for c in cells if (c.table, c.row) == (table, method)}
+            if not found:
+                continue  # stored before there was such a method
             seconds, accuracy = found["seconds"], found["accuracy %"]
             spread = found["deviation of accuracy"]
+            jitter = found.get("deviation of seconds", Cell("", "", "", None))
             printed = "-"
             if accuracy.paper is not None:
                 printed = f"{accuracy.paper:.2f} ± {accuracy.tolerance:.2f}"
             rows.append(
                 (
                     method,
-                    _figure(seconds.ours),
-                    _figure(seconds.paper),
+                    _with_deviation(seconds.ours, jitter.ours, ".3g"),
+                    _with_deviation(seconds.paper, jitter.paper, ".3f"),
                     f"{accuracy.ours:.2f} ± {spread.ours:.2f}",
                     printed,
                     _figure(found["above the optimum"].ours),
