@@ -37,6 +37,12 @@ def test_the_composed_table(epsilon, draws, figures):
     assert_allclose(computed, figures, rtol=0.007)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, 2.0, math.nan])
+def test_a_delta_that_is_none_is_refused(delta):
+    with pytest.raises(ValueError, match="delta must lie between 0 and 1"):
+        selection_report(1.0, 10, delta)
+
+
 def test_formulas_by_hand():
     assert basic(0.5, 6) == 3.0
     expected = 0.5 * math.sqrt(2 * 6 * math.log(1e5)) + 6 * 0.5 * (math.exp(0.5) - 1)

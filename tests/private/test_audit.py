@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from widemargin import DPWSSClassifier, PrivateSVC, privacy_audit
+from widemargin import SVC, DPWSSClassifier, PrivateSVC, privacy_audit
 from widemargin.private.audit import (
     Planted,
     best_direction,
@@ -24,7 +24,7 @@ from widemargin.private.audit import (
     neighbours,
     proportion_bounds,
 )
-from widemargin.private.huber import minimise_hinge
+from widemargin.private.hinge import minimise_hinge
 from widemargin.private.sensitivity import clip_rows, weight_sensitivity
 from widemargin.reproduction import dpwss_extra
 
@@ -169,6 +169,44 @@ def test_a_deterministic_method_is_caught(patients):
 def test_a_fixed_seed_is_refused(patients):
     with pytest.raises(ValueError, match="random_state of the estimator is fixed"):
         privacy_audit(PrivateSVC(clip_norm=1.0, random_state=0), *patients)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"runs": 0}, "runs == 0"),
+        ({"held_out": 1}, "held_out == 1"),
+        ({"confidence": 1.0}, "confidence == 1.0"),
+        ({"delta": 1.0}, "delta == 1.0"),
+        ({"adjacency": "swap"}, "adjacency must be one of"),
+        ({"canary": 5}, r"canary must be a pair \(record, label\)"),
+        ({"canary": (np.ones(3), 1)}, "10 finite numbers, one per feature"),
+        ({"canary": (np.full(10, np.nan), 1)}, "10 finite numbers"),
+        ({"canary": (np.ones(10), 7)}, "label is not among y"),
+        ({"canary": (np.ones(10), 1), "index": 60}, "index == 60"),
+    ],
+    ids=str,
+)
+def test_bad_settings_are_refused_before_training(patients, settings, message):
+    class Untrained(PrivateSVC):
+        def fit(self, X, y):
+            raise AssertionError("trained")
+
+    with pytest.raises(ValueError, match=message):
+        privacy_audit(Untrained(clip_norm=1.0), *patients, **settings)
+
+
+def test_bad_records_are_refused(patients):
+    X, y = patients
+    model = PrivateSVC(clip_norm=1.0)
+    with pytest.raises(ValueError, match="contains NaN"):
+        privacy_audit(model, np.full_like(X, np.nan), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        privacy_audit(model, X, y[:5])
+    with pytest.raises(ValueError, match="two classes or more"):
+        privacy_audit(model, X, np.ones_like(y))
+    with pytest.raises(ValueError, match="has no coef_; give `release`"):
+        privacy_audit(SVC(gamma=0.1), X, y, runs=2, held_out=2)
 
 
 def test_progress_is_shown(patients, capsys):

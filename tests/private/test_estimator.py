@@ -133,6 +133,32 @@ def test_combinations_without_a_proof_are_refused(small):
         PrivateSVC(clip_norm=1.0).fit(*small, sample_weight=np.ones(80))
 
 
+def test_noise_of_another_mechanism_is_refused(small):
+    for mechanism, law in (("objective", "laplace"), ("gradient", "spherical")):
+        with pytest.raises(ValueError, match="leave noise='auto'"):
+            PrivateSVC(mechanism=mechanism, noise=law, clip_norm=1.0).fit(*small)
+    PrivateSVC(mechanism="gradient", noise="gaussian", clip_norm=1.0).fit(*small)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": 1e-60},
+        {"C": 1e-60},
+        {"C": 1e60},
+        {"C": 1e40, "class_weight": {0: 1e40}},
+        {"clip_norm": 1e60},
+        {"clip_norm": 1e-60, "fit_intercept": False},
+    ],
+    ids=str,
+)
+def test_public_numbers_beyond_floating_point_are_refused(small, settings):
+    with pytest.raises(ValueError, match="must lie between 1e-50 and 1e50"):
+        PrivateSVC(**{"clip_norm": 1.0} | settings).fit(*small)
+    with pytest.raises(ValueError, match="tol"):
+        PrivateSVC(clip_norm=1.0, tol=1e-13).fit(*small)
+
+
 @pytest.mark.parametrize("mechanism", ["output", "gradient"])
 def test_missing_opendp(small, monkeypatch, mechanism):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
@@ -251,6 +277,8 @@ def test_class_weight_is_public_and_counts_in_the_noise(small):
         PrivateSVC(clip_norm=1.0, class_weight={9: 1.0}).fit(*small)
     with pytest.raises(ValueError, match="not negative"):
         PrivateSVC(clip_norm=1.0, class_weight={1: -1.0}).fit(*small)
+    with pytest.raises(ValueError, match="each class to a number"):
+        PrivateSVC(clip_norm=1.0, class_weight={1: "heavy"}).fit(*small)
 
 
 def test_sparse_equals_dense_and_string_labels(small):

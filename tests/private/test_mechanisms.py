@@ -9,8 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from widemargin.private import huber
 from widemargin.private.calibration import gaussian_scale
-from widemargin.private.huber import minimise_hinge, minimise_huber, slope
+from widemargin.private.hinge import minimise_hinge
+from widemargin.private.huber import minimise_huber, slope
 from widemargin.private.mechanisms import (
     GradientMechanism,
     ObjectiveMechanism,
@@ -70,12 +72,14 @@ def test_gradient_noise_scale_from_the_formula():
 
 
 def test_objective_plan_uses_the_largest_cost():
-    plan = ObjectiveMechanism.plan(PUBLIC, 0.5)
+    plan = ObjectiveMechanism.plan(PUBLIC, 0.5, n_samples=400)
     curvature = 2.0**2 / (2 * 0.5)
     capped = math.expm1(0.8 / 4) / curvature
     assert plan.largest == pytest.approx(min(LARGEST, capped))
     assert plan.cost == pytest.approx(plan.largest / 1.5)
     assert plan.scale == pytest.approx(2 * 2.0 / 0.4)
+    accuracy = plan.largest * (1e-10 * plan.scale + 1e-13 * 400 * 2.0)
+    assert plan.accuracy == pytest.approx(accuracy)
 
 
 def log_density(plan, points, X, y, weights):
@@ -85,9 +89,9 @@ def log_density(plan, points, X, y, weights):
     density = Laplace(b(w)) |b'(w)|.
     """
     costs = plan.cost * weights
-    margins = points[:, None] * (y * X)
-    noise = -(points - (costs * slope(margins, plan.width) * y * X).sum(axis=1))
-    bent = np.abs(1 - margins) < plan.width
+    room = 1 - points[:, None] * (y * X)
+    noise = -(points - (costs * slope(room, plan.width) * y * X).sum(axis=1))
+    bent = np.abs(room) < plan.width
     stiffness = 1 + (costs * X**2 / (2 * plan.width) * bent).sum(axis=1)
     law = -np.abs(noise / plan.largest) / plan.scale  # up to a constant
     return law + np.log(stiffness / plan.largest)
@@ -102,7 +106,7 @@ def test_objective_density_ratio_stays_below_epsilon(global_random_seed):
         public = Public(
             epsilon, 0.0, 10 ** rng.uniform(-2, 1), 1.0, radius, 1, "replace"
         )
-        plan = ObjectiveMechanism.plan(public, float(rng.uniform(0.05, 0.95)))
+        plan = ObjectiveMechanism.plan(public, float(rng.uniform(0.05, 0.95)), n)
         X, y = radius * rng.uniform(-1, 1, size=n), rng.choice([-1.0, 1.0], size=n)
         other_X, other_y = X.copy(), y.copy()
         other_X[0], other_y[0] = radius * rng.choice([-1.0, 1.0]), -y[0]
@@ -123,13 +127,13 @@ def test_objective_release_follows_that_density():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=12), rng.choice([-1.0, 1.0], size=12)
     public = Public(1.0, 0.0, 0.1, 1.0, 1.0, 1, "replace")
-    plan = ObjectiveMechanism.plan(public, 0.5)
+    plan = ObjectiveMechanism.plan(public, 0.5, 12)
     source, ones = SeededNoise(1), np.ones(12)
     draws = [plan.release(X[:, None], y, ones, source)[0] for _ in range(1500)]
 
     def distribution(points):
         points = np.atleast_1d(points)
-        pulls = plan.cost * slope(points[:, None] * (y * X), 0.5) * y * X
+        pulls = plan.cost * slope(1 - points[:, None] * (y * X), 0.5) * y * X
         noise = -(points - pulls.sum(axis=1)) / plan.largest
         return stats.laplace(scale=plan.scale).sf(noise)
 
@@ -142,10 +146,26 @@ def test_objective_release_is_minimised_to_1e_10(global_random_seed):
     X, y = data(rng)
     linear, costs = rng.normal(size=3), np.full(40, 0.3)
     w = minimise_huber(X, y, costs, 0.5, linear, 1e-10)
-    gradient = w - X.T @ (costs * y * slope(y * (X @ w), 0.5)) + linear
+    gradient = w - X.T @ (costs * y * slope(1 - y * (X @ w), 0.5)) + linear
     assert np.linalg.norm(gradient) <= 1e-10
-    with pytest.raises(ArithmeticError, match="lower C"):
-        minimise_huber(X, y, costs, 0.5, linear, 0.0)
+
+
+def test_a_huber_solve_that_rounding_stops_goes_on(monkeypatch):
+    # A narrow corner magnifies the rounding of the margins: plain floats end above the
+    # tolerance, and the solve goes on from there with exact rooms.
+    X, y = data(np.random.default_rng(0), 400)
+    linear, costs, tolerance = np.array([-1.0, 2.0, 3.0]), np.ones(400), 4e-12
+    exact, real = [], huber.sums_of_products
+
+    def counted(*arguments):
+        exact.append(real(*arguments))
+        return exact[-1]
+
+    monkeypatch.setattr(huber, "sums_of_products", counted)
+    w = minimise_huber(X, y, costs, 1e-6, linear, tolerance)
+    assert exact
+    coarse = minimise_huber(X, y, costs, 1e-6, linear, 1e6 * tolerance)
+    assert np.linalg.norm(w - coarse) <= 1.1e6 * tolerance
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "spherical"])

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor
 
 from widemargin import PrivateSVC
 from widemargin.private import estimator as module
-from widemargin.private import huber
+from widemargin.private import huber, mechanisms
 from widemargin.private.mechanisms import GradientMechanism, Public
 from widemargin.private.noise import SeededNoise
 from widemargin.private.sensitivity import clip_rows
@@ -180,8 +180,12 @@ def test_a_fit_that_fails_leaves_the_released_model_whole(monkeypatch):
     X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
     model = PrivateSVC(kernel="rbf", clip_norm=5.0).fit(X, y)
     before = model.decision_function(X)
-    monkeypatch.setattr(huber, "_NARROWEST", 1.0)  # no width is tried: it must fail
-    with pytest.raises(ArithmeticError, match="lower C"):
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mechanisms, "minimise_hinge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         model.fit(X, np.where(y, "a", "b"))
     assert_array_equal(model.decision_function(X), before)
     assert_array_equal(model.classes_, [0, 1])
@@ -204,8 +208,8 @@ def test_a_matrix_that_rounding_made_indefinite_is_factored():
     assert np.isfinite(factor).all() and not lower
     with pytest.raises(LinAlgError):
         cho_factor(square)
-    with pytest.raises(ArithmeticError, match="lower C"):
-        huber._factor(-np.eye(2))
+    far_off = np.array([[1.0, 1.5], [1.5, 1.0]])  # more than rounding ever does
+    assert np.isfinite(huber._factor(far_off)[0]).all()
 
 
 @pytest.mark.parametrize("mechanism", ["output", "objective"])

@@ -114,6 +114,8 @@ class SelectionReport:
 
 def selection_report(epsilon: float, draws: int, delta: float) -> SelectionReport:
     """Account for `draws` draws of `epsilon` each."""
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta}")
     if math.isinf(epsilon):
         return SelectionReport(
             False, epsilon, draws, delta, math.inf, math.inf, math.inf, math.inf

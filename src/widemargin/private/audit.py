@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +22,11 @@ from scipy import sparse
 from scipy.stats import beta as beta_law
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_scalar, check_X_y
 from tqdm import tqdm
 
 from widemargin.private.report import PrivacyWarning
+from widemargin.private.sensitivity import ADJACENCIES
 
 Vector = NDArray[np.float64]
 
@@ -118,16 +121,39 @@ class AuditResult:
         )
 
 
-def _dense(X: Any) -> Vector:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-
-
 class Planted(NamedTuple):
     """A canary: at `place` D has the record `plain` and D' has `other`."""
 
     place: int
     plain: tuple[Any, Any]
     other: tuple[Any, Any]
+
+
+def _checked(X: Any, y: Any) -> tuple[Vector, NDArray[Any]]:
+    """Return dense float rows and labels of two classes or more."""
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
+    if len(np.unique(y)) < 2:
+        raise ValueError("privacy_audit needs records of two classes or more in y")
+    return (X.toarray() if sparse.issparse(X) else X), y
+
+
+def _planted(canary: Any, index: int, X: Vector, y: Any) -> Planted:
+    """Return the user's canary in place of record `index`."""
+    check_scalar(index, "index", Integral, min_val=0, max_val=len(X) - 1)
+    try:
+        record, label = canary
+    except (TypeError, ValueError):
+        raise ValueError("canary must be a pair (record, label)") from None
+    record = np.asarray(record, dtype=np.float64)
+    if record.shape != X[0].shape or not np.isfinite(record).all():
+        raise ValueError(
+            f"the canary's record must be {X.shape[1]} finite numbers, one per feature"
+        )
+    if label not in y:
+        raise ValueError(
+            "the canary's label is not among y: a new class would give it away"
+        )
+    return Planted(index, (X[index], y[index]), (record, label))
 
 
 def canaries(X: Vector, y: Any) -> list[Planted]:
@@ -172,6 +198,11 @@ def neighbours(
 
 def released_vector(model: Any) -> Vector:
     """All released numbers of a linear model: coefficients and intercepts."""
+    if not hasattr(model, "coef_"):
+        raise ValueError(
+            "the fitted model has no coef_; give `release`, a function of it that "
+            "returns what is published as a vector"
+        )
     return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
 
 
@@ -246,7 +277,7 @@ def privacy_audit(
     X, y : training data D
     runs : int, default=200
         Counted models per data set; sets the largest bound that can be shown.
-    held_out : int, default=100
+    held_out : int >= 2, default=100
         Models per data set on which the test is chosen.
     canary : pair (record, label), default=None
         The record that D' has. None composes extreme ones from X and takes
@@ -282,15 +313,26 @@ def privacy_audit(
         nominal = params.get("epsilon", params.get("selection_epsilon"))
     if delta is None:
         delta = float(params.get("delta", 0.0))
+    if adjacency not in ADJACENCIES:
+        raise ValueError(f"adjacency must be one of {ADJACENCIES}, got {adjacency!r}")
+    check_scalar(runs, "runs", Integral, min_val=1)
+    check_scalar(held_out, "held_out", Integral, min_val=2)
+    check_scalar(delta, "delta", Real, min_val=0, max_val=1, include_boundaries="left")
+    check_scalar(
+        confidence,
+        "confidence",
+        Real,
+        min_val=0,
+        max_val=1,
+        include_boundaries="neither",
+    )
     if random_state is None and params.get("random_state") is not None:
         raise ValueError(
             "random_state of the estimator is fixed, so every run would be the same; "
             "set it to None or give privacy_audit a random_state"
         )
-    X, y = _dense(X), np.asarray(y)
-    plans = canaries(X, y)
-    if canary is not None:
-        plans = [Planted(index, (X[index], y[index]), canary)]
+    X, y = _checked(X, y)
+    plans = canaries(X, y) if canary is None else [_planted(canary, index, X, y)]
     total = 2 * (held_out * len(plans) + runs)
     seeds = iter(np.random.SeedSequence(random_state).generate_state(total).tolist())
     error = 1.0 - confidence

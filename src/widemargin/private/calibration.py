@@ -79,10 +79,11 @@ def objective_budget(
     2 ln(1 + C c) pays for the change of variables; the rest, epsilon', is for the
     noise, whose length is Gamma(dimension, 2R / epsilon'). C is lowered as soon as
     the curvature would take more than half (mathematics.md, 1.5): then
-    epsilon' = epsilon / 2 exactly.
+    epsilon' = epsilon / 2 exactly. C c is kept below e^18 whatever epsilon: a stiffer
+    problem could not be minimised exactly in floating point.
     """
     curvature = radius**2 / (2.0 * width)
-    largest = math.expm1(min(epsilon / 4.0, 700.0)) / curvature  # exp must not overflow
+    largest = math.expm1(min(epsilon / 4.0, 18.0)) / curvature
     used = min(cost, largest)
     remaining = epsilon - 2.0 * math.log1p(used * curvature)
     return ObjectiveBudget(used, remaining, 2.0 * radius / remaining)

@@ -1,23 +1,23 @@
-"""The two training problems behind the mechanisms, solved with a certificate.
+"""SVM training problems with a rounded corner, solved by Newton's method.
 
-Both are
+All of them are
 
-    minimise  1/2 ||w||^2 + sum_i costs_i loss_h(y_i <w, x_i>) + <linear, w>
+    minimise  1/2 ||w||^2 + sum_i costs_i loss(room_i) + <linear, w>
 
-with the Huber hinge of half-width h (Chapelle, 2007; h -> 0 is the hinge):
+where room_i = 1 - y_i <w, x_i> is how far a sample lies inside the margin, and the
+corner of the hinge is rounded with half-width h about a centre c in [0, 1]:
 
-    loss_h(z) = 0                      z > 1 + h
-                (1 + h - z)^2 / (4h)   |1 - z| <= h
-                1 - z                  z < 1 - h
+    loss(room) = max over s in [0, 1] of  s room - h (s - c)^2 .
 
-`minimise_huber` solves it for one h by Newton's method with an exact line search; the
+Its slope is s = clip(c + room / 2h). c = 1/2 is the Huber hinge (Chapelle, 2007), for
+which `minimise_huber` is; `hinge` follows other centres to the plain hinge. The
 objective is piecewise quadratic and 1-strongly convex, so a gradient of length g leaves
-w within g of the minimiser. `minimise_hinge` follows h -> 0 until the duality gap of
-the plain hinge is below a tolerance fixed in advance; it does not return earlier.
+w within g of the minimiser.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,41 +26,109 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
-from widemargin.certificate import duality_gap
+from widemargin.private.accurate import sums_of_products, two_sum
 
 Vector = NDArray[np.float64]
 
 _NEWTON_STEPS = 500
 _EXTRA_STEPS = 5
-_NARROWING = 0.2
-_NARROWEST = 1e-14
-_SHARPENINGS = 3
-_SHARPEN_LIMIT = 1000
-_TOO_COARSE = (
-    "rounding keeps the training problem from the accuracy that the privacy proof "
-    "needs; lower C, or rescale the features by public bounds"
-)
 
 
-def slope(margins: Vector, width: float) -> Vector:
-    """Minus the derivative of the Huber hinge: 0 beyond the margin, 1 well inside."""
-    return np.clip((1.0 + width - margins) / (2.0 * width), 0.0, 1.0)
+def slope(room: Vector, width: float, centre: float | Vector = 0.5) -> Vector:
+    """Slope of the rounded hinge: 0 well outside the margin, 1 well inside."""
+    return np.clip(centre + room / (2.0 * width), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A rounded problem seen from a base point: the unknown is the move away from it.
+
+    Near the minimiser the move is short, so that rounding is relative to it and not to
+    w: what was evaluated accurately at the base point stays accurate.
+
+    Attributes
+    ----------
+    X, y, costs : samples, labels -1 and +1, weight of each sample's loss
+    width, centre : half-width h of the corner and the slope in its middle
+    room : 1 - y <base, x> of each sample
+    linear : the linear term plus the base point
+    """
+
+    X: Any
+    y: Vector
+    costs: Vector
+    width: float
+    centre: float | Vector
+    room: Vector
+    linear: Vector
+
+    def minimise(self, tolerance: float) -> tuple[Vector, float]:
+        """Move until the gradient is short enough or rounding stops progress.
+
+        Returns the move and the length of the gradient there.
+        """
+        X, y, costs = self.X, self.y, self.costs
+        move, extra = np.zeros(X.shape[1]), _EXTRA_STEPS
+        for _ in range(_NEWTON_STEPS):
+            room = self.room - y * (X @ move)
+            share = slope(room, self.width, self.centre)
+            gradient = self.linear + move - X.T @ (costs * y * share)
+            length = float(np.linalg.norm(gradient))
+            if length <= tolerance:
+                break
+            bent = np.flatnonzero((share > 0.0) & (share < 1.0) & (costs > 0))
+            stiffness = costs[bent] / (2.0 * self.width)
+            step = _newton_direction(X[bent], stiffness, gradient)
+            # Half the decrement -<gradient, step> is what the step can still gain. Once
+            # it is lost in the objective's rounding a few more sharpen the gradient.
+            size = float(costs @ np.maximum(room + 2.0 * self.width, 0.0))
+            size += abs(float((self.linear + move) @ move))
+            if -float(gradient @ step) <= 1e-16 * size:
+                extra -= 1
+                if extra < 0:
+                    break
+            move = move + self._line_minimum(room, move, step) * step
+        return move, length
+
+    def _line_minimum(self, room: Vector, move: Vector, step: Vector) -> float:
+        """Step t at which the derivative of the objective along a direction vanishes.
+
+        The derivative is continuous, piecewise linear, increasing, negative at 0. The
+        full Newton step is exact when no sample crosses a kink; otherwise bracket the
+        root and solve for it.
+        """
+        change = self.y * (self.X @ step)
+        pull = self.costs * change
+        start, growth = float((self.linear + move) @ step), float(step @ step)
+
+        def derivative(t: float) -> float:
+            share = slope(room - t * change, self.width, self.centre)
+            return start + growth * t - float(pull @ share)
+
+        first, low, high = derivative(0.0), 0.0, 1.0
+        while (last := derivative(high)) < 0.0 and abs(last) > 1e-6 * abs(first):
+            low, high = high, 2.0 * high
+        if first >= 0.0 or abs(last) <= 1e-6 * abs(first):
+            return high
+        tiny = np.finfo(np.float64).tiny  # the root may be far below 1
+        root = brentq(derivative, low, high, xtol=tiny, rtol=1e-12, maxiter=2000)
+        return float(root)
 
 
 def _factor(square: Any) -> Any:
-    """Factor a positive definite matrix, shifted where rounding made it indefinite.
+    """Factor I + A'A, shifted where rounding made it indefinite.
 
-    A shift gives another direction of descent, no other minimiser. An error in its
-    place would depend on the data.
+    A shift gives another direction of descent, no other minimiser; an error in its
+    place would depend on the data. The last one, by the trace, outweighs any rounding.
     """
     size = float(np.trace(square))
-    for share in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
+    for share in (0.0, 1e-15, 1e-13, 1e-11, 1e-9, 1e-6):
         try:
             shifted = square + share * size * np.eye(len(square)) if share else square
             return cho_factor(shifted, check_finite=False)
         except LinAlgError:
             continue
-    raise ArithmeticError(_TOO_COARSE)
+    return cho_factor(square + size * np.eye(len(square)), check_finite=False)
 
 
 def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
@@ -83,72 +151,13 @@ def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
     return np.asarray(step)
 
 
-def _line_minimum(
-    margins: Vector,
-    change: Vector,
-    costs: Vector,
-    width: float,
-    line: tuple[float, float],
-) -> float:
-    """Step t at which the derivative of the objective along a direction vanishes.
-
-    The derivative is line[0] + line[1] t - sum costs change slope(margins + t change):
-    continuous, piecewise linear, increasing, negative at 0. The full Newton step is
-    exact when no sample crosses a kink; otherwise bracket the root and solve for it.
-    """
-    pull = costs * change
-
-    def derivative(t: float) -> float:
-        drag = float(pull @ slope(margins + t * change, width))
-        return line[0] + line[1] * t - drag
-
-    first, low, high = derivative(0.0), 0.0, 1.0
-    while (last := derivative(high)) < 0.0 and abs(last) > 1e-6 * abs(first):
-        low, high = high, 2.0 * high
-    if first >= 0.0 or abs(last) <= 1e-6 * abs(first):
-        return high
-    return float(brentq(derivative, low, high, xtol=1e-12))
-
-
-def _descend(
-    X: Any,
-    y: Vector,
-    costs: Vector,
-    width: float,
-    linear: Vector,
-    start: Vector,
-    tolerance: float,
-) -> tuple[Vector, float]:
-    """Newton's method until the gradient is short enough or rounding stops progress.
-
-    Returns the point and the length of the gradient there.
-    """
-    w, extra = start, _EXTRA_STEPS
-    for _ in range(_NEWTON_STEPS):
-        margins = y * (X @ w)
-        gradient = w - X.T @ (costs * y * slope(margins, width)) + linear
-        length = float(np.linalg.norm(gradient))
-        if length <= tolerance:
-            break
-        bent = np.flatnonzero((np.abs(1.0 - margins) < width) & (costs > 0))
-        step = _newton_direction(X[bent], costs[bent] / (2.0 * width), gradient)
-        # Half the decrement -<gradient, step> is what the step can still gain. Once it
-        # is lost in the objective's rounding a few more steps sharpen the gradient.
-        size = float(w @ w + costs @ np.maximum(1.0 + width - margins, 0.0))
-        if -float(gradient @ step) <= 1e-16 * (size + abs(float(linear @ w))):
-            extra -= 1
-            if extra < 0:
-                break
-        change = y * (X @ step)
-        line = float((w + linear) @ step), float(step @ step)
-        w = w + _line_minimum(margins, change, costs, width, line) * step
-    return w, length
-
-
 def minimise_huber(
     X: Any, y: Vector, costs: Vector, width: float, linear: Vector, tolerance: float
 ) -> Vector:
-    """Minimise the Huber problem until the gradient is shorter than `tolerance`.
+    """Minimise the Huber problem until the gradient is at most `tolerance` long.
+
+    Where rounding keeps it longer the solve goes on from the point reached, with the
+    room of every sample evaluated there in full; it does not return earlier.
 
     Parameters
     ----------
@@ -158,73 +167,13 @@ def minimise_huber(
     width : half-width h of the rounded corner
     linear : linear term, one entry per coordinate
     tolerance : bound on the gradient's length, hence on the distance to the minimiser
-
-    Raises
-    ------
-    ArithmeticError
-        When rounding keeps the gradient above the tolerance. The message carries
-        nothing of the data.
     """
-    start = np.zeros(X.shape[1])
-    w, length = _descend(X, y, costs, width, linear, start, tolerance)
-    if not length <= tolerance:
-        raise ArithmeticError(_TOO_COARSE)
-    return w
-
-
-def hinge_gap(
-    X: Any, y: Vector, costs: Vector, beta: Vector
-) -> tuple[Vector, Vector, float]:
-    """Weights of a dual point, its residual, and the hinge problem's gap there.
-
-    beta must lie in the dual's box, between 0 and y costs; then v = X' beta is within
-    the gap of the minimum (mathematics.md, 0.1, no intercept).
-    """
-    v = np.asarray(X.T @ beta)
-    residual = y - X @ v
-    lower, upper = np.minimum(0.0, y * costs), np.maximum(0.0, y * costs)
-    return v, residual, float(duality_gap(beta, residual, lower, upper))
-
-
-def _sharpen(X: Any, beta: Vector, residual: Vector, bent: Any) -> Vector:
-    """Move the bent samples' beta so that their margins become exactly 1, if they can.
-
-    Least squares with the smallest change; solved in the space of w, or of the samples,
-    whichever is smaller. The caller puts the result back into the box.
-    """
-    rows = X[bent].toarray() if sparse.issparse(X) else X[bent]
-    move = beta.copy()
-    move[bent] += np.linalg.lstsq(rows @ rows.T, residual[bent], rcond=1e-12)[0]
-    return move
-
-
-def minimise_hinge(X: Any, y: Vector, costs: Vector, gap: float) -> Vector:
-    """Minimise the hinge problem until its duality gap is at most `gap`.
-
-    The width shrinks until the certificate holds. At each width the Huber solution
-    gives a dual point, which is then sharpened on the samples that are bent there: once
-    these are the support vectors on the margin, the gap falls to rounding.
-    """
-    w, linear = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    width = 0.5
-    # About d samples lie on the margin, more where samples repeat.
-    limit = min(_SHARPEN_LIMIT, max(50, 2 * X.shape[1]))
-    # Each stage is solved more sharply than the last, down to rounding: an inexact
-    # stage shows as a larger gap, never as a wrong certificate.
-    accuracy = 0.1 * float(np.sqrt(gap))
-    while width > _NARROWEST:
-        w, _ = _descend(X, y, costs, width, linear, w, accuracy)
-        margins = y * (X @ w)
-        share = slope(margins, width)
-        bent = np.flatnonzero((share > 0.0) & (share < 1.0) & (costs > 0))
-        beta = y * costs * share
-        for _ in range(_SHARPENINGS):
-            v, residual, reached = hinge_gap(X, y, costs, beta)
-            if reached <= gap:
-                return v
-            if not 0 < len(bent) <= limit:
-                break
-            beta = _sharpen(X, beta, residual, bent)
-            beta = y * np.clip(y * beta, 0.0, costs)
-        width, accuracy = _NARROWING * width, _NARROWING * accuracy
-    raise ArithmeticError(_TOO_COARSE)
+    w, rest = np.zeros(X.shape[1]), np.zeros(X.shape[1])  # w + rest is the point
+    room = np.ones(len(y))
+    while True:
+        problem = Rounded(X, y, costs, width, 0.5, room, w + rest + linear)
+        move, length = problem.minimise(tolerance)
+        w, rest = two_sum(w, rest + move)
+        if length <= tolerance:
+            return w
+        room = y * sums_of_products(X, (-w, -rest), (y,))

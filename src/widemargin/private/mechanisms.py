@@ -5,8 +5,8 @@ dimension, adjacency) and then *releases* weights from the data. Everything that
 privacy report says is a field of the plan, so nothing in it can depend on the data.
 
 One record's change of the problem is bounded in `sensitivity`, the noise scale follows
-in `calibration`, the training problems are solved in `huber`, the noise is drawn in
-`noise`. Proofs: mathematics.md, 1.5.
+in `calibration`, the training problems are solved in `hinge` and `huber`, the noise is
+drawn in `noise`. Proofs: mathematics.md, 1.5.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from widemargin.private.calibration import (
     objective_budget,
     spherical_scale,
 )
-from widemargin.private.huber import minimise_hinge, minimise_huber, slope
+from widemargin.private.hinge import minimise_hinge
+from widemargin.private.huber import minimise_huber, slope
 from widemargin.private.noise import NoiseSource
 from widemargin.private.sensitivity import (
     coordinate_sensitivity,
@@ -37,9 +38,9 @@ from widemargin.private.sensitivity import (
 
 Vector = NDArray[np.float64]
 
-OBJECTIVE_ACCURACY = 1e-10
-"""Gradient length at which objective perturbation counts as exactly minimised, in
-units of the noise term's scale where that exceeds 1."""
+OBJECTIVE_ACCURACY = 1e-10, 1e-13
+"""Gradient length at which objective perturbation counts as exactly minimised: in units
+of the noise term's scale, plus in units of all records' pulls, for their rounding."""
 
 
 class Public(NamedTuple):
@@ -118,6 +119,8 @@ class ObjectiveMechanism:
         epsilon', what is left of epsilon for the noise.
     width : float
         Half-width h of the Huber hinge.
+    accuracy : float
+        Public length of the gradient at which the minimiser counts as exact.
     """
 
     law: str
@@ -128,23 +131,26 @@ class ObjectiveMechanism:
     scale: float
     width: float
     largest: float  # C times the largest class weight: the factor of the noise term
+    accuracy: float
 
     @classmethod
-    def plan(cls, public: Public, width: float) -> ObjectiveMechanism:
+    def plan(cls, public: Public, width: float, n_samples: int) -> ObjectiveMechanism:
         """Split the budget between curvature and noise; delta stays unspent."""
         budget = objective_budget(
             public.epsilon, public.cost * public.weight, public.radius, width
         )
-        cost = budget.cost / public.weight
+        of_noise, of_pulls = OBJECTIVE_ACCURACY
+        accuracy = of_noise * budget.scale + of_pulls * n_samples * public.radius
         return cls(
-            "spherical",
-            public.epsilon,
-            0.0,
-            cost,
-            budget.epsilon,
-            budget.scale,
-            width,
-            budget.cost,
+            law="spherical",
+            epsilon=public.epsilon,
+            delta=0.0,
+            cost=budget.cost / public.weight,
+            noise_epsilon=budget.epsilon,
+            scale=budget.scale,
+            width=width,
+            largest=budget.cost,
+            accuracy=budget.cost * accuracy,
         )
 
     def release(
@@ -152,8 +158,8 @@ class ObjectiveMechanism:
     ) -> Vector:
         """Draw the linear term and return the minimiser."""
         linear = self.largest * source.spherical(X.shape[1], self.scale)
-        accuracy = OBJECTIVE_ACCURACY * max(1.0, self.largest * self.scale)
-        return minimise_huber(X, y, self.cost * weights, self.width, linear, accuracy)
+        costs = self.cost * weights
+        return minimise_huber(X, y, costs, self.width, linear, self.accuracy)
 
 
 @dataclass(frozen=True)
@@ -213,7 +219,7 @@ class GradientMechanism:
         w, total, kept = np.zeros(dimension), np.zeros(dimension), 0
         ahead = w  # where the gradient is taken: w plus momentum
         for index in range(self.n_steps):
-            pulls = weights * y * slope(y * (X @ ahead), self.width)
+            pulls = weights * y * slope(1.0 - y * (X @ ahead), self.width)
             loss = -np.asarray(X.T @ pulls) / n_samples
             noisy = source.gaussian(loss, self.scale)
             moved = ahead - self.step * (noisy + ahead / (n_samples * self.cost))

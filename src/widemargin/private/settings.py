@@ -6,6 +6,7 @@ Refusals name the parameter and the remedy and never quote a value of the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,13 @@ CLIP_NORM_MISSING = (
 
 def noise_law(mechanism: str, noise: str, delta: float) -> str:
     """Return the law of the noise: "gaussian", "laplace" or "spherical"."""
-    law = {"objective": "spherical", "gradient": "gaussian"}.get(mechanism, noise)
-    if law == "auto":
-        law = "gaussian" if delta > 0 else "laplace"
+    only = {"objective": "spherical", "gradient": "gaussian"}.get(mechanism, noise)
+    if noise not in ("auto", only):
+        raise ValueError(
+            f"noise={noise!r} is for mechanism='output'; mechanism={mechanism!r} is "
+            f"proven with {only} noise: leave noise='auto'"
+        )
+    law = only if only != "auto" else "gaussian" if delta > 0 else "laplace"
     if law == "gaussian" and delta == 0:
         raise ValueError(
             f"delta=0 with Gaussian noise (mechanism={mechanism!r}) has no guarantee; "
@@ -39,6 +44,20 @@ def refuse_unproven(mechanism: str, adjacency: str) -> None:
             f"mechanism={mechanism!r} is proven for adjacency='replace' only; "
             "use mechanism='output' with adjacency='add-remove'"
         )
+
+
+def refuse_out_of_range(epsilon: float, cost: float, radius: float) -> None:
+    """Refuse public numbers whose squares and products would leave floating point.
+
+    Training would fail on them for some data and not for others.
+    """
+    for name, value in {
+        "epsilon": epsilon,
+        "C times the largest class weight": cost,
+        "the row length bound (clip_norm, intercept)": radius,
+    }.items():
+        if not 1e-50 <= value <= 1e50:
+            raise ValueError(f"{name} is {value:g}; it must lie between 1e-50 and 1e50")
 
 
 def encode_labels(
@@ -73,7 +92,10 @@ def class_factors(
         raise ValueError(
             "class_weight names a class that is not in classes_; remove it"
         )
-    factors = np.array([float(given.get(label, 1.0)) for label in classes.tolist()])
+    told = [given.get(label, 1.0) for label in classes.tolist()]
+    if not all(isinstance(factor, Real) for factor in told):
+        raise ValueError("class_weight must map each class to a number")
+    factors = np.array(told, dtype=np.float64)
     if not (np.isfinite(factors).all() and (factors >= 0).all() and factors.any()):
         raise ValueError("class_weight must be finite, not negative, and not all zero")
     return factors
