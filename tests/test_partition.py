@@ -328,3 +328,11 @@ def test_repeated_rows_are_routed_once(monkeypatch):
     assert_array_equal(router.assign(X), expected)
     assert scored[0] == 60
     assert_array_equal(router.assign(sp.csr_array(X)), expected)
+
+
+@pytest.mark.parametrize("n_labels", [3, 1 << 16, 1 << 17])
+def test_order_of_labels_is_stable(n_labels):
+    labels = np.random.default_rng(0).integers(n_labels, size=2000)
+    labels[:2] = n_labels - 1, 0  # the largest of each width
+    expected = np.argsort(labels, kind="stable")
+    assert_array_equal(routing.order_of(labels, n_labels), expected)

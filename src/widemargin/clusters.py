@@ -22,7 +22,7 @@ from .gram import Gram
 from .kernels import Kernel, Precomputed
 from .partition import Partition
 from .problem import DualProblem
-from .routing import Samples
+from .routing import Samples, order_of
 from .solve import solve
 
 Vector = NDArray[np.float64]
@@ -304,7 +304,7 @@ def _rows_of(division: Division, inside: Indices) -> Samples:
 def _by_cluster(partition: Partition, rows: Indices) -> list[Indices]:
     """For each cluster the positions within `rows` of its samples."""
     labels = partition.labels[rows]
-    order = np.argsort(labels, kind="stable")
+    order = order_of(labels, partition.n_clusters)
     ends = np.cumsum(np.bincount(labels, minlength=partition.n_clusters))
     return np.split(order, ends[:-1])
 

@@ -28,6 +28,7 @@ from .routing import (
     distinct_rows,
     odd_numbers,
     one_blas_thread,
+    order_of,
 )
 
 Array = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Partition:
         labels = self.groups[self.cells]
         sizes = np.bincount(labels, minlength=int(self.groups.max()) + 1)
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "_order", np.argsort(labels, kind="stable"))
+        object.__setattr__(self, "_order", order_of(labels, len(sizes)))
         object.__setattr__(self, "_starts", np.concatenate([[0], np.cumsum(sizes)]))
 
     @property

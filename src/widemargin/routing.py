@@ -50,6 +50,12 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limit
 
 
+def order_of(labels: Indices, n_labels: int) -> Indices:
+    """Rows in the order of their labels, those of one label ascending."""
+    small = labels.astype(np.uint16) if n_labels <= 1 << 16 else labels  # radix sort
+    return np.argsort(small, kind="stable")
+
+
 class Router(Protocol):
     """What sends a point to its cluster."""
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..clusters import Level
 from ..gram import Gram
 from ..kernels import Kernel, Precomputed
-from ..routing import Router, Samples
+from ..routing import Router, Samples, order_of
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -100,7 +100,7 @@ class EarlyModel:
     def decision(self, Z: Samples, threads: int = 1) -> Vector:
         """Decision value of each class pair at each row of `Z`, by its own cluster."""
         labels = self.assign(Z)
-        order = np.argsort(labels, kind="stable")
+        order = order_of(labels, self.n_clusters)
         ends = np.cumsum(np.bincount(labels, minlength=self.n_clusters))
         values = np.empty((Z.shape[0], self.n_pairs))
         begin = 0
