@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.utils.extmath import row_norms
 
 from .problem import DualProblem
 
@@ -34,7 +35,6 @@ LEAST_SAMPLES = 4000  # below this the pair steps are as fast
 MOST_FEATURES = 1500  # the Hessian is dense
 SHRINK = 0.2  # factor on the width from stage to stage
 PASSING = 1e-7  # decrease still to be had, relative, at which a stage is left
-FINAL = 1e-14  # and at the end
 PART = 5  # a part has this many times fewer samples than the next
 PART_WIDTH = 0.02  # final width in a part, as a share of the first
 # Samples this many widths from their kink are left out, first and second time.
@@ -44,6 +44,7 @@ SEARCHES = 20  # looks at the derivative per line search, at most
 DENSE_ENTRIES = 1 << 21  # up to here sums of outer products are faster with zeros
 BLOCK_ENTRIES = 1 << 19  # copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
+STILL_SHARE = 0.05  # of tol, that the last gradient may move a sample
 
 
 def newton_pays(problem: DualProblem, X: Any) -> bool:
@@ -69,14 +70,19 @@ def newton_start(
         order = np.random.default_rng(0).permutation(X.shape[0])
         for size in _part_sizes(*X.shape):
             part = whole.part(np.sort(order[:size]))
-            near, _ = part.descend(near, width, narrow, PASSING)
+            near, _ = part.descend(near, width, narrow)
             width = narrow / SHRINK
     else:
         width = narrow / SHRINK
-    _, residual = whole.descend(near, width, final, FINAL)
+    _, residual = whole.descend(near, width, final, STILL_SHARE * tol / _longest(X))
     beta = whole.slopes(residual, final)
     np.clip(beta, problem.lower, problem.upper, out=beta)
     return _settle_sum(problem, beta, np.abs(residual) < final)
+
+
+def _longest(X: Any) -> float:
+    """Return the length of the longest sample, the intercept counted in."""
+    return float(np.sqrt(1.0 + np.max(row_norms(X, squared=True), initial=0.0)))
 
 
 def _part_sizes(n: int, d: int) -> list[int]:
@@ -152,19 +158,20 @@ class _Primal:
         return _Primal(X, self.linear[rows], middle, half, pull, self.free)
 
     def descend(
-        self, point: Vector, width: float, final: float, precision: float
+        self, point: Vector, width: float, final: float, still: float = np.inf
     ) -> tuple[Vector, Vector]:
         """Go to the optimum of ever narrower parabolas; return point and residuals.
 
-        The last one is solved to the given precision. Few samples come near their kink
+        The last gradient is no longer than ``still``. Few samples come near their kink
         on the way from one width to the next: the others are looked at when it is done.
         """
         residual = self.linear - self.fitted(point)
         while True:
-            enough = precision if width <= final else PASSING
-            least = enough * max(1.0, abs(self.value(point, residual, width)))
+            least = PASSING * max(1.0, abs(self.value(point, residual, width)))
+            longest = still if width <= final else np.inf
             for reach in width * REACHES:
-                moved = self.near(residual, reach).minimised(point, width, least)
+                near = self.near(residual, reach)
+                moved = near.minimised(point, width, least, longest)
                 after = self.linear - self.fitted(moved)
                 far = np.abs(residual) >= reach
                 if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
@@ -174,13 +181,19 @@ class _Primal:
                 return point, residual
             width = max(final, SHRINK * width)
 
-    def minimised(self, point: Vector, width: float, least: float) -> Vector:
-        """Take Newton steps until one promises a decrease of less than ``least``."""
+    def minimised(
+        self, point: Vector, width: float, least: float, longest: float
+    ) -> Vector:
+        """Take Newton steps until one promises a decrease of less than ``least``.
+
+        And until the gradient is no longer than ``longest``.
+        """
         residual = self.linear - self.fitted(point)
         for _ in range(STEPS):
             gradient = self.gradient(point, self.slopes(residual, width))
             step = self.newton_step(gradient, np.abs(residual) < width, width)
-            if float(gradient @ step) > -least:
+            still = float(np.linalg.norm(gradient)) <= longest
+            if still and float(gradient @ step) > -least:
                 break
             change = self.fitted(step)
             length = self.line_search(point, step, residual, change, width)
