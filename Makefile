@@ -22,8 +22,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
 
+# One BLAS thread a worker: idle ones spin, and the workers would wait for each other.
 test: $(VENV)/.workshop
-	$(BIN)/python -m pytest -n $(WORKERS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.workshop
 	$(BIN)/ruff check .
@@ -45,7 +46,7 @@ sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	WIDEMARGIN_TARGET=baseline build/sanitize/core_tests
 
 campaign: $(VENV)/.workshop
-	$(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)
 
 docs: $(VENV)/.workshop
 	$(INSTALL) -e '.[all,docs]'
