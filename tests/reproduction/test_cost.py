@@ -101,6 +101,8 @@ def test_the_pages_are_written_from_the_stored_results(
     (chunk,) = (c for c in steps["cells"] if c["column"] == "chunk: steps")
     assert f"- {chunk['ours']:.3g}\n" in text
     assert "Total cost" in (tmp_path / "cost_sensitive_measured.inc").read_text()
+    assert ".. image:: incremental_steps.svg" in text
+    assert "training rows" in (tmp_path / "incremental_steps.svg").read_text()
 
 
 def test_a_budget_of_seconds_begins_nothing_more(small_data, tmp_path, capsys):

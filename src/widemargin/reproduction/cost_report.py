@@ -1,8 +1,8 @@
 """The measured parts of two pages, written from the stored results.
 
 ``python benchmarks/cost.py --write`` writes ``docs/systems/incremental_measured.inc``
-(steps and times) and ``docs/systems/cost_sensitive_measured.inc`` (total cost and AUC)
-and measures nothing.
+(steps and times) and ``docs/systems/cost_sensitive_measured.inc`` (total cost and AUC),
+the pictures beside them, and measures nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missi
 STORE = Path("benchmarks/results/cost.json")
 PAGES = Path("docs/systems")
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
+PICTURES = {  # of the paper -> beside the page; Figure 4 is two curves of Figure 3
+    "figure1": "incremental_steps.svg",
+    "figure2": "incremental_margin.svg",
+    "figure3": "incremental_times.svg",
+    "figure5_cost": "cost_sensitive_cost.svg",
+    "figure5_auc": "cost_sensitive_auc.svg",
+}
 ASKED = {"batch": 5.0, "scikit-learn": 20.0}  # times the chunk, on the median
 
 
@@ -146,6 +153,12 @@ def incremental_section(store: ResultStore) -> str:
         "**How much faster**\n",
         ratios_table(cells),
     ]
+    for figure, shown in (
+        ("figure1", "Path steps as training rows grow (Figure 1)"),
+        ("figure2", "Size of the margin set (Figure 2)"),
+        ("figure3", "Seconds for 50 new rows (Figures 3 and 4)"),
+    ):
+        parts.append(_picture(figure, f"{shown}, median over the kernels"))
     for size in (5000, 20000):
         parts += [f"**Into {size:,} rows**\n", times_table(cells, size)]
     parts += [
@@ -167,9 +180,25 @@ def accuracy_section(store: ResultStore) -> str:
         _origin(store, "Figure 5"),
         "**Total cost per row (a miss 5, a false alarm 1; less is better)**\n",
         accuracy_table(cells, "total cost"),
+        _picture("figure5_cost", "Total cost of every method on every set"),
         "**AUC**\n",
         accuracy_table(cells, "AUC"),
+        _picture("figure5_auc", "AUC of every method on every set"),
     ])  # fmt: skip
+
+
+def _picture(figure: str, shown: str) -> str:
+    return f".. image:: {PICTURES[figure]}\n   :alt: {shown}\n"
+
+
+def draw(store: ResultStore, folder: Path) -> None:
+    """Write the pictures; text as text and no date, so that only figures change."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "cost"}):
+        for stem, figure in cost.figures(stored_cells(store)).items():
+            if stem in PICTURES:
+                figure.savefig(folder / PICTURES[stem], metadata={"Date": None})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -196,3 +225,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
             (options.pages / name).write_text(text + "\n")
         else:
             print(text)
+    if options.write:
+        draw(store, options.pages)
