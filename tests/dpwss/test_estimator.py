@@ -65,7 +65,7 @@ def test_a_monitor_may_interrupt():
     X, y = rng.normal(size=(2000, 3)), rng.choice([-1.0, 1.0], size=2000)
     problem = dual(Named("noise", X, y, Linear(), 100.0))
     rule = DrawnPairs(1.0, 0.1, once=False)
-    run = solve(problem, selection=rule, monitor=lambda *_: False, max_time=20.0)
+    run = solve(problem, selection=rule, monitor=lambda *_: False)
     assert run.status == "interrupted"
 
 

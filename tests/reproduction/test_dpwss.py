@@ -190,6 +190,8 @@ def test_the_parts_of_the_pages_are_written_from_the_cells():
     price = "- output\n     - 0.110\n     - 0.150\n     - 0.200\n     - 0.600\n"
     assert price in text["private_price.inc"]
     assert "-1.00 / 2,000 / 0.1" in text["dpwss_apart.inc"]
+    composed = "- 0.1, 400\n     - 40.0\n     - 13.8\n     - 10.7\n     - 4.7\n"
+    assert composed in text["private_composed.inc"]
     assert dpwss_report.cost([]) == "(Not measured.)\n"
 
 
