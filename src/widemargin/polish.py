@@ -25,7 +25,7 @@ from .solution import Solution
 Vector = NDArray[np.float64]
 
 POLISH_LIMIT = 5000  # margin-set members: the factor takes 200 MB there
-WHOLE_ROWS = 1 << 16  # entries of the margin's rows that are kept for a round
+WHOLE_ROWS = 1 << 19  # entries of the margin's rows that are kept for a round
 MAX_ROUNDS = 60
 INDEPENDENCE = 1e-11  # pivots below this share of the largest count as dependent
 EXACT = 1e-10  # violation at which a solution counts as exact
@@ -61,7 +61,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             break
         whole = margin.size * problem.n <= WHOLE_ROWS  # then nothing is evaluated twice
         rows = problem.gram.rows(margin, None if whole else margin)
-        block = rows[:, margin] if whole else rows
+        block = rows.take(margin, axis=1) if whole else rows
         moved, stays = _margin_step(problem, beta, values, margin, block)
         change = moved - beta
         change = change[margin] @ rows if whole else problem.gram.times(change)
