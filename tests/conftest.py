@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,19 @@ def area_of(path: str) -> str:
 def global_random_seed(request: pytest.FixtureRequest) -> int:
     """Return the one seed of the run; set WIDEMARGIN_TEST_SEED to try another."""
     return int(request.param)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Connect to two dask workers, processes of the file's own: tests may kill one."""
+    distributed = pytest.importorskip("dask.distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -13,18 +13,6 @@ from widemargin import ChanceConstrainedSVC
 
 dask = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
-distributed = pytest.importorskip("dask.distributed")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as connected,
-    ):
-        yield connected
 
 
 def cloud_elsewhere(zeros, *, here, fatal=None):

@@ -18,19 +18,7 @@ from widemargin import SVC, DivideConquerSVC
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
-distributed = pytest.importorskip("dask.distributed")
 pd = pytest.importorskip("pandas")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as connected,
-    ):
-        yield connected
 
 
 def data(n=4000, seed=0):
