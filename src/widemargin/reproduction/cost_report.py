@@ -161,11 +161,12 @@ def incremental_section(store: ResultStore) -> str:
         parts.append(_picture(figure, f"{shown}, median over the kernels"))
     for size in (5000, 20000):
         parts += [f"**Into {size:,} rows**\n", times_table(cells, size)]
-    parts += [
-        "**Ramp-loss updates.** Processor seconds of the first update of the clipped\n"
-        "set (C = 1, s = 0), along the path and by a warm-started solve.\n",
-        ramp_table(cells),
-    ]
+    if any(cell.table == "Ramp update" for cell in cells):
+        parts += [
+            "**Ramp-loss updates.** Processor seconds of the first update of the\n"
+            "clipped set (C = 1, s = 0), along the path and by a warm-started solve.\n",
+            ramp_table(cells),
+        ]
     return "\n".join(parts)
 
 
