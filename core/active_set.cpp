@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -102,8 +103,18 @@ void ActiveSet<Real>::select() {
 }
 
 template <class Real>
+Size ActiveSet<Real>::next_stage() const {
+  return std::min(remaining_, Size(double(universe_) * kStageGrowth));
+}
+
+template <class Real>
+Size ActiveSet<Real>::support() const {
+  return problem_.n - Size(std::count(beta_, beta_ + problem_.n, 0.0));
+}
+
+template <class Real>
 void ActiveSet<Real>::grow() {
-  extend(std::min(remaining_, Size(double(universe_) * kStageGrowth)));
+  extend(next_stage());
 }
 
 // Newcomers are a random choice; in order they are read faster.
@@ -128,6 +139,12 @@ void ActiveSet<Real>::move(Size position, double beta, double gain) {
 template <class Real>
 void ActiveSet<Real>::mark_stale(bool* out) const {
   for (Size i = 0; i < problem_.n; ++i) out[i] = !up_to_date(Index(i));
+}
+
+template <class Real>
+void ActiveSet<Real>::mark_unseen() const {
+  for (Size k = universe_; k < remaining_; ++k)
+    gradient_[order_[k]] = std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class Real>

@@ -28,6 +28,8 @@ class ActiveSet {
   Extremes survey() const;         // of the universe, as far as up to date
   Extremes survey_active() const;  // of the active samples
   bool complete() const { return universe_ == remaining_; }
+  Size next_stage() const;  // samples in the universe after the next growth
+  Size support() const;     // samples that are not at zero
   bool all_active() const { return samples.size() == universe_; }
 
   void select();       // chooses the active samples: free, violating, or near a violation
@@ -46,6 +48,7 @@ class ActiveSet {
   // A sample moves; `gain` is the change of the dual objective.
   void move(Size position, double beta, double gain);
   void mark_stale(bool* out) const;
+  void mark_unseen() const;  // not a number as the gradient of those outside the universe
 
  private:
   // beta at some moment, and the dual objective then (relative to the start).

@@ -21,6 +21,7 @@ constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is no
 constexpr double kInnerShare = 0.1;      // working set solved to this share of the gap
 constexpr int kMostRenewals = 8;         // more would not help: the rows themselves are too coarse
 constexpr double kKeepShare = 0.5;       // of a working set that stays for the next one
+constexpr double kLateShare = 0.25;      // of a time limit by which a last look may exceed it
 
 template <class Real>
 class BlockSolver {
@@ -30,6 +31,7 @@ class BlockSolver {
       : problem_(problem),
         options_(options),
         control_(options),
+        gram_(gram),
         cache_(gram.cache<Real>()),
         team_(gram.threads()),
         set_(problem, gram, options, team_, beta, gradient) {}
@@ -37,10 +39,13 @@ class BlockSolver {
   Outcome run() {
     double target = first_target();
     for (;;) {
-      const bool finished = solve_active(target);
+      const bool finished = solve_active(target) && stage_in_time();
       if (outcome_.status == Status::interrupted) return outcome_;
       // A stage is left after one round: it only has to give the next one a good start.
-      finished ? set_.grow() : set_.look_at_all();
+      if (finished)
+        set_.grow();
+      else if (set_.complete() || outcome_.status != Status::max_seconds || last_look_is_short())
+        set_.look_at_all();
       if (!refresh(!finished) || !finished) return outcome_;
       if (optimal() && (!renew() || !refresh(true))) return outcome_;
       if (optimal() && (!set_.recall() || !refresh(true) || optimal())) return outcome_;
@@ -52,10 +57,12 @@ class BlockSolver {
   }
 
   void mark_stale(bool* out) const {
-    if (outcome_.status == Status::interrupted)
+    if (outcome_.status == Status::interrupted) {
       std::fill_n(out, problem_.n, true);
-    else
+    } else {
       set_.mark_stale(out);
+      set_.mark_unseen();
+    }
   }
 
  private:
@@ -80,8 +87,32 @@ class BlockSolver {
     return std::max(tolerance(), kInnerShare * set_.survey().violation(problem_.equality));
   }
 
+  // Whether the next stage can be brought up to date before the time is up, judged by the last.
+  bool stage_in_time() {
+    const double cost = per_entry_ * double(set_.next_stage()) * double(set_.support());
+    if (set_.complete() || cost <= control_.seconds_left()) return true;
+    outcome_.status = Status::max_seconds;
+    return false;
+  }
+
+  // When the time is up: whether a look at everybody would not exceed it by much. On many samples
+  // it may take longer than all before.
+  bool last_look_is_short() const {
+    const double cost = per_entry_ * double(problem_.n) * double(set_.support());
+    return per_entry_ > 0 && cost <= kLateShare * options_.max_seconds;
+  }
+
   // Gradients up to date, and the violation they show; false when interrupted.
   bool refresh(bool certain) {
+    const double left = control_.seconds_left();
+    const std::uint64_t evaluated = gram_.evaluated();
+    const bool done = look(certain);
+    const double entries = double(gram_.evaluated() - evaluated);
+    if (left < kInfinity && entries > 0) per_entry_ = (left - control_.seconds_left()) / entries;
+    return done;
+  }
+
+  bool look(bool certain) {
     if (!set_.refresh(control_, {outcome_.steps, outcome_.violation, set_.samples.size()},
                       certain)) {
       outcome_.status = Status::interrupted;
@@ -273,6 +304,7 @@ class BlockSolver {
   const Problem& problem_;
   const Options& options_;
   Control control_;
+  Gram& gram_;
   RowCache<Real>& cache_;
   Team team_;
   ActiveSet<Real> set_;
@@ -281,6 +313,7 @@ class BlockSolver {
   std::vector<Index> kept_;     // where its first members stood in the last working set
   Size old_size_ = 0;
   int renewals_ = 0;
+  double per_entry_ = 0.0;  // seconds, as the last look took them
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
   std::vector<const Real*> rows_;  // of the working set

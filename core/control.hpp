@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 
 #include "problem.hpp"
 
@@ -15,15 +16,18 @@ class Control {
     return options_.max_steps < 0 ? (1L << 60) : options_.max_steps - steps;
   }
 
+  double seconds_left() const {
+    if (options_.max_seconds < 0) return std::numeric_limits<double>::infinity();
+    return options_.max_seconds - std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
   // True when the solve has to stop; `status` says why.
   bool stop(const Progress& progress, Status& status) {
     if (steps_left(progress.steps) <= 0) {
       status = Status::max_steps;
       return true;
     }
-    const auto now = Clock::now();
-    if (options_.max_seconds >= 0 &&
-        std::chrono::duration<double>(now - start_).count() >= options_.max_seconds) {
+    if (seconds_left() <= 0) {
       status = Status::max_seconds;
       return true;
     }

@@ -16,6 +16,7 @@ from .certificate import (
     optimal_intercept,
     primal_objective,
 )
+from .kernels import Gaussian, Linear
 from .problem import DualProblem
 
 Vector = NDArray[np.float64]
@@ -46,6 +47,10 @@ class Solution:
         Members at zero whose value the solver did not bring up to date, since they
         provably violate nothing. They cost a good part of a fit, and no certificate
         needs them: :attr:`values` computes them when asked for.
+    unseen : ndarray of bool, optional
+        Those of the stale members that nobody has looked at when the time was up. Their
+        value here is the worst that the norm of the solution allows, so that objective,
+        gap and violation of the certificate are upper bounds.
     """
 
     problem: DualProblem
@@ -57,6 +62,7 @@ class Solution:
     extras: dict[str, Any] = field(default_factory=dict)
     exact: bool = False
     stale: NDArray[np.bool_] | None = None
+    unseen: NDArray[np.bool_] | None = None
 
     @cached_property
     def values(self) -> Vector:
@@ -72,7 +78,12 @@ class Solution:
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
         p = self.problem
-        return optimal_intercept(self.known_values, p.linear, p.lower, p.upper, p.total)
+        values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
+        if self.unseen is not None:  # they are at zero, and nothing is known of them
+            seen = ~self.unseen
+            values, linear = values[seen], linear[seen]
+            lower, upper = lower[seen], upper[seen]
+        return optimal_intercept(values, linear, lower, upper, p.total)
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -125,3 +136,31 @@ class Solution:
             self.n_iter,
             self.seconds,
         )
+
+
+def assume_the_worst(
+    problem: DualProblem, beta: Vector, gradient: Vector, stale: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Fill in the gradients of members that were not looked at before the time was up.
+
+    They are at zero, and by Cauchy-Schwarz no value exceeds ``||w|| sqrt(K_ii)``: the
+    certificate then holds, as a bound. Where no such bound is known, they are computed.
+    """
+    unseen: NDArray[np.bool_] = np.isnan(gradient)
+    if not unseen.any():
+        return None
+    known = np.flatnonzero(beta)
+    values = gradient[known] + problem.linear[known]
+    norm = np.sqrt(max(float(beta[known] @ values), 0.0))
+    worst = norm * np.sqrt(np.maximum(problem.gram.diagonal()[unseen], 0.0))
+    grows, falls = problem.upper[unseen] > 0.0, problem.lower[unseen] < 0.0
+    if (
+        isinstance(problem.gram.kernel, (Linear, Gaussian))
+        and not (grows & falls).any()
+    ):
+        gradient[unseen] = np.where(grows, -worst, worst) - problem.linear[unseen]
+        return unseen
+    where = np.flatnonzero(unseen)
+    gradient[where] = problem.gram.times(beta, where) - problem.linear[where]
+    stale[where] = False
+    return None

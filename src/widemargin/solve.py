@@ -23,7 +23,7 @@ from .kernels import Linear
 from .linear_newton import newton_pays, newton_start
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
-from .solution import Solution
+from .solution import Solution, assume_the_worst
 
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
@@ -164,7 +164,8 @@ def solve(
     max_iter : int
         Limit of pair steps; -1 for none.
     max_time : float, optional
-        Limit in seconds.
+        Limit in seconds. Samples that nobody has looked at by then enter the
+        certificate by a bound.
     shrinking : bool
         Whether samples far from the margin are set aside while the others settle.
     seed : int
@@ -208,14 +209,19 @@ def solve(
         problem, beta, gradient, stale, first, budget,
         shrinking, seed, selection, monitor, screen, known[0],
     )  # fmt: skip
+    unseen = None
+    if status == "max_time":
+        unseen = assume_the_worst(problem, beta, gradient, stale)
     if _margin_size(problem, beta) > polish_limit:
         accuracy = "tol"
     single = _float32_suffices(problem, beta, gradient, stale, first)
     trusted = tol >= SINGLE_PRECISION and single
     solution = Solution(
         problem, beta, gradient + problem.linear, status, budget.steps,
-        budget.seconds, stale=stale.copy() if stale.any() else None,
+        budget.seconds, stale=stale.copy() if stale.any() else None, unseen=unseen,
     )  # fmt: skip
+    if unseen is not None:
+        return solution
     if drawn or (trusted and accuracy == "tol" and status != "stalled"):
         return solution
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
