@@ -248,8 +248,13 @@ def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypa
     assert ran == ["third", "first"]
     dcsvm_report.main(results)
     assert ran == ["third", "first", "second"]
+    store = ResultStore(tmp_path / "dcsvm.json")
+    store.records["first"]["commit"] = "another"
+    store.save()
+    dcsvm_report.main([*results, "--again", "--only", "first"])
+    assert ran == ["third", "first", "second", "first"]
     dcsvm_report.main([*results, "--draw", str(tmp_path / "pictures")])
-    assert ran == ["third", "first", "second"]
+    assert len(ran) == 4
     assert (tmp_path / "pictures").is_dir()
     kept = ResultStore(tmp_path / "dcsvm.json").records
     assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)

@@ -50,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--print", action="store_true", help="measure nothing")
+    parser.add_argument(
+        "--again", action="store_true", help="run what another commit has run too"
+    )
     parser.add_argument("--draw", type=Path, help="measure nothing, draw into a folder")
     parser.add_argument("--list", action="store_true", help="name the missing tasks")
     parser.add_argument(
@@ -64,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = [task for text in options.only for task in everything if text in task.name]
     for task in dict.fromkeys(wanted):
         # read anew: another campaign may write to the file too
-        if missing(task) or ResultStore(path).has(task.name, any_commit=True):
+        there = ResultStore(path).has(task.name, any_commit=not options.again)
+        if missing(task) or there:
             continue
         if options.list:
             print(task.name)
