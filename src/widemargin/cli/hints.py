@@ -16,7 +16,7 @@ _SCALES_APART = 100.0
 _DOMINANT = 0.95
 # From so many support vectors on early prediction is ten times faster:
 # python benchmarks/command.py early --print (a test holds the two together)
-_EARLY_PAYS = 20_000
+_EARLY_PAYS = 9_000
 _PILOTS = (500, 2000)  # rows of the two fits that tell how support vectors grow
 
 
