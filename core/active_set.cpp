@@ -12,6 +12,7 @@ namespace {
 
 constexpr Size kFirstStage = 2000;  // samples solved before any other is looked at
 constexpr double kStageGrowth = 2.5;
+constexpr double kMost = 0.6;          // share of support vectors from which all are taken at once
 constexpr double kMargin = 0.1;        // how near a violation a sample stays active
 constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
 constexpr Size kErrorProbes = 64;      // samples that show what roundings have left
@@ -104,7 +105,21 @@ void ActiveSet<Real>::select() {
 
 template <class Real>
 Size ActiveSet<Real>::next_stage() const {
-  return std::min(remaining_, Size(double(universe_) * kStageGrowth));
+  return most_matter() ? remaining_ : std::min(remaining_, Size(double(universe_) * kStageGrowth));
+}
+
+// Where most samples become support vectors, going there in stages only solves the problem twice.
+template <class Real>
+bool ActiveSet<Real>::most_matter() const {
+  Size moved = 0, inside = 0;
+  for (Size k = 0; k < universe_; ++k) {
+    const Index i = order_[k];
+    moved += beta_[i] != 0.0;
+    inside += beta_[i] > problem_.lower[i] && beta_[i] < problem_.upper[i];
+  }
+  const double share = double(inside) / double(universe_);
+  return double(moved) > kMost * double(universe_) &&
+         cache_.has_room_for(Size(share * double(remaining_)));
 }
 
 template <class Real>
@@ -114,6 +129,7 @@ Size ActiveSet<Real>::support() const {
 
 template <class Real>
 void ActiveSet<Real>::grow() {
+  keeps_all_ = keeps_all_ || (!complete() && most_matter());
   extend(next_stage());
 }
 

@@ -73,6 +73,7 @@ class ActiveSet {
                                   const Extremes& extremes) const;
   double moved_since(const Snapshot& snapshot) const;
   void forget_snapshots();
+  bool most_matter() const;
   void extend(Size universe);
 
   const Problem& problem_;
