@@ -70,9 +70,8 @@ def update_cells(
         if exact:
             homotopy.exact(near)
 
-    for way, run in zip(
-        WAYS, (follow, partial(warm, False), partial(warm, True)), strict=True
-    ):
+    runs: list[Callable[[], None]] = [follow, partial(warm, False), partial(warm, True)]
+    for way, run in zip(WAYS, runs, strict=True):
         yield Cell("Ramp update", row, way, _least_seconds(run))
     yield Cell("Ramp update", row, "steps", float(steps))
 
