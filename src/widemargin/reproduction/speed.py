@@ -217,7 +217,7 @@ def sweep(size: int = SWEEP_SIZE) -> list[Problem]:
                 load,
                 Settings(C=float(C), gamma=gamma),
                 {"scikit-learn": 1.0},
-                repeats=5,
+                repeats=5 if n > 1000 else 30,  # milliseconds need many
                 peers=("scikit-learn",),
             )
         )
