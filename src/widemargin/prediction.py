@@ -38,20 +38,25 @@ class PairPrediction:
             coefficients.toarray() if sparse.issparse(coefficients) else coefficients
         )
 
-    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all class pairs."""
+    def _checked(self, X: Any) -> Any:
+        """Return samples to predict, as scikit-learn would check them."""
         check_is_fitted(self)
         named = hasattr(self, "feature_names_in_")
-        if named or not plain_samples(X) or X.shape[1] != self.n_features_in_:
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                accept_large_sparse=True,
-            )
+        if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
+            return X
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+        )
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all class pairs."""
+        X = self._checked(X)
         weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
         if self.kernel == "precomputed":
             values = X[:, self.support_] @ weights

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, validated
 from ..base import KernelClassifier
@@ -350,15 +350,7 @@ feature_names_in_
         check_is_fitted(self)
         if self.early_ is None:
             return super()._pair_decisions(X)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_large_sparse=True,
-        )
+        X = self._checked(X)
         columns = getattr(self, "_columns", None)
         decisions = self.early_.decision(
             X if columns is None else X[:, columns], effective_threads(self.n_jobs)
