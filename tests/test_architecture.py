@@ -139,7 +139,7 @@ def test_only_the_shim_imports_private_scikit_learn(path):
 CORE_CALLERS = {
     "gram.py",
     "solve.py",
-    "homotopy/follow.py",
+    "path/follow.py",
     "chance_constrained/stochastic.py",
     "cli/files.py",
 }

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin import _core, homotopy
 from widemargin.gram import Gram
-from widemargin.homotopy import follow as engine
-from widemargin.homotopy import moves
 from widemargin.kernels import Gaussian, Linear, Polynomial
+from widemargin.path import end as path_end
+from widemargin.path import follow as engine
 from widemargin.problem import DualProblem
 from widemargin.solution import Solution
 from widemargin.solve import solve
@@ -320,13 +320,13 @@ def test_rows_that_were_not_watched_are_repaired(monkeypatch):
 
 
 def test_a_path_that_gives_up_hands_over_to_the_solver(monkeypatch):
-    follow = moves.follow
+    follow = path_end.follow
 
     def stalls(*arguments):
         beta, counts, watched = follow(*arguments)
         return beta, counts | {"status": "stalled"}, watched
 
-    monkeypatch.setattr(moves, "follow", stalls)
+    monkeypatch.setattr(path_end, "follow", stalls)
     X, y = noisy(12, 90, 3)
     stream = Stream(X, y, Gaussian(0.5), C=2.0)
     account = stream.add(np.arange(90))

@@ -8,9 +8,10 @@ from numpy.testing import assert_allclose
 
 from widemargin import _core, homotopy
 from widemargin.gram import Gram
-from widemargin.homotopy.independent import independent, inside, rank_bound
 from widemargin.kernels import Gaussian, Linear, Polynomial
+from widemargin.path.independent import independent, inside, rank_bound
 from widemargin.problem import DualProblem
+from widemargin.solution import Solution
 from widemargin.solve import solve
 
 from tests.certified import assert_certified, kernel_matrix
@@ -39,9 +40,7 @@ def test_dependent_rows_are_exchanged_away_and_nothing_else_changes(kernel, equa
     beta = 0.01 * np.sign(problem.upper + problem.lower)
     positives = beta > 0
     beta[positives] = 0.01 * (~positives).sum() / positives.sum()
-    near = homotopy.moves.Solution(
-        problem, beta, problem.gram.times(beta), "converged", exact=True
-    )
+    near = Solution(problem, beta, problem.gram.times(beta), "converged", exact=True)
     assert inside(near).size == 900 > rank_bound(problem)
     spared = independent(near)
     assert inside(spared).size <= rank_bound(problem)

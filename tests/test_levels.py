@@ -21,7 +21,8 @@ from widemargin.levels import (
 )
 from widemargin.partition import divide
 from widemargin.problem import DualProblem, classification_problem
-from widemargin.solve import project, solve
+from widemargin.solve import solve
+from widemargin.starting import project
 
 from tests.certified import assert_certified, kernel_matrix, objective
 

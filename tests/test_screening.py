@@ -21,7 +21,8 @@ from widemargin.screening import (
     reduce,
     screen,
 )
-from widemargin.solve import project, solve
+from widemargin.solve import solve
+from widemargin.starting import project
 
 from tests.oracles.reference_smo import iterates
 

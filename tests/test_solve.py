@@ -8,10 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import SVC
 
+from widemargin import solve as solve_module
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
 from widemargin.problem import DualProblem, classification_problem
-from widemargin.solve import project, solve
+from widemargin.solve import solve
+from widemargin.starting import project
 
 from tests.certified import assert_certified, kernel_matrix, objective, violation
 from tests.oracles.generic_qp import solve_clarabel
@@ -327,3 +329,51 @@ def test_what_the_memory_held_before_does_not_matter(n):
         solution = solve(problem, tol=1e-4, polish_limit=0)
         assert solution.status == "converged"
         assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-4)
+
+
+def creeping(n=500, C=1e4):
+    """Return a problem whose pair steps creep: smooth kernel, few features, large C."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    y = np.where(rng.random(n) < 0.15, -1.0, 1.0) * np.sign(
+        X[:, 0] - 0.5 * X[:, 1] ** 2
+    )
+    gram = Gram(X, Gaussian(1.0))
+    return X, classification_problem(gram, y, np.full(n, C), True)
+
+
+def test_where_pair_steps_creep_a_path_ends_the_solve(monkeypatch):
+    X, problem = creeping()
+    matrix = kernel_matrix(Gaussian(1.0), X)
+    leapt = solve(problem, tol=1e-3)
+    assert leapt.n_iter % problem.n == 0  # it paused, and did not go on in pairs
+    assert_certified(leapt, matrix, tol=1e-8)
+    monkeypatch.setattr(solve_module, "SLOW", 1_000_000)
+    crept = solve(problem, tol=1e-3)
+    assert crept.n_iter > 2 * leapt.n_iter
+    assert leapt.certificate.objective <= crept.certificate.objective
+    assert_allclose(leapt.certificate.objective, crept.certificate.bound, rtol=1e-3)
+
+
+def test_a_path_that_gives_up_leaves_the_solve_to_pair_steps(monkeypatch):
+    X, problem = creeping(200, 1e3)
+    asked = []
+
+    def gives_up(near, seed=0):
+        asked.append(near.n_iter)
+        return None, near.beta, None
+
+    monkeypatch.setattr(solve_module, "SLOW", 1)
+    monkeypatch.setattr(solve_module, "STEP_SECONDS", 1.0)
+    monkeypatch.setattr(solve_module, "repair", gives_up)
+    solution = solve(problem, tol=1e-3)
+    assert len(asked) > 1
+    assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-3)
+
+
+def test_a_limit_of_steps_holds_across_pauses(monkeypatch):
+    _, problem = creeping(200, 1e3)
+    monkeypatch.setattr(solve_module, "SLOW", 1)
+    monkeypatch.setattr(solve_module, "STEP_SECONDS", 0.0)
+    assert solve(problem, tol=1e-9, max_iter=1000).n_iter <= 1000
+    assert solve(problem, tol=1e-9, max_iter=1000).status == "max_iter"

@@ -31,7 +31,8 @@ from .partition import Partition, coarsen, divide, mass_between_clusters
 from .problem import DualProblem
 from .routing import Samples
 from .solution import Solution
-from .solve import project, solve
+from .solve import solve
+from .starting import project
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .certificate import inner
-from .solve import project
+from .starting import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

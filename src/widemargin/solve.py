@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from .certificate import kkt_violation, optimal_intercept
-from .kernels import Linear
+from .kernels import Linear, Sigmoid
 from .linear_newton import newton_pays, newton_start
+from .path import path_seconds, repair
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
 from .solution import Solution, assume_the_worst
+from .starting import project, starting_point
 
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
@@ -35,6 +37,8 @@ SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
 FAR = 10.0  # times the tolerance: from there Newton in the primal pays once more
 ERROR_PROBES = 256  # gradients computed again where float32 is in doubt
 MAX_REFINEMENTS = 30
+SLOW = 100  # pair steps a sample: from there a path may be the shorter way
+STEP_SECONDS = 2e-6  # of a pair step, where a path's seconds are weighed against it
 POLISH_START = 1e-6  # where the polish starts again if it failed from ``tol``
 
 
@@ -66,6 +70,7 @@ class _Budget:
 
     max_iter: int
     max_time: float | None
+    pause: int  # steps after which to look for a path
     steps: int = 0
     start: float = 0.0
 
@@ -79,53 +84,12 @@ class _Budget:
     def steps_left(self) -> int:
         return -1 if self.max_iter < 0 else max(0, self.max_iter - self.steps)
 
+    def steps_to_pause(self) -> int:
+        left, pause = self.steps_left(), max(0, self.pause - self.steps)
+        return pause if left < 0 else min(left, pause)
+
     def seconds_left(self) -> float:
         return -1.0 if self.max_time is None else max(0.0, self.max_time - self.seconds)
-
-
-def project(
-    beta: ArrayLike, lower: Vector, upper: Vector, total: float | None
-) -> Vector:
-    """Return the nearest point of the box, and of the plane sum = total if given.
-
-    The projection is ``clip(beta - shift)``; the shift is found from the breakpoints,
-    exactly, and the rounding left in the sum goes to the member with most room
-    (mathematics 0.3).
-    """
-    point = np.asarray(beta, dtype=np.float64)
-    clipped = np.clip(point, lower, upper)
-    if total is None or point.size == 0:
-        return clipped
-    # A feasible point stays as it is: a member that left its bound by 1e-16 would count
-    # as free to move, and an optimal start would look far from optimal.
-    excess = float(clipped.sum()) - total
-    if abs(excess) > 1e-14 * float(np.abs(clipped).sum()):
-        # sum(clip(beta - shift)) falls from sum(upper) to sum(lower): bisect its kinks.
-        kinks = np.sort(np.concatenate([point - lower, point - upper]))
-        below, above = 0, kinks.size - 1
-        while above - below > 1:
-            middle = (below + above) // 2
-            if np.clip(point - kinks[middle], lower, upper).sum() >= total:
-                below = middle
-            else:
-                above = middle
-        high = np.clip(point - kinks[below], lower, upper)
-        low = np.clip(point - kinks[above], lower, upper)
-        fall = float(high.sum() - low.sum())
-        share = 0.0 if fall <= 0.0 else (float(high.sum()) - total) / fall
-        clipped = high + min(max(share, 0.0), 1.0) * (low - high)
-        clipped = np.clip(clipped, lower, upper)
-    for _ in range(3):  # push the rounding residue where there is most room
-        residue = total - float(clipped.sum())
-        if residue == 0.0:
-            break
-        room = np.minimum(upper - clipped, clipped - lower)
-        if room.max() <= abs(residue):  # nobody is inside: somebody must leave a bound
-            room = upper - clipped if residue > 0 else clipped - lower
-        widest = int(np.argmax(room))
-        moved = clipped[widest] + residue
-        clipped[widest] = min(max(moved, lower[widest]), upper[widest])
-    return clipped
 
 
 def solve(
@@ -192,10 +156,10 @@ def solve(
     """
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
-    budget = _Budget(max_iter, max_time)
+    budget = _Budget(max_iter, max_time, pause=SLOW * problem.n)
     # The pair rules are studied for the path they take: they start where told, or at 0.
     ahead = tol if selection == "blocks" else None
-    beta, values, exact = _starting_point(problem, start)
+    beta, values, exact = starting_point(problem, start)
     if ahead is not None and isinstance(problem.gram.kernel, Linear):
         beta, values = _ahead(problem, beta, values, ahead, cold=start is None)
     gradient = values - problem.linear
@@ -279,28 +243,6 @@ def _float32_suffices(
     return float(np.abs(exact - gradient[probes]).max(initial=0.0)) <= tol
 
 
-def _starting_point(
-    problem: DualProblem, start: ArrayLike | Solution | None
-) -> tuple[Vector, Vector, bool]:
-    """Return a feasible point, ``K`` times it, and whether all that is float64."""
-    known, exact = None, True
-    if isinstance(start, Solution):
-        if start.problem.n == problem.n:
-            known, exact = (start.beta, start.values), start.exact
-        start = start.beta
-    if start is None and _origin_is_feasible(problem):
-        return np.zeros(problem.n), np.zeros(problem.n), True
-    wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
-    if wish.shape != (problem.n,):
-        raise ValueError(
-            f"start has shape {wish.shape}; the problem has {problem.n} variables."
-        )
-    beta = project(wish, problem.lower, problem.upper, problem.total)
-    if known is not None:
-        return beta, known[1] + problem.gram.times(beta - known[0]), exact
-    return beta, problem.gram.times(beta), exact
-
-
 def _ahead(
     problem: DualProblem, beta: Vector, values: Vector, tol: float, *, cold: bool
 ) -> tuple[Vector, Vector]:
@@ -317,11 +259,6 @@ def _ahead(
     beta = newton_start(problem, X, tol, near)
     beta = project(beta, problem.lower, problem.upper, problem.total)
     return beta, problem.gram.times(beta)
-
-
-def _origin_is_feasible(problem: DualProblem) -> bool:
-    within = bool(np.all((problem.lower <= 0.0) & (problem.upper >= 0.0)))
-    return within and problem.total in (None, 0.0)
 
 
 def _margin_size(problem: DualProblem, beta: Vector) -> int:
@@ -355,7 +292,6 @@ def _run(
     """
     core = problem.gram._core
     arrays = (core, problem.linear, problem.lower, problem.upper)
-    limits = (budget.steps_left(), budget.seconds_left())
     equality = problem.total is not None
     if selection == "blocks":
         single = single and problem.gram.single_precision_suffices
@@ -366,19 +302,30 @@ def _run(
             done = budget.steps + steps
             keep[:] = screen(problem, done, samples, beta, gradient, error)
 
-        status, steps, _ = _core.solve_blocks(
-            *arrays, equality, beta, gradient, stale, tol, *limits,
-            shrinking, seed, single, monitor, None if screen is None else decide,
-        )  # fmt: skip
+        while True:
+            limits = (budget.steps_to_pause(), budget.seconds_left())
+            status, steps, _ = _core.solve_blocks(
+                *arrays, equality, beta, gradient, stale, tol, *limits,
+                shrinking, seed, single, monitor, None if screen is None else decide,
+            )  # fmt: skip
+            budget.steps += steps
+            if status != "max_iter" or budget.steps_left() == 0:
+                break
+            budget.pause = 2 * budget.steps
+            if _leap(problem, beta, gradient, stale, budget):
+                status = "converged"
+                break
         if status == "interrupted":  # where the solver stood, nothing was up to date
             gradient[:] = problem.gram.times(beta) - problem.linear
             stale[:] = False
-    elif not equality:
+        return str(status)
+    limits = (budget.steps_left(), budget.seconds_left())
+    if not equality:
         raise ValueError(
             f"selection={selection!r} needs an intercept (total); "
             'use selection="blocks" without one.'
         )
-    elif isinstance(selection, DrawnPairs):
+    if isinstance(selection, DrawnPairs):
         status, steps, _ = _core.solve_drawn_pairs(
             *arrays, beta, gradient, selection.epsilon, selection.sigma, selection.once,
             selection.robust_maximum, shrinking, seed, tol, *limits, monitor,
@@ -389,3 +336,33 @@ def _run(
         )
     budget.steps += steps
     return str(status)
+
+
+def _leap(
+    problem: DualProblem,
+    beta: Vector,
+    gradient: Vector,
+    stale: NDArray[np.bool_],
+    budget: _Budget,
+) -> bool:
+    """Go to the exact solution by a path, where that is less than what lies behind.
+
+    With a large C and few features the kernel matrix is close to singular, and pair
+    steps creep by the million. Once they have found most of the support vectors the
+    path to the solution has a few events for each member of the margin set.
+    """
+    margin = _margin_size(problem, beta)
+    seconds = path_seconds(problem.n, margin, margin)
+    within = seconds <= STEP_SECONDS * budget.steps
+    if budget.max_time is not None:
+        within = within and seconds < budget.seconds_left()
+    if not within or isinstance(problem.gram.kernel, Sigmoid):  # indefinite: no path
+        return False
+    near = Solution(problem, beta.copy(), problem.gram.times(beta), "slow", exact=True)
+    reached, _, _ = repair(near)
+    if reached is None:
+        return False
+    beta[:] = reached.beta
+    gradient[:] = reached.values - problem.linear
+    stale[:] = False
+    return True

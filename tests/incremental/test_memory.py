@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from widemargin.homotopy.follow import HELD
+from widemargin.path.follow import HELD
 
 ROWS = 8000
 SCRIPT = f"""

@@ -21,7 +21,7 @@ import numpy as np
 from ..certificate import inner
 from ..problem import DualProblem
 from ..solution import Solution
-from ..solve import project
+from ..starting import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

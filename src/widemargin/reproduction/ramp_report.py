@@ -101,7 +101,7 @@ def robustness_tables(store: ResultStore) -> str:
     return "\n".join(
         [
             f"Test accuracy on clean labels, mean over {len(datasets)} data sets "
-            f"({', '.join(datasets)}) and {seeds[0]} to {seeds[-1]} seeds each:\n",
+            f"({', '.join(datasets)}) and {' or '.join(map(str, seeds))} seeds each:\n",
             rst_table(["flips", *methods], accuracy),
             "Precision / recall of the samples called mislabelled (for SVC: those it "
             "misclassifies in training):\n",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..gram import Gram
 from ..problem import DualProblem
+from ..solution import Solution
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -72,6 +73,15 @@ class Start:
     upper: Vector
     linear: Vector
     intercept: float
+
+    @classmethod
+    def of(cls, solution: Solution) -> Start:
+        """Start at a solution of its own problem."""
+        box = solution.problem
+        return cls(
+            solution.beta, solution.values, box.lower, box.upper, box.linear,
+            solution.intercept,
+        )  # fmt: skip
 
 
 def moving(start: Start, target: DualProblem) -> tuple[int, int]:

@@ -1,0 +1,83 @@
+"""A feasible point to begin from: the origin, or the nearest one to a wish."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .problem import DualProblem
+from .solution import Solution
+
+Vector = NDArray[np.float64]
+
+
+def project(
+    beta: ArrayLike, lower: Vector, upper: Vector, total: float | None
+) -> Vector:
+    """Return the nearest point of the box, and of the plane sum = total if given.
+
+    The projection is ``clip(beta - shift)``; the shift is found from the breakpoints,
+    exactly, and the rounding left in the sum goes to the member with most room
+    (mathematics 0.3).
+    """
+    point = np.asarray(beta, dtype=np.float64)
+    clipped = np.clip(point, lower, upper)
+    if total is None or point.size == 0:
+        return clipped
+    # A feasible point stays as it is: a member that left its bound by 1e-16 would count
+    # as free to move, and an optimal start would look far from optimal.
+    excess = float(clipped.sum()) - total
+    if abs(excess) > 1e-14 * float(np.abs(clipped).sum()):
+        # sum(clip(beta - shift)) falls from sum(upper) to sum(lower): bisect its kinks.
+        kinks = np.sort(np.concatenate([point - lower, point - upper]))
+        below, above = 0, kinks.size - 1
+        while above - below > 1:
+            middle = (below + above) // 2
+            if np.clip(point - kinks[middle], lower, upper).sum() >= total:
+                below = middle
+            else:
+                above = middle
+        high = np.clip(point - kinks[below], lower, upper)
+        low = np.clip(point - kinks[above], lower, upper)
+        fall = float(high.sum() - low.sum())
+        share = 0.0 if fall <= 0.0 else (float(high.sum()) - total) / fall
+        clipped = high + min(max(share, 0.0), 1.0) * (low - high)
+        clipped = np.clip(clipped, lower, upper)
+    for _ in range(3):  # push the rounding residue where there is most room
+        residue = total - float(clipped.sum())
+        if residue == 0.0:
+            break
+        room = np.minimum(upper - clipped, clipped - lower)
+        if room.max() <= abs(residue):  # nobody is inside: somebody must leave a bound
+            room = upper - clipped if residue > 0 else clipped - lower
+        widest = int(np.argmax(room))
+        moved = clipped[widest] + residue
+        clipped[widest] = min(max(moved, lower[widest]), upper[widest])
+    return clipped
+
+
+def starting_point(
+    problem: DualProblem, start: ArrayLike | Solution | None
+) -> tuple[Vector, Vector, bool]:
+    """Return a feasible point, ``K`` times it, and whether all that is float64."""
+    known, exact = None, True
+    if isinstance(start, Solution):
+        if start.problem.n == problem.n:
+            known, exact = (start.beta, start.values), start.exact
+        start = start.beta
+    if start is None and _origin_is_feasible(problem):
+        return np.zeros(problem.n), np.zeros(problem.n), True
+    wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
+    if wish.shape != (problem.n,):
+        raise ValueError(
+            f"start has shape {wish.shape}; the problem has {problem.n} variables."
+        )
+    beta = project(wish, problem.lower, problem.upper, problem.total)
+    if known is not None:
+        return beta, known[1] + problem.gram.times(beta - known[0]), exact
+    return beta, problem.gram.times(beta), exact
+
+
+def _origin_is_feasible(problem: DualProblem) -> bool:
+    within = bool(np.all((problem.lower <= 0.0) & (problem.upper >= 0.0)))
+    return within and problem.total in (None, 0.0)
