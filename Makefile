@@ -31,7 +31,7 @@ check: $(VENV)/.workshop
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/*/*.hpp core/*/*.cpp)
+	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/*.inl core/*/*.hpp core/*/*.cpp)
 
 build: $(VENV)/.built
 

@@ -19,7 +19,8 @@ struct Lanes<float> {
   static constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr float kFloor = -125.0f;
   static constexpr Int kInverse = 0x7EF311C3;  // bits of x and of about 1/x add up to this
-  static Vector polynomial(Vector f) {  // 2^f on [-1/2, 1/2], relative error 1.7e-7 (Cephes)
+  // 2^f on [-1/2, 1/2], relative error 1.7e-7 (Cephes)
+  static Vector polynomial(Vector f) {
     Vector p = 1.535336188319500e-4f * f + 1.339887440266574e-3f;
     p = p * f + 9.618437357674640e-3f;
     p = p * f + 5.550332471162809e-2f;
@@ -75,9 +76,15 @@ inline void save(Real* to, typename Lanes<Real>::Vector value) {
 // Lesser and greater of two vectors. Compilers make a comparison and a blend of the ternary, three
 // instructions instead of one, and these stand in the innermost loop.
 #ifdef __AVX__
-inline FloatVector lesser(FloatVector a, FloatVector b) { return __builtin_ia32_minps256(a, b); }
-inline FloatVector greater(FloatVector a, FloatVector b) { return __builtin_ia32_maxps256(a, b); }
-inline DoubleVector lesser(DoubleVector a, DoubleVector b) { return __builtin_ia32_minpd256(a, b); }
+inline FloatVector lesser(FloatVector a, FloatVector b) {
+  return __builtin_ia32_minps256(a, b);
+}
+inline FloatVector greater(FloatVector a, FloatVector b) {
+  return __builtin_ia32_maxps256(a, b);
+}
+inline DoubleVector lesser(DoubleVector a, DoubleVector b) {
+  return __builtin_ia32_minpd256(a, b);
+}
 inline DoubleVector greater(DoubleVector a, DoubleVector b) {
   return __builtin_ia32_maxpd256(a, b);
 }

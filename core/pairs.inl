@@ -28,8 +28,8 @@ struct Extreme {
   }
 };
 
-// 1/x for x > 0 to 0.2%, enough to compare gains, in a third of the time of a division: the exponent
-// is negated as an integer, and one Newton step follows.
+// 1/x for x > 0 to 0.2%, enough to compare gains, in a third of the time of a division: the
+// exponent is negated as an integer, and one Newton step follows.
 template <class Real>
 inline typename Lanes<Real>::Vector roughly_inverse(typename Lanes<Real>::Vector x) {
   using Vector = typename Lanes<Real>::Vector;
