@@ -68,8 +68,26 @@ def test_curves_and_scaled_runs(small):
     assert reached["seconds to 0.01 above"].ours is not None
     figure = chance.figures(cells)["time_to_accuracy"]
     assert len(figure.axes) == 3
-    refined = by_column(chance.scaled("any", 1), "any")
-    assert refined["refined 50m"].ours <= 0.01
+    refined = by_column(chance.scaled("any", 1), "any")["refined 50m"]
+    assert refined.ours <= 0.01
+    assert refined.note.endswith("asked: at most 0.01")
+
+
+@pytest.mark.parametrize("label", ["newton", "SSGD 50m", "SSGD 50m, standardised"])
+def test_grid_over_costs_is_the_method_on_the_same_partitions(small, label):
+    X, y = small
+    if "standardised" in label:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = by_column(chance.grid("any", 2), f"any, {label}")
+    assert list(found) == [f"C = {cost:g}" for cost in chance.COSTS]
+    shares = []
+    for seed in range(2):
+        train, test = chance_methods.partition(len(y), 0.8, seed)
+        problem = chance_methods.class_problem(X[train], y[train], 10.0)
+        method = chance_methods.METHODS[label.removesuffix(", standardised")]
+        solved = method(problem, seed)
+        shares.append(np.mean(y[test] * (X[test] @ solved.w + solved.b) > 0.0))
+    assert_allclose(found["C = 10"].ours, 100.0 * np.mean(shares))
 
 
 def test_tasks_have_unique_names_and_quick_ones_are_fewer():
@@ -78,9 +96,31 @@ def test_tasks_have_unique_names_and_quick_ones_are_fewer():
     assert len(chance.tasks(quick=True)) <= len(names)
 
 
-def test_growth_and_stream_on_small_sizes():
-    rows = list(chance_growth.with_rows((200, 400)))
-    assert np.isfinite(by_column(rows, "newton, d = 10")["exponent in m"].ours)
+def test_growth_has_exponents_of_all_sizes_and_of_the_last_three(monkeypatch):
+    """Seconds are made up here: m^0 to begin with, then m^2; the first call is slow."""
+    spent = iter([1e3, 1.0, 1.0, 4.0, 16.0] * 2)
+    timed = chance_growth._timed
+    monkeypatch.setattr(
+        chance_growth, "_timed", lambda work: (next(spent), timed(work)[1])
+    )
+    warmed = []
+    monkeypatch.setattr(
+        chance_growth, "_warm_up", lambda name: warmed.append((name, next(spent)))
+    )
+    cells = list(chance_growth.with_rows((200, 400, 800, 1600)))
+    assert [name for name, _ in warmed] == ["newton", "SSGD 10m"]
+    for name in ("newton", "SSGD 10m"):
+        found = by_column(cells, f"{name}, d = 10")
+        assert_allclose(found["exponent in m, last three sizes"].ours, 2.0)
+        assert 1.0 < found["exponent in m"].ours < 2.0
+    assert "relative gap" in by_column(cells, "newton, d = 10")["seconds, m = 800"].note
+
+
+def test_growth_with_features_has_both_methods_and_the_stream_its_file(monkeypatch):
+    monkeypatch.setattr(chance_growth, "ROWS_FOR_FEATURES", 300)
+    cells = list(chance_growth.with_features((3, 6)))
+    for name in ("newton", "SSGD 2m"):
+        assert np.isfinite(by_column(cells, f"{name}, m = 300")["exponent in d"].ours)
     stream = list(chance_growth.stream(20_000))
     assert by_column(stream, stream[0].row)["file, MB"].ours == 0.8
 
