@@ -40,6 +40,13 @@ class Gram {
   void times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
              Size n_columns, double* out);
 
+  // Gives the memory of the cached rows back.
+  void release() {
+    std::lock_guard<std::mutex> lock(busy_);
+    cache32_.reset();
+    cache64_.reset();
+  }
+
   // A solve uses the cache exclusively; a second one on the same handle waits.
   std::mutex& busy() { return busy_; }
 

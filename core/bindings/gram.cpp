@@ -224,6 +224,8 @@ void bind_gram(nb::module_& module) {
            nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
            nb::arg("out").noconvert())
       .def(
+          "release", [](Gram& self) { self.release(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
           "subset",
           [](const Gram& self, In<Index> indices, Size bytes, int threads) {
             check_indices(indices, self.size(), "indices");

@@ -6,13 +6,15 @@ apart) or one of the smaller steps it is made of; everything else is here once.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -43,6 +45,7 @@ from .progress import ClusterProgress, Progress
 from .screener import Screener
 from .solution import Solution
 from .solve import solve
+from .together import Together
 from .training import Training, validate_training
 from .validation import (
     cache_megabytes,
@@ -196,19 +199,30 @@ class KernelClassifier(
         solve_pair: Callable[[BinaryTask], Solution] | None = None,
     ) -> list[Solution]:
         solve_pair = solve_pair or self._solve_pair
+        if self.max_time is not None:
+            deadline = time.perf_counter() + self.max_time
+            for task in tasks:
+                task.deadline = deadline
+
+        def solved(task: BinaryTask) -> Solution:
+            solution = solve_pair(task)
+            task.gram.release()  # the next pair has the memory
+            return solution
+
         if len(tasks) < PARALLEL_PAIRS or threads == 1:
-            return [solve_pair(task) for task in tasks]
+            return [solved(task) for task in tasks]
         for task in tasks:  # pairs side by side, each on one thread
-            task.gram = task.gram.subset(np.arange(task.gram.n), threads=1)
-        solutions = Parallel(n_jobs=threads, prefer="threads")(
-            delayed(solve_pair)(task) for task in tasks
-        )
-        return list(solutions)
+            everybody = np.arange(task.gram.n)
+            share = task.gram.cache_mb / threads
+            task.gram = task.gram.subset(everybody, cache_mb=share, threads=1)
+        with ThreadPoolExecutor(threads) as pool, Together() as together:
+            return list(pool.map(partial(together.run, solved), tasks))
 
     def _solve_pair(self, task: BinaryTask) -> Solution:
         """Tell two classes apart: build the problem, solve it, record it."""
         problem = self._pair_problem(task)
-        solution = self._solve(problem, task.start, task.history.append)
+        limit = {"max_time": task.seconds_left}
+        solution = self._solve(problem, task.start, task.history.append, **limit)
         task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 

@@ -24,6 +24,7 @@ from .partition import Partition
 from .problem import DualProblem
 from .routing import Samples, order_of
 from .solve import solve
+from .together import Together, go_on
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -201,7 +202,7 @@ def solve_cluster(
             gram = Gram(samples, kernel, cache_mb=cache_mb)
         own = gram if part.rows is None else gram.subset(part.rows)
         problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
-        solution = solve(problem, start=part.start, **options)
+        solution = solve(problem, start=part.start, **{"monitor": go_on} | options)
         certificate = solution.certificate
         solved.append(
             PartSolution(
@@ -272,7 +273,8 @@ def solve_level(
                 )
                 if len(own[cluster])
             ]
-            yield delayed(solve_cluster)(
+            yield delayed(together.run)(
+                solve_cluster,
                 _rows_of(division, inside),
                 division.kernel,
                 parts,
@@ -282,16 +284,17 @@ def solve_level(
 
     parallel = Parallel(limits.n_jobs, prefer="threads", return_as="generator")
     done: list[list[PartSolution]] = [[] for _ in problems]
-    for count, (cluster, solved) in enumerate(
-        zip(order, parallel(jobs()), strict=True)
-    ):
-        present = [p for p in range(len(problems)) if len(members[p][cluster])]
-        for p, part in zip(present, solved, strict=True):
-            betas[p][members[p][cluster]] = part.beta
-            intercepts[cluster, p] = part.intercept
-            done[p].append(part)
-        if progress is not None:
-            progress(f"level {number}", count + 1, partition.n_clusters)
+    with Together() as together:
+        for count, (cluster, solved) in enumerate(
+            zip(order, parallel(jobs()), strict=True)
+        ):
+            present = [p for p in range(len(problems)) if len(members[p][cluster])]
+            for p, part in zip(present, solved, strict=True):
+                betas[p][members[p][cluster]] = part.beta
+                intercepts[cluster, p] = part.intercept
+                done[p].append(part)
+            if progress is not None:
+                progress(f"level {number}", count + 1, partition.n_clusters)
     return Level(number, partition, betas, intercepts, done)
 
 

@@ -1,12 +1,14 @@
 """The kernel matrix as a handle: samples, kernel, row cache, memory and threads.
 
-A :class:`Gram` carries no labels. Class pairs, refits, warm starts, concave-convex
-rounds, screening and levels all pass the same one on, and it remembers the rows it
-evaluated.
+A :class:`Gram` carries no labels. Concave-convex rounds, warm starts, screening and
+refinements of a problem all pass the same one on, and it remembers the rows it
+evaluated; class pairs and levels take views of it, which share the samples and keep
+rows of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -139,10 +141,7 @@ class Gram:
         out = np.empty(columns.size)
         single = np.dtype(dtype) == np.float32
         evaluate = self._core.times32 if single else self._core.times64
-        # Piece by piece, so that Ctrl-C is heard in between.
-        piece = max(256, PIECE_ENTRIES // max(support.size, 1))
-        for first in range(0, columns.size, piece):
-            part = slice(first, first + piece)
+        for part in _pieces(columns.size, support.size):
             evaluate(support, weights[support], columns[part], out[part])
         return out
 
@@ -163,6 +162,10 @@ class Gram:
         view._rows = chosen if self._rows is None else self._rows[chosen]
         view._core = self._core.subset(chosen, _bytes(view.cache_mb), view.threads)
         return view
+
+    def release(self) -> None:
+        """Give the memory of the row cache back; rows are evaluated again if asked."""
+        self._core.release()
 
     def cross(
         self, Z: Any, coefficients: Any, dtype: DTypeLike = np.float64
@@ -191,7 +194,9 @@ class Gram:
             out = np.zeros(others.shape[0])
             single = np.dtype(dtype) == np.float32
             method = self._core.cross32 if single else self._core.cross64
-            method(*_parts(others), weights, out)
+            for part in _pieces(others.shape[0], self.n):
+                block = _match(others[part], self._X)  # slicing may change index types
+                method(*_parts(block), weights, out[part])
             return out
 
         def entries(block: Any) -> NDArray[Any]:
@@ -224,6 +229,12 @@ class Gram:
                 f"has {self.n} samples, so 0 to {self.n - 1} are there."
             )
         return np.ascontiguousarray(given, dtype=np.int32)
+
+
+def _pieces(size: int, others: int) -> Iterator[slice]:
+    """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard in between."""
+    piece = max(256, PIECE_ENTRIES // max(others, 1))
+    return (slice(first, first + piece) for first in range(0, size, piece))
 
 
 def _bytes(megabytes: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -38,6 +39,8 @@ class BinaryTask:
         Coefficients of a former solution, for a warm start.
     history : list of dict
         Stage records; a system appends its own.
+    deadline : float or None
+        Reading of ``time.perf_counter`` at which the fit must end.
     """
 
     gram: Gram
@@ -48,6 +51,14 @@ class BinaryTask:
     negative: int
     start: Vector | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
+    deadline: float | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time of the whole fit."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - time.perf_counter())
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from ._sklearn import CallbackTask
+from .together import go_on, in_company
 
 CALLBACK_STEPS = 20  # of equal decades of violation: what a user's callback hears of
 
@@ -65,8 +66,9 @@ class Progress:
 
     @property
     def monitor(self) -> Callable[[int, float, int], bool] | None:
-        """The monitor to hand to ``solve``; None when nobody watches."""
-        return self if self.verbose or self._task.listened else None
+        """The monitor to hand to ``solve``; None when nobody watches or may stop it."""
+        watched = self.verbose or self._task.listened or in_company()
+        return self if watched else None
 
     def __call__(self, n_iter: int, violation: float, active: int) -> bool:
         """Show where the solve stands; False when a callback wishes to stop."""
@@ -78,7 +80,7 @@ class Progress:
             fall = math.log(max(self._first / max(violation, self.tol), 1.0))
             share = min(fall / decades, 1.0)
         self._show(share, n_iter, violation, active)
-        return self._tell(share)
+        return self._tell(share) and go_on()
 
     def _show(self, share: float, n_iter: int, violation: float, active: int) -> None:
         if not self.verbose:

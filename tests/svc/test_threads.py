@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification, make_moons
 from sklearn.model_selection import cross_val_score
 
-from widemargin import SVC
+from widemargin import SVC, base
+from widemargin.solve import solve
+from widemargin.together import Together, go_on, in_company
 
 HARD = """
 import sys, time
@@ -25,7 +29,7 @@ import numpy as np
 from widemargin import SVC
 rng = np.random.default_rng(0)
 X = rng.standard_normal((30_000, 40))
-y = rng.integers(0, 2, 30_000)
+y = rng.integers(0, CLASSES, 30_000)
 print("fitting", flush=True)
 try:
     SVC(C=1e3, gamma=0.05, tol=1e-6, n_jobs=2).fit(X, y)
@@ -103,19 +107,18 @@ def test_the_gil_is_released():
     assert ticks > 20
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
-def seconds_to_stop(delay):
+def seconds_to_stop(delay, classes=2):
     """Send Ctrl-C to a long fit after the delay; return how long it went on."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", HARD], stdout=subprocess.PIPE, text=True
-    )
+    script = HARD.replace("CLASSES", str(classes))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    child = subprocess.Popen([sys.executable, "-c", script], **pipes)
     assert child.stdout is not None
     assert child.stdout.readline().strip() == "fitting"
     time.sleep(delay)
     sent = time.monotonic()
     child.send_signal(signal.SIGINT)
-    output, _ = child.communicate(timeout=30)
-    assert child.returncode == 7, output
+    output, errors = child.communicate(timeout=60)
+    assert child.returncode == 7 and errors == "", output + errors
     word, stopped = output.split()
     assert word == "stopped"
     return float(stopped) - sent
@@ -129,3 +132,74 @@ def test_ctrl_c_stops_a_fit_within_a_fifth_of_a_second(delay):
     while len(tries) < 6 and min(tries, default=1.0) >= 0.2:
         tries.append(seconds_to_stop(delay))
     assert min(tries) < 0.2, tries
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+def test_ctrl_c_ends_class_pairs_in_other_threads():
+    """Only the main thread hears it; a thread left behind would end in an abort."""
+    tries = []
+    while len(tries) < 6 and min(tries, default=1.0) >= 0.2:
+        tries.append(seconds_to_stop(0.5, classes=4))
+    assert min(tries) < 0.2, tries
+
+
+def test_what_runs_together_ends_together():
+    begun, ended = threading.Event(), []
+
+    def work():
+        begun.set()
+        try:
+            while go_on():
+                time.sleep(0.001)
+        except KeyboardInterrupt:
+            ended.append(True)
+
+    together = Together()
+    with pytest.raises(ZeroDivisionError), together:
+        threading.Thread(target=together.run, args=(work,)).start()
+        begun.wait(30)
+        raise ZeroDivisionError
+    assert ended == [True]
+    assert go_on() and not in_company()
+    with pytest.raises(KeyboardInterrupt):  # too late to begin
+        together.run(work)
+    assert not pickle.loads(pickle.dumps(together)).stopped
+
+
+def test_one_time_limit_for_all_class_pairs(monkeypatch):
+    limits = []
+
+    def slow(*arguments, max_time, **options):
+        limits.append(max_time)
+        time.sleep(0.002)
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(base, "solve", slow)
+    X, y = make_classification(200, 8, n_informative=6, n_classes=3, random_state=0)
+    SVC(max_time=60.0, n_jobs=1).fit(X, y)
+    assert len(limits) == 3 and limits[0] <= 60.0
+    assert all(later <= first - 0.002 for first, later in pairwise(limits))
+
+
+def test_class_pairs_share_one_cache_budget():
+    """Each pair alone takes all of it; together they took 45 times as much."""
+    script = """
+import resource
+import numpy as np
+from widemargin import SVC
+rng = np.random.default_rng(0)
+X = rng.standard_normal((9000, 5))
+y = rng.integers(0, 10, 9000)
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+SVC(gamma=1.0).fit(X[:1000], y[:1000])
+before = peak()
+SVC(C=0.1, gamma=1.0, cache_size=20, n_jobs=JOBS).fit(X, y)
+print(peak() - before)
+"""
+    for jobs in ("1", "2"):
+        code = script.replace("JOBS", jobs)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert float(done.stdout) < 150.0, jobs

@@ -177,7 +177,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         ramp = RampProblem(
             task.gram, task.y, task.costs, float(self.s), self.fit_intercept
         )
-        limits = Limits.of(task.gram, self.max_time)
+        limits = Limits.of(task.gram, task.seconds_left)
         wishes: dict[str, Any] = {}
         if self.shrinking and self.screening is None:
             # Asked to screen, the engine brings every gradient up to date, which the
