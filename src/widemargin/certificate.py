@@ -144,7 +144,7 @@ def intercept_interval(
         return float(breakpoints.min()), float(breakpoints.min())
     if target >= mass:
         return float(breakpoints.max()), float(breakpoints.max())
-    order = np.argsort(breakpoints, kind="stable")
+    order = np.argsort(breakpoints)  # equal ones in any order: only values count
     order = order[widths[order] > 0.0]
     cumulative = np.cumsum(widths[order])
     # Equality of masses is decided with a rounding margin: sums of equal box widths

@@ -25,13 +25,17 @@ def small_data(monkeypatch):
     monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
 
 
+@pytest.mark.filterwarnings("ignore:.*the roles are reversed")  # the paper's setting
 @pytest.mark.parametrize("kernel", list(cost.KERNELS))
-def test_one_measurement(small_data, kernel):
-    cells = list(cost.measure("any", kernel, 200, trials=1))
+def test_one_measurement(small_data, kernel, monkeypatch):
+    """All ways end at one objective, the public partial_fit among them."""
+    monkeypatch.setattr(cost, "PUBLIC_FROM", 200)
+    cells = list(cost.measure("any", kernel, 200, trials=2))
     row = cost.table(cells)[f"any, {kernel}, n=200"]
     assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
-    assert min(row[f"{way}: seconds"] for way in ("chunk", "batch")) > 0
-    assert row["scikit-learn: seconds"] > 0
+    assert min(row[f"{way}: seconds"] for way in (*cost.WAYS, "scikit-learn")) > 0
+    assert row["draws"] == 2
+    assert (row["draws above"] > 0) == (row["largest ratio of one draw"] > cost.FAR)
     same = next(cell for cell in cells if cell.table == "same objective")
     assert same.reproduced
 
@@ -55,7 +59,7 @@ def test_a_slow_peer_is_stopped_and_said_so(monkeypatch):
 
     monkeypatch.setattr(cost.ScikitLearnSVC, "fit", fit)
     X, y = np.zeros((4, 1)), np.array([1.0, -1.0, 1.0, -1.0])
-    assert cost.scikit_learn_seconds(X, y, cost.KERNELS["linear"], 1) == (1.0, True)
+    assert cost.scikit_learn_seconds(X, y, "linear", 1) == (1.0, True)
 
 
 def test_figure_5_and_the_pictures(small_data, monkeypatch):
@@ -69,6 +73,25 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     assert set(drawn) == {
         "figure1", "figure2", "figure3", "figure4", "figure5_cost", "figure5_auc",
     }  # fmt: skip
+
+
+def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
+    """Line styles tell kernels apart; a peer that was stopped is drawn hollow."""
+    cells = [
+        Cell("Figure 3", f"yeast4, {kernel}, n={size}", f"{way}: {quantity}", 1.0,
+             note="stopped after 3 s" if (way, size) == ("scikit-learn", 500) else "")
+        for kernel in cost.KERNELS
+        for size in (250, 500)
+        for way in ("chunk", "one by one", "scikit-learn")
+        for quantity in ("steps", "seconds")
+    ]  # fmt: skip
+    figure = cost.figures(cells)["figure3"]
+    (ax,) = (ax for ax in figure.axes if ax.get_title() == "yeast4")
+    curves = [line for line in ax.lines if line.get_linestyle() != "None"]
+    assert len(curves) == 9  # three ways, three kernels
+    assert len({line.get_linestyle() for line in curves}) == 3
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert [list(line.get_xdata()) for line in hollow] == [[500]] * 3
 
 
 def test_ramp_updates_are_timed_in_three_ways(small_data):
@@ -117,6 +140,9 @@ def test_targets_are_judged_from_the_cells():
         "chunk: steps": 10.0,
         "one by one: steps": 20.0,
         "chunk: seconds": 0.1,
+        "partial_fit: seconds": 0.2,
+        "draws above": 3.0,
+        "draws": 10.0,
         "one by one: seconds": 0.4,
         "batch: seconds": 0.6,
         "scikit-learn: seconds": 3.0,
@@ -128,6 +154,10 @@ def test_targets_are_judged_from_the_cells():
     assert_allclose(
         judged["n=5000, 1 cells", "chunk against scikit-learn, least"], 30.0
     )
+    assert_allclose(judged["n=5000, 1 cells", "partial_fit against batch, median"], 3.0)
+    table = cost_report.ratios_table(cells)
+    assert "partial_fit against batch\n     - 3\n     - 3\n     - 5\n     - no" in table
+    assert "- 3 of 10\n" in cost_report.steps_table(cells)
 
 
 def test_the_tasks_are_those_of_the_paper():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class PairState:
         Whether the solution is exact, not only within ``tol``.
     age : int
         Moves since ``values`` were computed afresh.
+    intercept : float or None
+        The solution's own, kept because to find it again takes as long as a short
+        path; None in a model from a file.
     """
 
     beta: Vector
@@ -42,13 +45,14 @@ class PairState:
     total: float | None
     solved: bool
     age: int = 0
+    intercept: float | None = field(default=None, init=False)
 
     @staticmethod
     def of(solution: Solution, age: int) -> PairState:
         """Keep what a solution knows, apart from the kernel handle."""
         p = solution.problem
         known = solution.exact and solution.stale is None
-        return PairState(
+        state = PairState(
             beta=solution.beta,
             values=solution.known_values if known else None,
             linear=p.linear,
@@ -58,6 +62,8 @@ class PairState:
             solved=known and solution.status == "polished",
             age=age,
         )
+        object.__setattr__(state, "intercept", solution.intercept)
+        return state
 
     @property
     def trusted(self) -> bool:
@@ -69,7 +75,10 @@ class PairState:
         problem = DualProblem(gram, self.linear, self.lower, self.upper, self.total)
         values = self.values if self.trusted else gram.times(self.beta)
         assert values is not None
-        return Solution(problem, self.beta, values, "polished", exact=True)
+        solution = Solution(problem, self.beta, values, "polished", exact=True)
+        if self.trusted and self.intercept is not None:
+            vars(solution)["intercept"] = self.intercept  # its cached property
+        return solution
 
     def solves(self, problem: DualProblem) -> bool:
         """Whether this is exactly the problem that was solved."""

@@ -18,7 +18,7 @@ from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missi
 
 STORE = Path("benchmarks/results/cost.json")
 PAGES = Path("docs/systems")
-WAYS = ("chunk", "one by one", "batch", "scikit-learn")
+WAYS = ("chunk", "partial_fit", "one by one", "batch", "scikit-learn")
 PICTURES = {  # of the paper -> beside the page; Figure 4 is two curves of Figure 3
     "figure1": "incremental_steps.svg",
     "figure2": "incremental_margin.svg",
@@ -48,15 +48,25 @@ def steps_table(cells: Sequence[Cell]) -> str:
     for name in dict.fromkeys(cell.row for cell in judged):
         own = {c.column: float(c.ours or 0.0) for c in judged if c.row == name}
         chunk, single = own["chunk, median"], own["one by one, median"]
-        met = chunk < single and own["largest ratio"] <= 1.2
+        met = chunk < single and own["largest ratio"] <= cost.FAR
         rows.append(
             (name, f"{chunk:.3g}", f"{single:.3g}", f"{own['median ratio']:.2f}",
              f"{own['largest ratio']:.2f}", f"{own['largest ratio of one draw']:.2f}",
+             f"{own['draws above']:.0f} of {own['draws']:.0f}",
              "yes" if met else "no")
         )  # fmt: skip
     header = ("", "chunk", "one by one", "median ratio of the cells",
-              "largest ratio of a cell", "of a single draw", "asked: met")  # fmt: skip
+              "largest ratio of a cell", "of a single draw",
+              f"draws above {cost.FAR:g}", "asked: met")  # fmt: skip
     return list_table(header, rows)
+
+
+def _draws_above(cells: Sequence[Cell]) -> str:
+    """Say how many draws take more steps by the chunk than is asked of the means."""
+    judged = [cell for cell in cost.targets(cells) if cell.table == "steps"]
+    counts = [sum(float(cell.ours or 0.0) for cell in judged if cell.column == column)
+              for column in ("draws above", "draws")]  # fmt: skip
+    return f"{counts[0]:.0f} of {counts[1]:.0f} are above {cost.FAR:g}"
 
 
 def times_table(cells: Sequence[Cell], size: int) -> str:
@@ -84,16 +94,16 @@ def ratios_table(cells: Sequence[Cell]) -> str:
               if c.table == "times"}  # fmt: skip
     rows = []
     for row in dict.fromkeys(row for row, _ in judged):
-        for other in WAYS[1:]:
-            middle = judged.get((row, f"chunk against {other}, median"))
-            least = judged.get((row, f"chunk against {other}, least"))
+        for way, other in cost.PAIRS:
+            middle = judged.get((row, f"{way} against {other}, median"))
+            least = judged.get((row, f"{way} against {other}, least"))
             if middle is None or least is None:
                 continue
             asked = ASKED.get(other)
             met = "" if asked is None else ("yes" if middle >= asked else "no")
-            rows.append((row, other, f"{middle:.3g}", f"{least:.3g}",
+            rows.append((row, f"{way} against {other}", f"{middle:.3g}", f"{least:.3g}",
                          "" if asked is None else f"{asked:g}", met))  # fmt: skip
-    header = ("", "chunk against", "median ratio", "least", "asked: median", "met")
+    header = ("", "", "median ratio", "least", "asked: median", "met")
     return list_table(header, rows)
 
 
@@ -148,9 +158,12 @@ def incremental_section(store: ResultStore) -> str:
         f"{len(cut)} of {len(asked)} settings are measured.\n",
         _origin(store, "Figures"),
         "**Path steps, median over kernels and sizes.** Asked: fewer with the chunk,\n"
-        "and never more than 1.2 times.\n",
+        f"and never more than {cost.FAR:g} times. A cell (set, kernel, size) is\n"
+        f"judged by its means over the draws; of single draws {_draws_above(cells)}.\n",
         steps_table(cells),
-        "**How much faster**\n",
+        "**How much faster.** *chunk*, *one by one* and *batch* are the engine;\n"
+        "*partial_fit* is the public method of ``CostSensitiveSVC``, with its checks\n"
+        "and all it stores.\n",
         ratios_table(cells),
     ]
     for figure, shown in (
@@ -158,7 +171,7 @@ def incremental_section(store: ResultStore) -> str:
         ("figure2", "Size of the margin set (Figure 2)"),
         ("figure3", "Seconds for 50 new rows (Figures 3 and 4)"),
     ):
-        parts.append(_picture(figure, f"{shown}, median over the kernels"))
+        parts.append(_picture(figure, f"{shown}, a curve for each way and kernel"))
     for size in (5000, 20000):
         parts += [f"**Into {size:,} rows**\n", times_table(cells, size)]
     if any(cell.table == "Ramp update" for cell in cells):
