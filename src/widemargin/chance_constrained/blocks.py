@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -19,13 +19,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows with what goes with them."""
+    """Some rows with what goes with them; ``first`` is the number of the first row."""
 
     X: Any
     y: Any
     covariance: Any = None
     covariance_factor: Any = None
     sample_weight: Any = None
+    first: int = 0
 
     @property
     def weights(self) -> Floats:
@@ -33,7 +34,7 @@ class Block:
         return row_weights(self.sample_weight, self.X.shape[0])
 
 
-EXTRAS = frozenset(field.name for field in fields(Block)) - {"X", "y"}
+EXTRAS = frozenset(field.name for field in fields(Block)) - {"X", "y", "first"}
 
 
 class BlockSource(Protocol):
@@ -84,6 +85,7 @@ def user_blocks(blocks: Any) -> SerialBlocks:
         )
 
     def passes() -> Iterator[Block]:
+        first = 0
         for item in blocks() if callable(blocks) else blocks:
             X, y, *extras = item
             known = dict(extras[0]) if extras else {}
@@ -93,7 +95,9 @@ def user_blocks(blocks: Any) -> SerialBlocks:
                     f"a block's extras hold {sorted(unknown)}: expected some of "
                     f"{sorted(EXTRAS)}."
                 )
-            yield Block(X, np.asarray(y), **known)
+            block = Block(X, np.asarray(y), **known, first=first)
+            yield block
+            first += len(block.y)
 
     return SerialBlocks(passes)
 
@@ -102,6 +106,7 @@ def array_blocks(
     X: Any, y: Any, covariance: Any, factor: Any, weights: Any, memory_mb: float
 ) -> SerialBlocks:
     """Cut a memory-mapped array into blocks of a quarter of the memory budget."""
+    check_lengths(X, y, covariance, factor, weights)
     bytes_per_row = X[:1].nbytes + 64
     for extra in (covariance, factor):
         bytes_per_row += 0 if extra is None else np.asarray(extra[:1]).nbytes
@@ -114,9 +119,24 @@ def array_blocks(
         def part(array: Any) -> Any:
             return None if array is None else np.array(array[rows])
 
-        return Block(part(X), part(y), part(covariance), part(factor), part(weights))
+        return Block(
+            part(X), part(y), part(covariance), part(factor), part(weights), rows.start
+        )
 
     return SerialBlocks(lambda: map(load, range(count)), count, load)
+
+
+def check_lengths(X: Any, y: Any, covariance: Any, factor: Any, weights: Any) -> None:
+    """Check that there is one label, and one of each extra, for every row of X."""
+    names = ("y", "covariance", "covariance_factor", "sample_weight")
+    for name, array in zip(names, (y, covariance, factor, weights), strict=True):
+        rows, shape = X.shape[:1], np.shape(array)
+        unknown = np.isnan((*rows, *shape[:1])).any()  # to dask, before it computes
+        if array is not None and not unknown and shape[:1] != rows:
+            raise ValueError(
+                f"{name} has shape {shape}, but X has {rows[0]} rows: give one entry "
+                "for each row."
+            )
 
 
 def checked(block: Block) -> Block:
@@ -124,7 +144,7 @@ def checked(block: Block) -> Block:
     X, y = check_X_y(
         block.X, block.y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
     )
-    return Block(X, y, block.covariance, block.covariance_factor, block.sample_weight)
+    return replace(block, X=X, y=y)
 
 
 def floating(X: Any) -> Any:

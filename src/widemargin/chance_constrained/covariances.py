@@ -180,28 +180,33 @@ def given_covariances(
 
 
 def sample_covariances(
-    covariance: Any, factor: Any, n_samples: int, n_features: int
+    covariance: Any, factor: Any, n_samples: int, n_features: int, first: int = 0
 ) -> Uncertainty:
-    """Return the uncertainty of samples that each have their own covariance."""
+    """Return the uncertainty of samples that each have their own covariance.
+
+    ``first`` is the number of the first of them, for messages that name one.
+    """
     if covariance is not None and factor is not None:
         raise ValueError(
             "covariance and covariance_factor were both given: they describe the same "
             "thing, so give one of them."
         )
     if factor is not None:
-        return Uncertainty(FactorTable(_factors(factor, n_samples, n_features)))
+        return Uncertainty(FactorTable(_factors(factor, n_samples, n_features, first)))
     array = np.asarray(covariance, dtype=np.float64)
     if array.shape == (n_samples, n_features):
-        _check_finite(array, "covariance")
+        _check_finite(array, "covariance", first)
         if np.any(array < 0.0):
             sample = int(np.argmin(array.min(axis=1)))
             raise ValueError(
-                f"covariance of sample {sample} has a negative variance "
+                f"covariance of sample {first + sample} has a negative variance "
                 f"({array[sample].min():g}): variances must be non-negative."
             )
         return Uncertainty(DiagonalTable(array))
     if array.shape == (n_samples, n_features, n_features):
-        matrices = _checked_matrices(array, lambda i: f"covariance of sample {i}")
+        matrices = _checked_matrices(
+            array, lambda i: f"covariance of sample {first + i}", first
+        )
         return Uncertainty(FullTable(matrices))
     raise ValueError(
         f"covariance has shape {array.shape}, expected ({n_samples}, {n_features}) for "
@@ -210,51 +215,53 @@ def sample_covariances(
     )
 
 
-def _factors(factor: Any, n_samples: int, n_features: int) -> Floats:
+def _factors(factor: Any, n_samples: int, n_features: int, first: int) -> Floats:
     array = np.asarray(factor, dtype=np.float64)
     if array.ndim != 3 or array.shape[:2] != (n_samples, n_features):
         raise ValueError(
             f"covariance_factor has shape {array.shape}, expected ({n_samples}, "
             f"{n_features}, r): a (d, r) factor L of L L' for each row of X."
         )
-    _check_finite(array, "covariance_factor")
+    _check_finite(array, "covariance_factor", first)
     return array
 
 
-def _check_finite(array: Floats, name: str) -> None:
+def _check_finite(array: Floats, name: str, first: int = 0) -> None:
     for rows in blocks(len(array)):
         finite = np.isfinite(array[rows]).reshape(len(array[rows]), -1).all(axis=1)
         if not finite.all():
+            entry = first + rows.start + int(np.argmin(finite))
             raise ValueError(
-                f"{name} contains NaN or infinity, first in entry "
-                f"{rows.start + int(np.argmin(finite))}: uncertainties must be finite."
+                f"{name} contains NaN or infinity, first in entry {entry}: "
+                "uncertainties must be finite."
             )
 
 
-def _checked_matrices(matrices: Floats, name: Any) -> Floats:
+def _checked_matrices(matrices: Floats, name: Any, first: int = 0) -> Floats:
     """Return them symmetric, or say which matrix is not a covariance, and why.
 
     They are copied only if one of them is not symmetric to the last digit.
     """
-    _check_finite(matrices, name(0) if len(matrices) == 1 else "covariance")
+    label = name(0) if len(matrices) == 1 else "covariance"
+    _check_finite(matrices, label, first)
     symmetric = True
     for rows in blocks(len(matrices), 1024):
         part = matrices[rows]
         size = np.abs(part).max(axis=(1, 2), initial=0.0)
         asymmetry = np.abs(part - part.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
         if np.any(asymmetry > _TOLERANCE * size):
-            first = int(np.argmax(asymmetry - _TOLERANCE * size))
+            worst = int(np.argmax(asymmetry - _TOLERANCE * size))
             raise ValueError(
-                f"{name(rows.start + first)} is not symmetric: entries differ from "
-                f"their mirror image by up to {asymmetry[first]:g}."
+                f"{name(rows.start + worst)} is not symmetric: entries differ from "
+                f"their mirror image by up to {asymmetry[worst]:g}."
             )
         symmetric &= not asymmetry.any()
         smallest = np.linalg.eigvalsh(part)[:, 0]
         if np.any(smallest < -_TOLERANCE * size):
-            first = int(np.argmin(smallest + _TOLERANCE * size))
+            worst = int(np.argmin(smallest + _TOLERANCE * size))
             raise ValueError(
-                f"{name(rows.start + first)} is not positive semidefinite: its "
-                f"smallest eigenvalue is {smallest[first]:g}."
+                f"{name(rows.start + worst)} is not positive semidefinite: its "
+                f"smallest eigenvalue is {smallest[worst]:g}."
             )
     if symmetric:
         return matrices

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from widemargin.chance_constrained.blocks import Block
+from widemargin.chance_constrained.blocks import Block, check_lengths
 
 Result = TypeVar("Result")
 
@@ -49,8 +49,10 @@ def dask_blocks(
             f"dask arrays need solver='ssgd', got {solver!r}: the other solvers see "
             "all samples at once (X.compute() brings them into memory)."
         )
+    import dask
     import dask.array as array
 
+    check_lengths(X, y, covariance, factor, weights)
     X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
 
     def delayed_parts(values: Any) -> list[Any]:
@@ -61,4 +63,8 @@ def dask_blocks(
         return list(values.rechunk(chunks).to_delayed().ravel())
 
     columns = [delayed_parts(v) for v in (X, y, covariance, factor, weights)]
-    return DaskBlocks(list(zip(*columns, strict=True)))
+    sizes = X.chunks[0]
+    if np.isnan(sizes).any():  # not known yet, as after a selection
+        sizes = dask.compute(*map(dask.delayed(len), columns[0]))
+    firsts = np.cumsum((0, *sizes[:-1])).tolist()
+    return DaskBlocks(list(zip(*columns, firsts, strict=True)))

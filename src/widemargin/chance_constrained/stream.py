@@ -102,8 +102,9 @@ class _Plan:
         """Return the binary problems on one block."""
         labels = np.searchsorted(self.classes, block.y)
         if self.covariances is None:
+            n, d = block.X.shape
             uncertainty = sample_covariances(
-                block.covariance, block.covariance_factor, *block.X.shape
+                block.covariance, block.covariance_factor, n, d, block.first
             )
         else:
             table = FullTable(self.covariances)
