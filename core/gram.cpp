@@ -1,6 +1,7 @@
 #include "gram.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace widemargin {
 
@@ -39,5 +40,22 @@ void Gram::times(const Index* rows, const double* weights, Size n_rows, const In
 
 template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
 template void Gram::times<double>(const Index*, const double*, Size, const Index*, Size, double*);
+
+void Gram::add_rows(const Index* rows, const double* weights, Size n_rows, double* out) {
+  std::lock_guard<std::mutex> lock(busy_);
+  RowCache<float>& cache = this->cache<float>();
+  std::vector<Index> columns = cache.columns();
+  std::vector<double> sums(size());
+  if (columns.size() == size()) {
+    Team team(threads_);
+    const std::vector<char> keep(n_rows, 0);
+    cache.apply(rows, weights, keep.data(), n_rows, sums.data(), team);
+  } else {  // its rows are of some samples only
+    columns.resize(size());
+    std::iota(columns.begin(), columns.end(), Index(0));
+    times<float>(rows, weights, n_rows, columns.data(), size(), sums.data());
+  }
+  for (Size c = 0; c < size(); ++c) out[columns[c]] += sums[c];
+}
 
 }  // namespace widemargin

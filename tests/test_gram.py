@@ -17,8 +17,10 @@ from widemargin.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widemargin.problem import classification_problem
+from widemargin.solve import solve
 
-from tests.certified import kernel_matrix
+from tests.certified import assert_certified, kernel_matrix
 
 KERNELS = [
     Linear(),
@@ -102,8 +104,28 @@ def test_times_is_the_product_and_skips_zeros(kernel, form):
         gram.times(changes, indices=some), (K @ changes)[some], rtol=1e-10, atol=1e-10
     )
     assert_array_equal(gram.times(np.zeros(60)), np.zeros(60))
-    single = gram.times(changes, dtype=np.float32)
+    single = gram.roughly_times(changes)
     assert_allclose(single, K @ changes, rtol=1e-5, atol=1e-5 * np.abs(K).max())
+
+
+def test_rows_that_a_solve_left_in_the_cache_are_not_evaluated_again():
+    X = samples(400, 5)
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
+    gram = Gram(X, Gaussian(0.3))
+    problem = classification_problem(gram, y, np.ones(400), True)
+    solution = solve(problem, shrinking=False)
+    assert_certified(solution, kernel_matrix(Gaussian(0.3), X), tol=1e-3)
+    inside = (solution.beta > problem.lower) & (solution.beta < problem.upper)
+    changes = np.where(inside, 0.1, 0.0)
+    before = gram.evaluated
+    product = gram.roughly_times(changes)
+    assert gram.evaluated == before and inside.any()
+    exact = gram.times(changes)
+    assert gram.evaluated == before + 400 * inside.sum()
+    assert_allclose(product, exact, atol=1e-5)
+    gram.release()
+    assert_allclose(gram.roughly_times(changes), exact, atol=1e-5)
+    assert gram.evaluated == before + 2 * 400 * inside.sum()
 
 
 def test_evaluated_counts_entries_and_zeros_cost_nothing():

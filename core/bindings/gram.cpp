@@ -100,6 +100,12 @@ void rows(Gram& gram, In<Index> indices, In<Index> columns, InOut2<Real> out) {
   gram.rows(indices.data(), indices.shape(0), columns.data(), columns.shape(0), out.data());
 }
 
+void add_rows(Gram& gram, In<Index> indices, In<double> weights, InOut<double> out) {
+  check_indices(indices, gram.size(), "indices");
+  nb::gil_scoped_release release;
+  gram.add_rows(indices.data(), weights.data(), indices.shape(0), out.data());
+}
+
 template <class Real>
 void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
            InOut<double> out) {
@@ -218,10 +224,9 @@ void bind_gram(nb::module_& module) {
             self.source().magnitudes(indices.data(), indices.shape(0), out.data());
           },
           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
-      .def("times32", &times<float>, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
+      .def("times", &times<double>, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
-      .def("times64", &times<double>, nb::arg("indices").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+      .def("add_rows", &add_rows, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("out").noconvert())
       .def(
           "release", [](Gram& self) { self.release(); }, nb::call_guard<nb::gil_scoped_release>())

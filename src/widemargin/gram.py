@@ -122,11 +122,10 @@ class Gram:
         self,
         changes: ArrayLike,
         indices: ArrayLike | None = None,
-        dtype: DTypeLike = np.float64,
     ) -> NDArray[np.float64]:
-        """Return K @ changes, or its entries at ``indices``, summed in float64.
+        """Return K @ changes, or its entries at ``indices``, in float64.
 
-        Only samples with a non-zero change are evaluated, in the precision asked for.
+        Only samples with a non-zero change are evaluated.
         """
         weights = np.asarray(changes, dtype=np.float64)
         if isinstance(
@@ -139,10 +138,23 @@ class Gram:
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
-        single = np.dtype(dtype) == np.float32
-        evaluate = self._core.times32 if single else self._core.times64
         for part in _pieces(columns.size, support.size):
-            evaluate(support, weights[support], columns[part], out[part])
+            self._core.times(support, weights[support], columns[part], out[part])
+        return out
+
+    def roughly_times(self, changes: ArrayLike) -> NDArray[np.float64]:
+        """Return K @ changes with float32 entries, from cached rows where there are.
+
+        As a solve would have added it: what it has left in the cache is not evaluated
+        again.
+        """
+        if isinstance(self.kernel, Linear):
+            return self.times(changes)
+        weights = np.asarray(changes, dtype=np.float64)
+        support = np.flatnonzero(weights).astype(np.int32)
+        out = np.zeros(self.n)
+        for part in _pieces(support.size, self.n):
+            self._core.add_rows(support[part], weights[support[part]], out)
         return out
 
     def subset(

@@ -150,9 +150,8 @@ def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
         chosen = _adjustable(problem, beta, solution)
         rest = problem.total - float(np.delete(beta, chosen).sum())
         beta[chosen] = project(beta[chosen], lower[chosen], upper[chosen], rest)
-    precision = np.float64 if solution.exact else np.float32
-    change = ramp.gram.times(beta - solution.beta, dtype=precision)
-    values = solution.values + change
+    times = ramp.gram.times if solution.exact else ramp.gram.roughly_times
+    values = solution.values + times(beta - solution.beta)
     return Solution(problem, beta, values, "start", exact=solution.exact)
 
 
@@ -163,10 +162,15 @@ def _adjustable(
     missing = (problem.total or 0.0) - float(beta.sum())
     room = problem.upper - beta if missing > 0.0 else beta - problem.lower
     margin = (beta > problem.lower) & (beta < problem.upper)
-    distance = np.abs(solution.values + solution.intercept - problem.linear)
+    wanted = SPARE * abs(missing)
     # Margin samples first, those with most room; then by distance from the margin.
-    order = np.lexsort((np.where(margin, -room, distance), ~margin))
-    enough = int(np.searchsorted(np.cumsum(room[order]), SPARE * abs(missing))) + 1
+    inner = np.flatnonzero(margin)
+    order = inner[np.argsort(-room[inner], kind="stable")]
+    if float(room[inner].sum()) <= wanted:
+        outer = np.flatnonzero(~margin)
+        distance = np.abs(solution.values + solution.intercept - problem.linear)[outer]
+        order = np.append(order, outer[np.argsort(distance, kind="stable")])
+    enough = int(np.searchsorted(np.cumsum(room[order]), wanted)) + 1
     return order[:enough]
 
 
