@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 class ChanceConstrainedSVC(StreamedModel):
-    """Linear SVM for samples with error bars, with a bounded probability of error.
+    """Linear SVM for samples with error bars: bounded risk of violating the margin.
 
     Each sample is a distribution of which only mean and covariance are known. Solves
 

@@ -8,7 +8,8 @@ TITLE = "Error bars are real"
 QUESTION = (
     "Ten measurements of a tumour, each with its standard error. An ordinary SVM "
     "ignores the error bars; the chance-constrained one keeps away from the boundary "
-    "by what they say, and bounds the probability of error for each patient."
+    "by what they say, and bounds, for each patient, the probability that a second "
+    "measurement decides otherwise."
 )
 RISK = 0.1
 SEED = 0
