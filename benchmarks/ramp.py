@@ -4,24 +4,35 @@ python benchmarks/ramp.py robustness           flipped labels (goes on where it 
 python benchmarks/ramp.py untuned              the same with C left as it is
 python benchmarks/ramp.py shares               Figure 3 (likewise)
 python benchmarks/ramp.py times                Figure 2 (likewise)
+python benchmarks/ramp.py rank                 what the rank rule costs (likewise)
 python benchmarks/ramp.py more                 both starts, 1e-8, covtype (likewise)
 python benchmarks/ramp.py robustness --quick   a small version; also with times
 python benchmarks/ramp.py --print              the tables of the stored results
+python benchmarks/ramp.py --draw FOLDER        Figure 3 of them
 """
 
 import argparse
 from functools import partial
 from pathlib import Path
 
-from widemargin.reproduction import mislabelled, ramp_more, ramp_timing
+from widemargin.reproduction import mislabelled, ramp_more, ramp_rank, ramp_timing
 from widemargin.reproduction.ramp_report import (
+    draw,
     robustness_tables,
     share_tables,
+    target_tables,
     timing_tables,
 )
 from widemargin.reproduction.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def times_and_targets(store: ResultStore) -> str:
+    """Return all tables made of the times."""
+    return f"{timing_tables(store)}\n{target_tables(store)}"
+
+
 CAMPAIGNS = {
     "robustness": ("mislabelled", mislabelled.campaign, robustness_tables),
     "untuned": (
@@ -30,7 +41,8 @@ CAMPAIGNS = {
         robustness_tables,
     ),
     "shares": ("ramp_shares", ramp_timing.share_campaign, share_tables),
-    "times": ("ramp_times", ramp_timing.campaign, timing_tables),
+    "times": ("ramp_times", ramp_timing.campaign, times_and_targets),
+    "rank": ("ramp_rank", ramp_rank.campaign, ramp_rank.table),
     "more": ("ramp_more", ramp_more.campaign, ramp_more.tables),
 }
 
@@ -41,7 +53,10 @@ def main() -> None:
     parser.add_argument("campaign", nargs="?", choices=CAMPAIGNS)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--print", action="store_true", dest="show")
+    parser.add_argument("--draw", type=Path, help="a folder; measures nothing")
     arguments = parser.parse_args()
+    if arguments.draw:
+        return draw(ResultStore(RESULTS / "ramp_shares.json"), arguments.draw)
     for name, (stem, campaign, tables) in CAMPAIGNS.items():
         stem += "_quick" if arguments.quick else ""
         store = ResultStore(RESULTS / f"{stem}.json")

@@ -38,8 +38,8 @@ class Screener:
         With fewer samples in play nothing is checked.
     rank : bool
         Whether the interval rule is followed by the rank rule. It decides more, and
-        sooner, but its rows cost about ten times the solve they were meant to shorten
-        (measured at 600 and 2,000 samples), so that by default it is left out here.
+        sooner, but its rows cost a multiple of the solve they were meant to shorten (a
+        table on the page of the ramp loss), so that by default it is left out here.
 
     Attributes
     ----------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,15 +12,26 @@ from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.preprocessing import scale
 
 from widemargin.certificate import dual_objective
-from widemargin.reproduction import mislabelled, ramp_more, ramp_tables, ramp_timing
+from widemargin.ramp.concave_convex import RampProblem
+from widemargin.reproduction import (
+    mislabelled,
+    ramp_more,
+    ramp_rank,
+    ramp_tables,
+    ramp_timing,
+)
 from widemargin.reproduction.ramp import (
     printed_propagation,
     printed_rule,
+    propagate_as_printed,
     solve_as_printed,
 )
 from widemargin.reproduction.ramp_report import (
+    draw,
+    drawn_from,
     robustness_tables,
     share_tables,
+    target_tables,
     timing_tables,
 )
 from widemargin.reproduction.results import ResultStore
@@ -49,6 +63,50 @@ def test_algorithm_as_printed_without_its_rule_is_plain_smo():
         ours = -dual_objective(run.beta, values, problem.linear)
         assert_allclose(ours, best.bound, rtol=1e-6)
         assert run.rates == []
+
+
+def test_shrinking_takes_over_below_a_gap_and_loses_nobody():
+    """With the rule or without: set aside, then looked at once more at the end."""
+    rng = np.random.default_rng(3)
+    shrunk = 0
+    for _ in range(10):
+        problem = random_problem(rng, intercept=True, size=60, clip=False)
+        best = solve(problem, tol=1e-9).certificate
+        for rule in (False, True):
+            run = solve_as_printed(problem, tol=1e-8, screening=rule)
+            if run.fixed_low.any() or run.fixed_high.any():
+                continue  # what the rule has fixed may be wrong
+            values = problem.gram.times(run.beta)
+            reached = -dual_objective(run.beta, values, problem.linear)
+            assert_allclose(reached, best.bound, rtol=1e-6)
+            shrunk += run.shrunk
+            if rule and run.shrunk:
+                assert run.gap <= 1e-4
+    assert shrunk > 0
+
+
+def test_propagation_as_printed_decides_wrongly():
+    """At the paper's own point, against the optimum of the next convex problem."""
+    rng = np.random.default_rng(5)
+    decided = wrong = 0
+    for _ in range(20):
+        problem = random_problem(rng, intercept=True, size=40, clip=False)
+        costs = problem.upper - problem.lower
+        ramp = RampProblem(problem.gram, problem.linear, costs, 0.0)
+        first = solve(ramp.convex(np.zeros(40, bool)), tol=1e-9)
+        following = ramp.convex(ramp.clips(first))
+        low, high = propagate_as_printed(first, following)
+        counts = ramp_tables._count(solve(following, tol=1e-9), low, high)
+        decided += counts[0]
+        wrong += counts[1]
+        if not ramp.clips(first).any():  # nothing moved: m = n = q = 0, rule (20)-(21)
+            gradient = first.values + first.intercept - problem.linear
+            same = printed_rule(
+                gradient, problem.gram.diagonal(), first.certificate.gap
+            )
+            assert_array_equal((low, high), same)
+    assert decided > 100
+    assert wrong > 0.2 * decided
 
 
 def test_algorithm_as_printed_ends_at_worse_points():
@@ -139,6 +197,95 @@ def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
     assert ratios["median of none / safe+shrink"] > 0.0
 
 
+class Scripted:
+    """A model whose fits take scripted processor seconds and end as scripted."""
+
+    def __init__(self, clock, *runs):
+        self.clock, self.runs, self.fits = clock, runs, 0
+
+    def fit(self, X, y):
+        seconds, status = self.runs[self.fits]
+        self.fits += 1
+        self.clock[0] += seconds
+        self.certificate_ = SimpleNamespace(
+            status=status, gap=0.0, kkt_violation=0.0, objective=float(self.fits)
+        )
+        self.support_ = ()
+
+
+def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(ramp_timing.time, "process_time", lambda: clock[0])
+    models = {
+        "busy": Scripted(clock, (4.0, "max_time"), (2.0, "converged"), (3.0, "late")),
+        "stopped": Scripted(clock, (4.0, "converged"), (1.0, "max_time"), (4.5, "-")),
+        "long": Scripted(clock, (5.5, "converged")),
+    }
+    X, y = np.zeros((4, 1)), np.ones(4)
+    figures = ramp_timing.fit_in_turn(models, X, y, 3, 1)["contestants"]
+    kept = {
+        name: tuple(entry[k] for k in ("processor", "status", "objective", "repeats"))
+        for name, entry in figures.items()
+    }
+    assert kept == {
+        "busy": (2.0, "converged", 2.0, 3),
+        "stopped": (4.0, "converged", 1.0, 3),  # one that ended, though slower
+        "long": (5.5, "converged", 1.0, 1),
+    }
+
+
+def stored_times(path, seconds):
+    """A store with every setting of the campaign, at the same times."""
+    store = ResultStore(path)
+    for setting in ramp_timing.settings():
+        store.records[setting.key] = {
+            "contestants": {
+                name: {"processor": t, "status": "converged", "repeats": 3}
+                | {"curve": [], "rounds": 2}
+                for name, t in seconds.items()
+            }
+        }
+    return store
+
+
+def test_targets_are_said_to_be_met_or_missed_and_where(tmp_path):
+    times = {"SVC": 1.0, "none": 4.0, "safe": 3.0, "shrink": 2.0, "safe+shrink": 1.5}
+    store = stored_times(tmp_path / "times.json", times)
+    assert timing_tables(store).startswith("All 64 settings")
+    assert "0 of 320 fits" in timing_tables(store)
+    assert target_tables(store).count("met") == 4
+    assert "missed" not in target_tables(store)
+    slow = "letter kappa 5 C 10 tol 1e-06 n 20000"
+    figures = store.records[slow]["contestants"]
+    figures["safe+shrink"]["processor"] = 2.61  # the best takes 2
+    figures["SVC"]["repeats"] = 1
+    assert "1 of 320 fits" in timing_tables(store)
+    assert "63 of 64" in target_tables(store)
+    assert "letter kappa 5 C 10 (2.61 s, best 2.00 s)." in target_tables(store)
+    figures["safe+shrink"]["processor"] = 2.59
+    assert "64 of 64" in target_tables(store)
+    figures["none"]["status"] = "max_time"
+    del store.records["a9a linear C 1 tol 1e-06 n 20000"]
+    assert timing_tables(store).startswith("63 of the 64 settings")
+    assert "62 of 62" in target_tables(store)
+
+
+def test_cost_of_the_rank_rule_is_measured_beside_the_interval_rule(
+    cancer, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(ramp_rank, "load", ramp_timing.load)
+    monkeypatch.setattr(ramp_rank, "DATASETS", ("cancer",))
+    monkeypatch.setattr(ramp_rank, "SIZES", (200,))
+    store = ResultStore(tmp_path / "rank.json")
+    ramp_rank.campaign(store)
+    assert set(store.records) == {"cancer linear n 200", "cancer kappa 0.5 n 200"}
+    for record in store.records.values():
+        rules = record["rules"]
+        assert rules["rank"]["evaluated"] > rules["interval"]["evaluated"]
+        assert 0.0 < rules["rank"]["share"] <= 1.0
+    assert "times at 200 samples" in ramp_rank.table(store)
+
+
 def test_more_times_have_one_table_each(cancer, monkeypatch, tmp_path):
     few = [ramp_timing.Setting("ijcnn1", 0.05, 1.0, 1e-6, 200)]
     monkeypatch.setattr(ramp_timing, "settings", lambda *_, **__: iter(few))
@@ -177,11 +324,27 @@ def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
     store = ResultStore(tmp_path / "shares.json")
     store.add(setting.key, ramp_timing.shares(setting))
     assert "moons kappa 0.5 C 1" in share_tables(store)
+    draw(store, tmp_path)
+    assert drawn_from(store).encode() in (tmp_path / "ramp_figure3.png").read_bytes()
 
 
-def test_printed_rule_is_counted_against_the_optimum(cancer, monkeypatch):
+def test_figure_3_on_the_page_is_that_of_the_stored_shares():
+    root = Path(__file__).parents[2]
+    store = ResultStore(root / "benchmarks" / "results" / "ramp_shares.json")
+    assert len(store.records) == 16
+    picture = root / "docs" / "systems" / "figures" / "ramp_figure3.png"
+    assert drawn_from(store).encode() in picture.read_bytes(), (
+        "run python benchmarks/ramp.py --draw docs/systems/figures"
+    )
+
+
+def test_printed_rules_are_counted_against_the_optimum(cancer, monkeypatch):
     monkeypatch.setattr(ramp_tables, "load", ramp_timing.load)
     monkeypatch.setattr(ramp_tables, "PRINTED_SIZE", 200)
     cells = list(ramp_tables.wrong_decisions("cancer", 0.05))
-    assert [cell.column for cell in cells] == ["samples fixed", "fixed wrongly"]
+    assert [(cell.table[5:14], cell.column) for cell in cells] == [
+        ("(20)-(21)", "samples fixed"), ("(20)-(21)", "fixed wrongly"),
+        ("(26)-(27)", "samples fixed"), ("(26)-(27)", "fixed wrongly"),
+    ]  # fmt: skip
     assert 0 <= cells[1].ours <= cells[0].ours <= 200
+    assert 0 < cells[3].ours <= cells[2].ours

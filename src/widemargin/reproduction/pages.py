@@ -22,6 +22,8 @@ from widemargin.reproduction import (
     command_runs,
     early_pays,
     memory,
+    ramp_more,
+    ramp_rank,
     ramp_report,
 )
 from widemargin.reproduction.results import ResultStore
@@ -52,6 +54,9 @@ TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
     "ramp untuned": ("mislabelled_untuned", ramp_report.robustness_tables),
     "ramp shares": ("ramp_shares", ramp_report.share_tables),
     "ramp times": ("ramp_times", ramp_report.timing_tables),
+    "ramp targets": ("ramp_times", ramp_report.target_tables),
+    "ramp rank": ("ramp_rank", ramp_rank.table),
+    "ramp more": ("ramp_more", ramp_more.tables),
     "early pays": ("early_pays", early_pays.as_rst),
     "train memory": ("memory", memory.as_rst),
     "demo run": ("demo", command_runs.demo_table),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.certificate import duality_gap, optimal_intercept
 from widemargin.problem import DualProblem
+from widemargin.solution import Solution
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -54,6 +55,34 @@ def printed_propagation(
     return gradient - radii + spread - q > 0, gradient + radii + spread + q < 0
 
 
+def propagate_as_printed(
+    solution: Solution, following: DualProblem
+) -> tuple[Mask, Mask]:
+    """Screen the problem `following` by (26) and (27) from the last one's solution.
+
+    ``m``, ``n`` and ``q`` are those of the point the paper proposes: the multipliers of
+    the hinge stay and the boxes move under them. It breaks the sum, and what is called
+    its gap need not be one (mathematics 5.4).
+    """
+    last = solution.problem
+    point = solution.beta + following.lower - last.lower
+    values = solution.values + last.gram.times(point - solution.beta)
+    box = following.lower, following.upper
+    intercept = optimal_intercept(values, following.linear, *box, following.total)
+    residual = following.linear - values - intercept
+    gradient = solution.values + solution.intercept - last.linear
+    diagonal = last.gram.diagonal()
+    gap = duality_gap(solution.beta, -gradient, last.lower, last.upper)
+    further = abs(duality_gap(point, residual, *box) - gap)
+    change = (
+        float(np.linalg.norm(point - solution.beta)),
+        abs(intercept - solution.intercept),
+        np.sqrt(diagonal * further),
+    )
+    row_norms = np.linalg.norm(last.gram.rows(np.arange(last.n)), axis=1)
+    return printed_propagation(gradient, diagonal, gap, row_norms, change)
+
+
 @dataclass
 class PrintedRun:
     """What the printed algorithm did on one convex problem."""
@@ -64,6 +93,7 @@ class PrintedRun:
     fixed_low: Mask = field(default_factory=lambda: np.zeros(0, bool))
     fixed_high: Mask = field(default_factory=lambda: np.zeros(0, bool))
     rates: list[tuple[int, float]] = field(default_factory=list)
+    shrunk: int = 0  # most samples that shrinking has set aside at once
 
 
 def solve_as_printed(
@@ -72,48 +102,81 @@ def solve_as_printed(
     tol: float = 1e-8,
     max_iter: int = 1_000_000,
     screening: bool = True,
+    shrinking: bool = True,
 ) -> PrintedRun:
     """Algorithm 1: pair steps, the printed rule after 50 steps and every 10.
 
     A fixed sample is moved to its bound and left there, and the sum of the variables
     is put right on the others, without which the printed algorithm has no feasible
-    point to go on from. Stops when the violating pair among the rest is within `tol`.
+    point to go on from. Once the gap is below 1e-4, LIBSVM's shrinking takes the rule's
+    place (without the rule: from the start). Stops when the violating pair among the
+    samples that are not fixed is within `tol`.
     """
     K = problem.gram.rows(np.arange(problem.n))
     diagonal = np.diag(K).copy()
-    lower, upper = problem.lower, problem.upper
-    run = PrintedRun(np.clip(np.zeros(problem.n), lower, upper))
+    box = problem.lower, problem.upper
+    run = PrintedRun(np.clip(np.zeros(problem.n), *box))
     run.fixed_low = np.zeros(problem.n, bool)
     run.fixed_high = np.zeros(problem.n, bool)
     gradient = K @ run.beta - problem.linear
-    free = np.ones(problem.n, bool)
+    aside = np.zeros(problem.n, bool)
     while run.iterations < max_iter:
-        violation = _pair_step(K, diagonal, gradient, run.beta, lower, upper, free)
+        free = ~(run.fixed_low | run.fixed_high)
+        violation = _pair_step(K, diagonal, gradient, run.beta, *box, free & ~aside)
         if violation <= tol:
-            break
-        run.iterations += 1
-        due = run.iterations >= FIRST_CHECK and run.iterations % CHECK_EVERY == 0
-        if not (screening and due and run.gap > SHRINK_BELOW):
+            if not aside.any():
+                break
+            aside[:] = shrinking = False  # all are looked at once more, as by LIBSVM
             continue
-        part = np.flatnonzero(free)
-        values = gradient[part] + problem.linear[part]
-        rest = float(problem.total or 0.0) - float(run.beta[~free].sum())
-        box = lower[part], upper[part]
-        intercept = optimal_intercept(values, problem.linear[part], *box, rest)
-        residual = -gradient[part] - intercept
-        run.gap = duality_gap(run.beta[part], residual, *box)
-        low, high = printed_rule(-residual, diagonal[part], run.gap)
-        if low.any() or high.any():
-            run.fixed_low[part[low]] = True
-            run.fixed_high[part[high]] = True
-            before = run.beta.copy()
-            run.beta[part[low]] = lower[part[low]]
-            run.beta[part[high]] = upper[part[high]]
-            free = ~(run.fixed_low | run.fixed_high)
-            _restore_sum(run.beta, free, lower, upper, float(problem.total or 0.0))
-            gradient += K @ (run.beta - before)
-        run.rates.append((run.iterations, 1.0 - float(np.mean(free))))
+        run.iterations += 1
+        if run.iterations < FIRST_CHECK or run.iterations % CHECK_EVERY:
+            continue
+        if screening and run.gap > SHRINK_BELOW:
+            _screen(problem, K, diagonal, gradient, run)
+        elif shrinking:
+            aside |= free & _out_of_reach(gradient, run.beta, *box, free & ~aside)
+            run.shrunk = max(run.shrunk, int(np.count_nonzero(aside)))
     return run
+
+
+def _screen(
+    problem: DualProblem, K: Vector, diagonal: Vector, gradient: Vector, run: PrintedRun
+) -> None:
+    """Fix what the printed rule fixes, and put the sum and the gradient right."""
+    lower, upper = problem.lower, problem.upper
+    total = float(problem.total or 0.0)
+    free = ~(run.fixed_low | run.fixed_high)
+    part = np.flatnonzero(free)
+    values = gradient[part] + problem.linear[part]
+    rest = total - float(run.beta[~free].sum())
+    box = lower[part], upper[part]
+    intercept = optimal_intercept(values, problem.linear[part], *box, rest)
+    residual = -gradient[part] - intercept
+    run.gap = duality_gap(run.beta[part], residual, *box)
+    low, high = printed_rule(-residual, diagonal[part], run.gap)
+    if low.any() or high.any():
+        run.fixed_low[part[low]] = True
+        run.fixed_high[part[high]] = True
+        before = run.beta.copy()
+        run.beta[part[low]] = lower[part[low]]
+        run.beta[part[high]] = upper[part[high]]
+        free = ~(run.fixed_low | run.fixed_high)
+        _restore_sum(run.beta, free, lower, upper, total)
+        gradient += K @ (run.beta - before)
+    run.rates.append((run.iterations, 1.0 - float(np.mean(free))))
+
+
+def _out_of_reach(
+    gradient: Vector, beta: Vector, lower: Vector, upper: Vector, active: Mask
+) -> Mask:
+    """Return samples at a bound that no violating pair would take: shrinking."""
+    up, down = active & (beta < upper), active & (beta > lower)
+    least = gradient[up].min(initial=np.inf)
+    most = gradient[down].max(initial=-np.inf)
+    stays_low = (beta <= lower) & (gradient > most)
+    stays_high = (beta >= upper) & (gradient < least)
+    mask: Mask = stays_low | stays_high
+    return mask
 
 
 def _pair_step(

@@ -112,6 +112,6 @@ def tables(store: ResultStore) -> str:
             ]
             parts += [
                 f"{key}, C = gamma = 32, tolerance 1e-3:\n",
-                rst_table(["", "seconds", "processor seconds", "status"], rows),
+                rst_table(["fit", "seconds", "processor seconds", "status"], rows),
             ]
     return "\n".join(parts)
