@@ -121,6 +121,13 @@ def report(store: ResultStore, suite: str, chosen: Iterable[Problem]) -> str:
     return f"{table(store, chosen)}\n{provenance(store)}"
 
 
+def as_rst(suite: str, store: ResultStore) -> str:
+    """Return the tables of one suite as a literal block of a page."""
+    text = report(store, suite, suites()[suite])
+    lines = (f"   {line}".rstrip() for line in text.splitlines())
+    return "::\n\n" + "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)

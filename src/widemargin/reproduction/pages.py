@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from widemargin.reproduction import (
+    bench,
     command_runs,
     early_pays,
     memory,
@@ -50,6 +52,10 @@ def names(page: str) -> list[str]:
 
 #: name on the page -> file of results, and who writes the table
 TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
+    **{
+        f"speed {suite}": (suite, partial(bench.as_rst, suite))
+        for suite in ("ratios", "one-thread", "tight", "growth", "sweep")
+    },
     "ramp robustness": ("mislabelled", ramp_report.robustness_tables),
     "ramp untuned": ("mislabelled_untuned", ramp_report.robustness_tables),
     "ramp shares": ("ramp_shares", ramp_report.share_tables),

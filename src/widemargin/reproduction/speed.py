@@ -23,7 +23,7 @@ from widemargin.reproduction.measuring import Problem
 Vector = NDArray[np.float64]
 Loaded = tuple[Any, Vector]
 SWEEP_SIZE = 60
-GENERATED = " (generated)"  # ends the name of a problem whose file is missing
+GENERATED = " (generated)"  # in the name of a problem whose file is missing
 GROWING_SIZES = (1_000, 3_162, 10_000, 31_623, 100_000)
 
 

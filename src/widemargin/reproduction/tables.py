@@ -86,7 +86,7 @@ def memory(record: Record | None) -> str:
 
 def stored(store: ResultStore, problem: Problem, contestant: str) -> Record | None:
     """Return the record of a run: printing needs no data, only what was measured."""
-    real = problem.name.removesuffix(speed.GENERATED)
+    real = problem.name.replace(speed.GENERATED, "")
     for name in (real, problem.name):
         record = store.records.get(f"{name} | {contestant}")
         if record is not None:
