@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
 from .validation import effective_threads, plain_samples
+
+
+def check_fitted(model: Any) -> None:
+    """Raise NotFittedError before a fit, and where every row was forgotten."""
+    if getattr(model, "ids_", np.ones(1)).size == 0:
+        raise NotFittedError(
+            f"This {type(model).__name__} instance is not fitted any more: all rows "
+            "were forgotten; call partial_fit or fit."
+        )
+    check_is_fitted(model)
 
 
 class PairPrediction:
@@ -40,7 +51,7 @@ class PairPrediction:
 
     def _checked(self, X: Any) -> Any:
         """Return samples to predict, as scikit-learn would check them."""
-        check_is_fitted(self)
+        check_fitted(self)
         named = hasattr(self, "feature_names_in_")
         if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
             return X
@@ -104,7 +115,7 @@ class PairPrediction:
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
@@ -122,7 +133,7 @@ class PairPrediction:
         """Weights of the features, for ``kernel="linear"`` only."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self)
+        check_fitted(self)
         table = pair_coefficients(self._dense_dual_coef(), self.n_support_)
         table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
         weights = table @ self.support_vectors_

@@ -73,6 +73,11 @@ def test_prices_outside_the_regime():
         check_costs(1.0, 4.0)
     with pytest.warns(UserWarning, match="moves the negative margin out"):
         check_costs(1.0, 0.75)
+    with pytest.warns(UserWarning) as caught:  # a warning for each of the two
+        check_costs(0.4, 0.75)
+    words = " ".join(str(warning.message) for warning in caught)
+    assert len(caught) == 2
+    assert "roles are reversed" in words and "moves the negative margin out" in words
     with pytest.raises(ValueError, match=r"cost_negative > 0\.5"):
         check_costs(1.0, 0.5)
     with pytest.raises(ValueError, match="cost_positive > 0"):

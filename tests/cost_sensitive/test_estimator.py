@@ -127,6 +127,27 @@ def test_solver_divide_ends_at_the_same_model():
     )
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"pos_label": 0},
+        {"cost_matrix": [[0, 1], [6, 0]], "cost_positive": 1.0},
+        {"cost_matrix": [[0, 6], [1, 0]], "cost_positive": 1.0, "cost_negative": 1.5},
+    ],
+    ids=str,
+)
+def test_an_update_of_roles_or_prices_is_the_fit_with_them(params):
+    settings = {"gamma": 1.0, "cost_positive": 5.0, "cost_negative": 2.0}
+    model = CostSensitiveSVC(**settings).fit(X, y)
+    before = model.decision_function(X)
+    model.update(**params)
+    fresh = CostSensitiveSVC(**settings | params).fit(X, y)
+    assert model.pair_costs_ == fresh.pair_costs_
+    assert model.certificate_.kkt_violation <= 1e-8
+    assert_allclose(model.decision_function(X), fresh.decision_function(X), atol=1e-8)
+    assert np.abs(model.decision_function(X) - before).max() > 0.1
+
+
 def test_refusals_and_warnings():
     with pytest.raises(ValueError, match=r"cost_negative > 0\.5"):
         CostSensitiveSVC(cost_negative=0.5).fit(X, y)

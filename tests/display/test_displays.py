@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC
+from widemargin import SVC, CostSensitiveSVC
 from widemargin.display import (
     ComparisonDisplay,
     GridDisplay,
@@ -44,6 +44,22 @@ def test_margin_of_two_features(ax: Any) -> None:
     grid = np.column_stack([display.across.ravel(), display.up.ravel()])
     assert_allclose(display.values.ravel(), model.decision_function(grid))
     assert display.ax_ is ax
+
+
+@pytest.mark.parametrize(
+    ("pos_label", "margins"), [(1, (-1 / 3, 1.0)), (0, (-1.0, 1 / 3))]
+)
+@pytest.mark.parametrize("piped", [False, True])
+def test_costs_move_the_drawn_margin(
+    ax: Any, pos_label: int, margins: tuple[float, float], piped: bool
+) -> None:
+    """C- = 2 brings the margin of the cheap class in to 1/3, drawn there."""
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    model = CostSensitiveSVC(cost_positive=15, cost_negative=2, pos_label=pos_label)
+    model = make_pipeline(StandardScaler(), model) if piped else model
+    MarginDisplay.from_estimator(model.fit(X, y), X, y, ax=ax, grid_resolution=40)
+    (lines,) = (c for c in ax.collections if getattr(c, "filled", True) is False)
+    assert_allclose(lines.levels, [margins[0], 0.0, margins[1]])
 
 
 def test_margin_is_a_section_where_there_are_more_features(ax: Any) -> None:

@@ -80,14 +80,16 @@ def test_bad_chunks(estimator, change, match):
         (b"3", "not a list"),
     ],
 )
-def test_bad_ids_to_forget(ids, match):
-    model = SVC(gamma=1.0).fit(X, y)
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+def test_bad_ids_to_forget(estimator, ids, match):
+    model = estimator(gamma=1.0).fit(X, y)
     assert_unchanged(model, lambda m: m.forget(ids), ValueError, match)
 
 
-def test_bad_ids_to_add():
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+def test_bad_ids_to_add(estimator):
     chunk = (X[100:], y[100:])
-    named = SVC(gamma=1.0).fit(X[:100], y[:100], ids=np.arange(100))
+    named = estimator(gamma=1.0).fit(X[:100], y[:100], ids=np.arange(100))
     assert_unchanged(
         named, lambda m: m.partial_fit(*chunk), ValueError, "every call or in"
     )
@@ -101,7 +103,7 @@ def test_bad_ids_to_add():
         assert_unchanged(
             named, lambda m, i=ids: m.partial_fit(*chunk, ids=i), ValueError, match
         )
-    running = SVC(gamma=1.0).fit(X[:100], y[:100])
+    running = estimator(gamma=1.0).fit(X[:100], y[:100])
     ids = np.arange(100, 120)
     assert_unchanged(
         running,
@@ -110,7 +112,7 @@ def test_bad_ids_to_add():
         "every call or in",
     )
     with pytest.raises(ValueError, match="one each"):
-        SVC().fit(X, y, ids=[1, 2])
+        estimator().fit(X, y, ids=[1, 2])
     named.forget([5]).partial_fit(X[:1], y[:1], ids=[5])  # a free id may be used again
     assert named.ids_[-1] == 5
 
@@ -169,6 +171,21 @@ def test_updates_that_cannot_be(params):
     assert model.C == 1.0
 
 
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+@pytest.mark.parametrize("params", [{"degree": 3}, {"coef0": 0.5}], ids=str)
+def test_parameters_of_the_polynomial_kernel_need_a_fit(estimator, params):
+    model = estimator(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
+    assert_unchanged(model, lambda m: m.update(C=2.0, **params), ValueError, "Call fit")
+
+
+def test_prices_that_cannot_be():
+    model = CostSensitiveSVC(gamma=1.0).fit(X, y)
+    match = r"cost_negative > 0\.5"
+    assert_unchanged(model, lambda m: m.update(cost_negative=0.4), ValueError, match)
+    assert model.cost_negative == 1.0
+    assert_unchanged(model, lambda m: m.update(pos_label=7), ValueError, "pos_label")
+
+
 def test_kernel_changed_by_set_params_is_refused_until_fit():
     model = SVC(gamma=1.0).fit(X, y).set_params(gamma=2.0)
     assert_unchanged(model, lambda m: m.partial_fit(X, y), ValueError, "Call fit")
@@ -203,8 +220,9 @@ def test_before_any_fit():
     )
 
 
-def test_precomputed_kernels_have_no_rows_to_keep():
-    model = SVC(kernel="precomputed").fit(X @ X.T, y)
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+def test_precomputed_kernels_have_no_rows_to_keep(estimator):
+    model = estimator(kernel="precomputed").fit(X @ X.T, y)
     assert_unchanged(model, lambda m: m.forget([0]), ValueError, "precomputed")
     assert_unchanged(
         model, lambda m: m.partial_fit(X @ X.T, y), ValueError, "precomputed"
@@ -221,10 +239,13 @@ def interrupting(A, B):
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("estimator", "after"),
+    [(SVC, 1), (SVC, 2), (SVC, 3), (SVC, 5), (CostSensitiveSVC, 2)],
+)
 @pytest.mark.parametrize("what", ["add", "forget", "update"])
-def test_ctrl_c_changes_nothing(what, after):
-    model = SVC(kernel=interrupting, C=5.0).fit(X[:90], y[:90])
+def test_ctrl_c_changes_nothing(what, estimator, after):
+    model = estimator(kernel=interrupting, C=5.0).fit(X[:90], y[:90])
     before = pickle.dumps(model)
     action = {
         "add": lambda: model.partial_fit(X[90:], y[90:]),
@@ -239,6 +260,23 @@ def test_ctrl_c_changes_nothing(what, after):
         CALLS["left"] = None
     assert pickle.dumps(model) == before
     action()  # and afterwards it can be done
+    assert model.certificate_.kkt_violation <= 1e-8
+
+
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
+def test_ctrl_c_in_the_first_chunk_draws_no_random_number(estimator):
+    """The solve of a first chunk draws a seed; what was drawn is given back."""
+    generator = np.random.RandomState(3)
+    model = estimator(kernel=interrupting, random_state=generator)
+    before = pickle.dumps(model)
+    CALLS["left"] = 2
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X, y, classes=[0, 1])
+    finally:
+        CALLS["left"] = None
+    assert pickle.dumps(model) == before
+    model.partial_fit(X, y, classes=[0, 1])
     assert model.certificate_.kkt_violation <= 1e-8
 
 

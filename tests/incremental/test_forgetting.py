@@ -11,6 +11,8 @@ import pytest
 from scipy import sparse
 
 from widemargin import SVC, CostSensitiveSVC
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian
 
 SKIPPED = (type, ModuleType, FunctionType, str, bytes)
 
@@ -47,14 +49,29 @@ def numbers(thing):
 
 def traces(model, secrets):
     """Return which secrets are still there: raw or scaled, float64 or float32."""
-    gamma = model.gamma_
+    gamma, C = model.gamma_, model.C
     folded = np.sqrt(2 * gamma * np.log2(np.e)) if gamma else 1.0
-    scales = np.array(
-        [1.0, -1.0, gamma, np.sqrt(gamma), folded, 1 / model.n_features_in_]
-    )
+    scales = np.array([1.0, gamma, np.sqrt(gamma), folded, 1 / model.n_features_in_, C])
+    scales = np.concatenate([scales, -scales])
     wanted = np.outer(scales, secrets).ravel()
     wanted = np.concatenate([wanted, wanted.astype(np.float32).astype(np.float64)])
     return np.intersect1d(wanted[wanted != 0], numbers(model))
+
+
+def handles(thing):
+    """Return what could hold samples beyond NumPy's reach: kernels' own objects."""
+    return [
+        current
+        for current in reachable(thing)
+        if isinstance(current, Gram) or type(current).__module__ == "widemargin._core"
+    ]
+
+
+def kept_bytes(model, rows):
+    """Return which rows the pickled model holds as they lie in memory."""
+    pickled = pickle.dumps(model)
+    forms = [row.astype(kind) for row in rows for kind in (np.float64, np.float32)]
+    return [form for form in forms if form.tobytes() in pickled]
 
 
 def scene(seed=0, n=90):
@@ -64,6 +81,37 @@ def scene(seed=0, n=90):
     y = (X[:, 0] + 0.5 * rng.standard_normal(n) > 0).astype(int)
     X[10:30] += 1e-3 * np.pi * np.arange(1, 81).reshape(20, 4)
     return X, y, X[10:30].ravel()
+
+
+def forgetful(kind):
+    """Return an estimator whose rows could linger in a place of its own."""
+    if kind == "SVC":
+        return SVC(gamma=0.3, C=50.0)
+    if kind == "warm start":
+        return SVC(gamma=0.3, C=50.0, warm_start=True)
+    return CostSensitiveSVC(gamma=0.3, C=50.0)
+
+
+@pytest.mark.parametrize("kind", ["SVC", "warm start", "multiclass", "several costs"])
+def test_no_weight_no_row_and_no_handle_is_left(kind):
+    """Sentinel rows with sentinel weights, in two classes and in three."""
+    X, y, secrets = scene()
+    y = np.arange(90) % 3 if kind == "multiclass" else y
+    weight = 1.0 + 1e-3 * np.e * np.arange(1, 91)
+    gone = np.arange(10, 30)
+    model = forgetful(kind).fit(X[:60], y[:60], sample_weight=weight[:60])
+    model.partial_fit(X[60:], y[60:], sample_weight=weight[60:])
+    if kind == "several costs":
+        model.update(cost_matrix=[[0, 1], [1, 0]], cost_negative=1.0)
+    assert traces(model, weight[gone]).size >= 20  # found while they live
+    assert len(kept_bytes(model, X[gone])) == 20
+    model.forget(gone)
+    for twin in (model, pickle.loads(pickle.dumps(model))):
+        assert traces(twin, secrets).size == 0
+        assert traces(twin, weight[gone]).size == 0
+        assert not handles(twin)
+        assert not kept_bytes(twin, X[gone])
+        assert len(kept_bytes(twin, X[60:])) == 30
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
@@ -101,6 +149,16 @@ def test_every_array_has_the_live_length():
     assert model.support_.max() < 70
     lengths = {len(a) for a in reachable(model) if isinstance(a, np.ndarray) and a.ndim}
     assert not lengths & {20, 60, 90}
+
+
+def test_the_search_finds_a_planted_handle():
+    X, y, _ = scene()
+    model = SVC(gamma=0.3).fit(X, y).forget(np.arange(10, 30))
+    assert not handles(model)
+    model._left = {"gram": Gram(X, Gaussian(0.3))}
+    assert handles(model)
+    model._left = [Gram(X, Gaussian(0.3))._core]
+    assert handles(model)
 
 
 @pytest.mark.parametrize(

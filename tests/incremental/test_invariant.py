@@ -15,7 +15,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 
-from widemargin import SVC, CostSensitiveSVC, load, save
+from widemargin import SVC, CostSensitiveSVC, homotopy, load, save
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian
+from widemargin.problem import DualProblem
+from widemargin.solve import solve
 
 X, y = make_moons(160, noise=0.25, random_state=0)
 iris, species = load_iris(return_X_y=True)
@@ -167,10 +171,11 @@ def test_forget_down_to_one_class_and_to_nothing_and_begin_again():
     assert model.support_.size == 0
     model.forget(model.ids_)
     assert model.ids_.size == 0
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    with pytest.raises(NotFittedError):
-        model.forget([0])
+    for action in (model.predict, model.decision_function, model.forget):
+        with pytest.raises(NotFittedError, match="all rows were forgotten; call"):
+            action(X)
+    with pytest.raises(NotFittedError, match="all rows were forgotten; call"):
+        model.update(C=2.0)
     model.partial_fit(X, y)  # the classes are still known
     assert_array_equal(model.ids_, np.arange(160, 320))
     assert_is_the_fit(model, X, y)
@@ -285,6 +290,47 @@ def test_history_of_every_call():
         assert record["kkt_violation"] <= 1e-8 and record["seconds"] > 0
 
 
+@pytest.mark.parametrize("route", ["direct", "path", "solve", "unchanged"])
+def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
+    """Rows strictly inside their boxes, also where no step of a path counted them."""
+    model = SVC(gamma=1.0)
+    if route == "direct":  # one class: the box leaves a single point
+        model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
+    else:
+        model.fit(X[:100], y[:100])
+    if route == "solve":
+        monkeypatch.setattr(homotopy, "_solve_is_cheaper", lambda *_: True)
+    if route in ("path", "solve"):
+        model.partial_fit(X[100:], y[100:])
+    elif route == "unchanged":
+        model.update(tol=1e-4)
+    record = model.history_[-1]
+    assert record["route"] == route
+    coefficients = np.abs(model.dual_coef_[0])
+    assert record["margin"] == np.count_nonzero(coefficients < 1.0)
+    assert (record["margin"] > 0) == (route != "direct")
+
+
+def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
+    """The equality is then with the exact solution, as the documentation says."""
+    samples, labels = make_moons(2500, noise=0.2, random_state=1)
+    model = SVC(gamma=1.0).fit(samples[:2450], labels[:2450])
+    assert 1e-8 < model.certificate_.kkt_violation <= model.tol
+    model.partial_fit(samples[2450:], labels[2450:])
+    assert model.certificate_.kkt_violation <= 1e-8
+    gram = Gram(samples, Gaussian(1.0))
+    ends = np.where(labels == 1, 1.0, -1.0)
+    dual = DualProblem(gram, ends, np.minimum(ends, 0), np.maximum(ends, 0), 0.0)
+    exact = solve(dual, accuracy="exact")
+    assert exact.certificate.kkt_violation <= 1e-8
+    assert_allclose(
+        model.certificate_.objective, exact.certificate.objective, rtol=1e-9
+    )
+    assert_allclose(
+        model.decision_function(samples), exact.values + exact.intercept, atol=1e-7
+    )
+
+
 def test_values_are_refreshed_now_and_then(monkeypatch):
     from widemargin.incremental import pairs
 
@@ -332,6 +378,7 @@ def test_random_sequences(seed, multiclass, operations):
             prices = {} if multiclass else {"cost_positive": float(rng.uniform(3, 9))}
             C = float(10 ** rng.uniform(-1, 2))
             model.update(C=C, cost_negative=2.0, **prices)
+        assert max(c.kkt_violation for c in certificates(model)) <= 1e-8
     assert_array_equal(model.ids_, live)
     if np.unique(labels[live]).size == np.unique(labels).size:
         assert_is_the_fit(model, samples[live], labels[live])

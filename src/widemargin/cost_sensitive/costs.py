@@ -70,7 +70,7 @@ def check_costs(cost_positive: float, cost_negative: float) -> None:
             UserWarning,
             stacklevel=3,
         )
-    elif cost_positive < weight:
+    if cost_positive < weight:
         warnings.warn(
             f"cost_positive={cost_positive} < 2 * cost_negative - 1 = {weight:.6g} "
             "prices mistakes on the negative class higher than misses of the positive "

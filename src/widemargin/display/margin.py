@@ -42,6 +42,8 @@ class MarginDisplay:
         Cluster of each point of the grid: their borders are drawn.
     labels : list of str
         Names of the classes.
+    margins : tuple of two float
+        Decision values at the margins of the two classes.
     axis_labels : tuple of two str
         Names of the two coordinates.
 
@@ -71,6 +73,7 @@ class MarginDisplay:
         suspects: NDArray[np.intp] | None = None,
         covariances: NDArray[np.float64] | None = None,
         clusters: NDArray[np.intp] | None = None,
+        margins: tuple[float, float] = (-1.0, 1.0),
         axis_labels: tuple[str, str] = ("", ""),
     ) -> None:
         self.across = across
@@ -83,6 +86,7 @@ class MarginDisplay:
         self.suspects = suspects
         self.covariances = covariances
         self.clusters = clusters
+        self.margins = margins
         self.axis_labels = axis_labels
 
     @classmethod
@@ -159,6 +163,7 @@ class MarginDisplay:
                 if clusters is None
                 else np.asarray(clusters(section), dtype=np.intp).reshape(across.shape)
             ),
+            margins=_margins(estimator),
             axis_labels=_axis_labels(names, samples.shape[1]),
         )
         return display.plot(ax=ax)
@@ -195,7 +200,7 @@ class MarginDisplay:
             ax.contour(
                 *grid_points,
                 self.values,
-                levels=[-1.0, 0.0, 1.0],
+                levels=[self.margins[0], 0.0, self.margins[1]],
                 colors="#333333",
                 linewidths=[0.8, 1.6, 0.8],
                 linestyles=["dashed", "solid", "dashed"],
@@ -275,6 +280,16 @@ def _values(estimator: Any, section: Any) -> NDArray[np.float64]:
     if len(classes) == 2:
         codes = 2 * codes - 1
     return np.asarray(codes, dtype=np.float64)
+
+
+def _margins(estimator: Any) -> tuple[float, float]:
+    """Decision values at the two margins: costs move that of the cheap class."""
+    steps = getattr(estimator, "steps", None)
+    costs: Any = getattr(steps[-1][1] if steps else estimator, "pair_costs_", ())
+    if len(costs) != 1:
+        return -1.0, 1.0
+    moved = 1 / (2 * costs[0].cost_negative - 1)
+    return (-moved, 1.0) if costs[0].positive == 1 else (-1.0, moved)
 
 
 def _indices(chosen: ArrayLike, n: int) -> NDArray[np.intp]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from .. import homotopy
 from .._sklearn import validated
@@ -26,6 +26,8 @@ from ..gram import Gram
 from ..homotopy import PathAccount
 from ..kernels import Kernel, Precomputed, Sigmoid, make_kernel
 from ..multiclass import BinaryTask
+from ..path import inside
+from ..prediction import check_fitted
 from ..problem import DualProblem
 from ..solution import Solution
 from ..training import Training
@@ -180,6 +182,7 @@ class IncrementalClassifier(KernelClassifier):
     def _shadow(self) -> IncrementalClassifier:
         shadow: IncrementalClassifier = object.__new__(type(self))
         shadow.__dict__.update(self.__dict__)
+        shadow.random_state = deepcopy(self.random_state)  # drawing from it changes it
         return shadow
 
     def _replaced_by(self, shadow: IncrementalClassifier) -> IncrementalClassifier:
@@ -217,7 +220,7 @@ class IncrementalClassifier(KernelClassifier):
     @validated
     def _let_go(self, ids: Any) -> IncrementalClassifier:
         begun = time.perf_counter()
-        check_is_fitted(self)
+        check_fitted(self)
         before = self._rows_before()
         gone = find_rows(ids, before.ids)
         if isinstance(self.gamma, str) and self.kernel in ("rbf", "poly", "sigmoid"):
@@ -241,7 +244,7 @@ class IncrementalClassifier(KernelClassifier):
     @validated
     def _settle(self) -> IncrementalClassifier:
         begun = time.perf_counter()
-        check_is_fitted(self)
+        check_fitted(self)
         before = self._rows_before()
 
         def move(old: Solution, target: DualProblem, _: Indices) -> Any:
@@ -365,7 +368,10 @@ def _record(
     solutions: list[Solution],
     accounts: list[PathAccount],
 ) -> dict[str, Any]:
-    """Return the stage record of one update, summed over the pairs of classes."""
+    """Return the stage record of one update, summed over the pairs of classes.
+
+    Of violations and margin sets (rows strictly inside their boxes) the largest.
+    """
     certificates = [solution.certificate for solution in solutions]
     routes = sorted({account.route for account in accounts} - {"unchanged"})
     return {
@@ -379,7 +385,7 @@ def _record(
         ),
         "chunk": chunk,
         "steps": sum(account.steps for account in accounts),
-        "margin": max((account.margin for account in accounts), default=0),
+        "margin": max((inside(solution).size for solution in solutions), default=0),
         "exchanges": sum(account.exchanges for account in accounts),
         "shifts": sum(account.shifts for account in accounts),
         "perturbations": sum(account.perturbations for account in accounts),

@@ -20,7 +20,7 @@ from .end import (
     repair,
 )
 from .follow import PathAccount, Start, moving
-from .independent import independent
+from .independent import independent, inside
 
 __all__ = [
     "PathAccount",
@@ -28,6 +28,7 @@ __all__ = [
     "accurate",
     "at_its_end",
     "independent",
+    "inside",
     "moving",
     "only_solution",
     "path_seconds",
