@@ -7,7 +7,7 @@ are lower bounds, where scikit-learn was stopped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, product
 from typing import Any
 
 from widemargin.display.canvas import COLOURS
@@ -73,25 +73,23 @@ def _panels(
     for name, ax in zip(names, axes.ravel(), strict=True):
         series: dict[str, Curve] = {}
         looks: dict[str, dict[str, Any]] = {}
-        for way in ways:
-            colour = COLOURS[WAYS.index(way)]
-            for kernel, line in styles.items():
-                sizes, heights = curve(rows, name, kernel, f"{way}: {quantity}")
-                if not sizes:
-                    continue
-                label = f"{way}, {kernel}"
-                series[label] = (sizes, heights)
-                looks[label] = {"color": colour, "linestyle": line}
-                if way == "scikit-learn":
-                    hollow = [f"{name}, {kernel}, n={size}" in stopped
-                              for size in sizes]  # fmt: skip
-                    ax.plot(
-                        list(compress(sizes, hollow)),
-                        list(compress(heights, hollow)),
-                        **HOLLOW | {"color": colour},
-                    )
-        if series:
-            display = HistoryDisplay(series, "training rows", quantity)
+        for way, (kernel, line) in product(ways, styles.items()):
+            sizes, heights = curve(rows, name, kernel, f"{way}: {quantity}")
+            label, colour = f"{way}, {kernel}", COLOURS[WAYS.index(way)]
+            series[label] = (sizes, heights)
+            looks[label] = {"color": colour, "linestyle": line}
+            if way != "scikit-learn":
+                continue
+            bounds = [f"{name}, {kernel}, n={size}" in stopped for size in sizes]
+            hollow = f"{label}, stopped"
+            series[hollow] = (
+                list(compress(sizes, bounds)),
+                list(compress(heights, bounds)),
+            )
+            looks[hollow] = HOLLOW | {"color": colour}
+        shown = {label: points for label, points in series.items() if points[0]}
+        if shown:
+            display = HistoryDisplay(shown, "training rows", quantity)
             display.plot(ax=ax, log=True, log_x=True, styles=looks, legend=False)
         ax.set_title(name)
     handles = [Line2D([], [], color=COLOURS[WAYS.index(way)], marker="o", markersize=4,
