@@ -25,6 +25,7 @@ from ._sklearn import (
     CallbackSupportMixin,
     Hidden,
     Interval,
+    QuickParameters,
     StrOptions,
     validated,
 )
@@ -62,7 +63,11 @@ PARALLEL_PAIRS = 4  # from this many class pairs on, pairs run side by side
 
 
 class KernelClassifier(
-    PairPrediction, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    PairPrediction,
+    QuickParameters,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Base of the kernel estimators; see :class:`widemargin.SVC` for the parameters."""
 

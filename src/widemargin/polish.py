@@ -37,7 +37,8 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     Parameters
     ----------
     solution : Solution
-        Near-optimal, typically to 1e-4 or better, with float64 ``values``.
+        Near-optimal, typically to 1e-4 or better. Values that are not exact are summed
+        anew, with the rows of the margin set that are evaluated anyway.
     tol : float
         Tolerance of the caller; decides the status if the polish fails.
 
@@ -49,19 +50,23 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     """
     problem = solution.problem
     scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
-    beta, values = solution.beta.copy(), solution.values.copy()
-    given = best = _violation(problem, beta, values)
-    best_beta, best_values = beta, values
+    beta = solution.beta
+    values = solution.values if solution.exact else None
+    best, best_beta, best_values = np.inf, beta, values
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
         margin = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
         if entrants.size:
-            margin = np.union1d(margin, entrants)
+            margin = np.sort(np.concatenate([margin, entrants]))
         if margin.size > POLISH_LIMIT:
             break
         whole = margin.size * problem.n <= WHOLE_ROWS  # then nothing is evaluated twice
         rows = problem.gram.rows(margin, None if whole else margin)
         block = rows.take(margin, axis=1) if whole else rows
+        if values is None:
+            values = _summed(problem, beta, margin if whole else margin[:0], rows)
+        if best == np.inf:
+            best, best_values = _violation(problem, beta, values), values
         moved, stays = _margin_step(problem, beta, values, margin, block)
         change = moved - beta
         change = change[margin] @ rows if whole else problem.gram.times(change)
@@ -74,10 +79,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         entrants = _entrants(problem, beta, values, stays)
         if entrants.size == 0:
             break
-    if not solution.exact:  # otherwise float64 was added to float64 all the way
-        best_values = problem.gram.times(best_beta)
-        best = _violation(problem, best_beta, best_values)
-    if best > given:
+    if best_values is None:
         return solution
     status = "polished" if best <= 100 * EXACT * scale else solution.status
     if status == "stalled" and best <= tol:
@@ -92,6 +94,17 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         solution.extras,
         exact=True,
     )
+
+
+def _summed(
+    problem: DualProblem, beta: Vector, known: NDArray[np.intp], rows: Vector
+) -> Vector:
+    """Return K beta in float64, where some rows of K are known already."""
+    if known.size == 0:
+        return problem.gram.times(beta)
+    others = beta.copy()
+    others[known] = 0.0
+    return np.asarray(problem.gram.times(others) + beta[known] @ rows)
 
 
 def _violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
@@ -201,7 +214,7 @@ def _entrants(
     if problem.total is None:
         level = 0.0
     elif inside.any():
-        level = float(np.median(gradient[inside]))
+        level = float(np.sort(gradient[inside])[np.count_nonzero(inside) // 2])
     else:
         grows, falls = beta < problem.upper, beta > problem.lower
         level = 0.5 * (gradient[grows].min() + gradient[falls].max())

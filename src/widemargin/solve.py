@@ -188,6 +188,10 @@ def solve(
         return solution
     if drawn or (trusted and accuracy == "tol" and status != "stalled"):
         return solution
+    if accuracy == "exact" and status == "converged":
+        polished = polish(solution, tol=tol)
+        if polished.status == "polished":
+            return polished
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
     goals = (tol,) if accuracy == "tol" else (tol, min(tol, POLISH_START))
     for goal in goals:
