@@ -46,6 +46,25 @@ def test_samples_without_slack_keep_the_risk(model):
     assert bounds.max() > 0.1  # with slack there is no such promise
 
 
+@pytest.mark.parametrize("bound", ["moments", "gaussian"])
+@pytest.mark.parametrize("covariance", ["one for all", "own"])
+def test_slack_below_one_keeps_the_risk_and_slack_above_one_does_not(bound, covariance):
+    """xi < 1 if and only if y (w'mu + b) > kappa ||L'w||, where the bound is risk."""
+    rng, y = np.random.default_rng(5), np.repeat([-1, 1], 200)
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    variances = 0.1 * rng.random((400, 2))
+    own = {"covariance": variances} if covariance == "own" else {}
+    estimator = ChanceConstrainedSVC(covariance=0.05 * np.eye(2), bound=bound)
+    estimator.fit(X, y, **own)
+    assert estimator.certificate_.gap <= 1e-9 * estimator.certificate_.objective
+    bounds = estimator.error_probability_bound(X, y=y, **own)
+    below, above = estimator.slack_ < 1.0 - 1e-9, estimator.slack_ > 1.0 + 1e-9
+    assert np.any(below & (estimator.slack_ > 0.5))  # not only samples without slack
+    assert np.all(bounds[below] <= 0.1)
+    assert np.any(above & (estimator.slack_ < 1.5))
+    assert np.all(bounds[above] > 0.1)
+
+
 def test_bound_holds_for_normal_noise(model):
     estimator, X, y = model
     rng = np.random.default_rng(2)

@@ -120,13 +120,17 @@ def test_gradient_and_hessian_by_finite_differences(kind):
         assert_allclose(np.append(*product), matrix[:, axis], rtol=1e-9, atol=1e-9)
 
 
-def test_conjugate_gradients_find_the_same_optimum(monkeypatch):
-    problem = random_problem(8, "class", n=80, d=12)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_conjugate_gradients_find_the_same_optimum(kind, fit_intercept, monkeypatch):
+    problem = random_problem(8, kind, n=80, d=12, fit_intercept=fit_intercept)
     direct = newton(problem)
     monkeypatch.setattr(newton_module, "DIRECT", 0)
     matrix_free = newton(problem)
     assert_certified(problem, matrix_free, relative=1e-9)
     assert_allclose(matrix_free.w, direct.w, rtol=1e-9)
+    assert_allclose(matrix_free.b, direct.b, rtol=1e-9)
+    assert (direct.b != 0.0) == fit_intercept
 
 
 @pytest.mark.parametrize("kind", ["zero covariance", "zero kappa"])

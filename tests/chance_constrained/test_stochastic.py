@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -43,9 +45,38 @@ def published_steps(problem, order):
     return w, b
 
 
-def run(problem, order, refined=False):
+def refined_steps(problem, order, radius):
+    """Follow the refined method in numpy; the average is a weighted sum of iterates."""
+    m, d = problem.shape
+    matrices, iterates = covariance_matrices(problem), []
+    w, b = np.zeros(d), 0.0
+    delay = 4.0 * sum(
+        cost * (mean @ mean)
+        for cost, mean in zip(problem.costs, problem.X, strict=True)
+    )
+    for t, i in enumerate(order, start=1):
+        mean, sign, cost = problem.X[i], problem.signs[i], problem.costs[i]
+        spread = np.sqrt(w @ matrices[i] @ w)
+        violated = sign * (w @ mean + b) < 1.0 + problem.kappa * spread
+        pull = sign * mean
+        if spread > 0.0:
+            pull = pull - problem.kappa * matrices[i] @ w / spread
+        clock = t + delay
+        w = (1.0 - 1.0 / clock) * w + m * cost / clock * violated * pull
+        if problem.fit_intercept:
+            b += violated * sign * cost / problem.costs.mean() / np.sqrt(t)
+        w = w * min(1.0, radius / np.linalg.norm(w))
+        iterates.append((*w, b))
+    times = np.arange(1, len(order) + 1, dtype=float)
+    late = times * (times + 1.0) * (times + 2.0)
+    average = late @ np.array(iterates) / late.sum()
+    return iterates[-1], average
+
+
+def run(problem, order, refined=False, **changes):
     descent = Descent.start(problem.shape[1])
     rule = make_rule(summarise(problem), problem.kappa, problem.fit_intercept, refined)
+    rule = replace(rule, **changes)
     visit(problem, np.asarray(order, dtype=np.int64), rule, descent)
     return descent
 
@@ -60,6 +91,25 @@ def test_compiled_loop_follows_the_published_formula(kind, fit_intercept):
     assert_allclose(descent.w, w, rtol=1e-9)
     assert_allclose(descent.b, b, rtol=1e-9)
     assert descent.steps == 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("small", [True, False])
+def test_compiled_loop_follows_the_refined_formula(kind, fit_intercept, small):
+    problem = random_problem(0, kind, fit_intercept=fit_intercept)
+    order = np.random.default_rng(0).integers(40, size=200)
+    masses = [problem.costs[problem.signs == sign].sum() for sign in (1.0, -1.0)]
+    radius = np.sqrt(2.0 * min(masses) if fit_intercept else sum(masses))
+    changes = {}
+    if small:  # so small that the projection does something
+        changes["radius"] = radius = 0.05
+    descent = run(problem, order, refined=True, **changes)
+    last, average = refined_steps(problem, order, radius)
+    assert_allclose([*descent.w, descent.b], last, rtol=1e-9)
+    assert_allclose([*descent.mean_w, descent.mean_b], average, rtol=1e-9)
+    at_the_border = np.linalg.norm(descent.w) > radius * (1.0 - 1e-12)
+    assert at_the_border == small
 
 
 def test_certain_samples_without_intercept_are_pegasos():

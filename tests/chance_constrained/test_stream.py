@@ -190,6 +190,28 @@ def test_partial_fit_step_uses_the_rows_seen_or_the_given_total(exact):
     assert_allclose(told.coef_[0], 7.0 * sign * X[0])
 
 
+@pytest.mark.parametrize("total", [None, 7])
+def test_partial_fit_counts_the_rows_of_all_calls(total):
+    """The m of a step is all rows seen, not those of the call; t goes on."""
+    X = np.array([[0.1, 0.2], [-0.3, 0.1], [0.2, -0.1]])  # all violate their margins
+    y = np.array([1, 0, 1])
+    model = ChanceConstrainedSVC(
+        C=0.05, solver="ssgd", refine=False, covariance=np.zeros((2, 2))
+    )
+    w, b = np.zeros(2), 0.0
+    for t in (1, 2, 3):
+        row = slice(t - 1, t)
+        model.partial_fit(X[row], y[row], classes=[0, 1], n_samples_total=total)
+        sign = 2.0 * y[t - 1] - 1.0
+        assert sign * (w @ X[t - 1] + b) < 1.0
+        m = t if total is None else total
+        w = (1.0 - 1.0 / t) * w + 0.05 * m / t * sign * X[t - 1]
+        b += 0.05 * m / t * sign
+        assert_allclose(model.coef_[0], w)
+        assert_allclose(model.intercept_[0], b)
+        assert model.n_iter_ == t
+
+
 def test_partial_fit_goes_on_after_fit(exact):
     X, y, _ = exact
     model = ChanceConstrainedSVC(solver="ssgd", epochs=5, random_state=0).fit(X, y)

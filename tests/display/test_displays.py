@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, CostSensitiveSVC
+from widemargin import SVC, ChanceConstrainedSVC, CostSensitiveSVC
 from widemargin.display import (
     ComparisonDisplay,
     GridDisplay,
@@ -91,6 +91,32 @@ def test_ellipses_show_the_standard_deviation(ax: Any) -> None:
     assert_allclose(display.covariances[0], np.diag([4.0, 9.0]))
     assert sorted(_ellipse(display.covariances[0])[:2]) == [4.0, 6.0]
     assert len(ax.patches) == 20
+
+
+@pytest.mark.parametrize("features", [2, 3])
+def test_ellipses_of_uncertain_samples_against_their_boundary(
+    ax: Any, features: int
+) -> None:
+    """Matrices of single samples, as fitted; seen from the plane where there are 3."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = rng.normal(size=(30, features)) + 1.5 * y[:, None]
+    factors = 0.3 * rng.normal(size=(30, features, features))
+    matrices = factors @ factors.transpose(0, 2, 1)
+    model = ChanceConstrainedSVC().fit(X, y, covariance=matrices)
+    assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+    display = MarginDisplay.from_estimator(model, X, y, covariances=matrices, ax=ax)
+    axes = np.eye(2) if features == 2 else Plane.through(X).axes
+    assert len(ax.patches) == 30
+    for patch, point, matrix in zip(ax.patches, display.points, matrices, strict=True):
+        assert_allclose(patch.center, point)
+        angle = np.radians(patch.angle)
+        turned = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        half_axes = np.array(turned) * [patch.width / 2, patch.height / 2]
+        assert_allclose(half_axes @ half_axes.T, axes @ matrix @ axes.T, atol=1e-12)
+    corner = np.array([[display.across[0, 0], display.up[0, 0]]])
+    section = corner if features == 2 else Plane.through(X).points(corner)
+    assert_allclose(display.values[0, 0], model.decision_function(section)[0])
 
 
 def test_suspects_as_a_mask(ax: Any) -> None:
