@@ -28,7 +28,10 @@ from .kernels import (
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
 DENSE_FEATURES = 64  # and narrow ones always are
-PIECE_ENTRIES = 1 << 24  # kernel entries evaluated between two looks at signals
+PIECE_WORK = (
+    1 << 31
+)  # multiplications between two looks at signals: a tenth of a second
+ENTRY_WORK = 20  # of an entry, beside one for each feature
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
 
@@ -138,7 +141,7 @@ class Gram:
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
-        for part in _pieces(columns.size, support.size):
+        for part in self._pieces(columns.size, support.size):
             self._core.times(support, weights[support], columns[part], out[part])
         return out
 
@@ -153,7 +156,7 @@ class Gram:
         weights = np.asarray(changes, dtype=np.float64)
         support = np.flatnonzero(weights).astype(np.int32)
         out = np.zeros(self.n)
-        for part in _pieces(support.size, self.n):
+        for part in self._pieces(support.size, self.n):
             self._core.add_rows(support[part], weights[support[part]], out)
         return out
 
@@ -206,7 +209,7 @@ class Gram:
             out = np.zeros(others.shape[0])
             single = np.dtype(dtype) == np.float32
             method = self._core.cross32 if single else self._core.cross64
-            for part in _pieces(others.shape[0], self.n):
+            for part in self._pieces(others.shape[0], self.n):
                 block = _match(others[part], self._X)  # slicing may change index types
                 method(*_parts(block), weights, out[part])
             return out
@@ -231,6 +234,12 @@ class Gram:
         shape = (0, *weights.shape[1:])
         return np.concatenate(parts) if parts else np.empty(shape)
 
+    def _pieces(self, size: int, others: int) -> Iterator[slice]:
+        """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard between."""
+        work = max(others, 1) * (self._X.shape[1] + ENTRY_WORK)
+        piece = max(256, PIECE_WORK // work)
+        return (slice(first, first + piece) for first in range(0, size, piece))
+
     def _indices(self, indices: ArrayLike | None) -> NDArray[np.int32]:
         if indices is None:
             return np.arange(self.n, dtype=np.int32)
@@ -241,12 +250,6 @@ class Gram:
                 f"has {self.n} samples, so 0 to {self.n - 1} are there."
             )
         return np.ascontiguousarray(given, dtype=np.int32)
-
-
-def _pieces(size: int, others: int) -> Iterator[slice]:
-    """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard in between."""
-    piece = max(256, PIECE_ENTRIES // max(others, 1))
-    return (slice(first, first + piece) for first in range(0, size, piece))
 
 
 def _bytes(megabytes: float) -> int:
