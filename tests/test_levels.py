@@ -238,7 +238,9 @@ def test_history_tells_clusters_times_and_support():
     assert first["seconds"] == pytest.approx(
         first["clustering_seconds"] + first["training_seconds"]
     )
-    assert first["smallest_cluster"] <= first["largest_cluster"]
+    assert len(first["sizes"]) == first["clusters"] and sum(first["sizes"]) == 400
+    assert first["smallest_cluster"] == min(first["sizes"])
+    assert first["largest_cluster"] == max(first["sizes"])
     for record in records[:2]:
         assert 0 < record["precision"] <= 1 and 0 < record["recall"] <= 1
     assert records[1]["recall"] > 0.8  # level 1 knows most of them (Figure 2)

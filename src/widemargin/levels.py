@@ -107,6 +107,7 @@ def level_record(
         "objective": float(sum(part.objective for part in parts)),
         "gap": float(sum(part.gap for part in parts)),
         "clusters": level.partition.n_clusters,
+        "sizes": sizes.tolist(),
         "smallest_cluster": int(sizes.min()),
         "largest_cluster": int(sizes.max()),
         "clustering_seconds": clustering_seconds,

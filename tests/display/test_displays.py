@@ -13,7 +13,12 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, ChanceConstrainedSVC, CostSensitiveSVC
+from widemargin import (
+    SVC,
+    ChanceConstrainedSVC,
+    CostSensitiveSVC,
+    DivideConquerSVC,
+)
 from widemargin.display import (
     ComparisonDisplay,
     GridDisplay,
@@ -157,6 +162,18 @@ def test_history_of_a_real_fit(ax: Any) -> None:
     model = SVC(gamma=1.0).fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
     display = HistoryDisplay.from_estimator(model, y="gap", ax=ax, log=True)
     assert len(display.series_["duality gap"][1]) >= 1
+
+
+def test_history_of_levels(ax: Any) -> None:
+    X, y = make_moons(400, noise=0.2, random_state=0)
+    model = DivideConquerSVC(n_levels=2, gamma=2.0, random_state=0).fit(X, y)
+    display = HistoryDisplay.from_estimator(model, y=["precision", "recall"], ax=ax)
+    levels = [stage for stage in model.history_ if "clusters" in stage]
+    assert len(levels) == 2
+    for key in ("precision", "recall"):  # of levels only: other stages have neither
+        names, shares = display.series_[key]
+        assert_array_equal(names, ["0 level 2", "1 level 1"])
+        assert_allclose(shares, [level[key] for level in levels])
 
 
 def test_comparison(ax: Any) -> None:

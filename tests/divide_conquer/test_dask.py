@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, DivideConquerSVC
+from widemargin.divide_conquer import gathering
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -50,6 +52,7 @@ def test_early_fit_is_a_fit_of_every_cluster(client):
         assert_allclose(
             model.decision_function(X[own]), local.decision_function(X[own]), atol=1e-4
         )
+    assert model.history_[0]["sizes"] == np.bincount(home).tolist()
     assert model.history_[0]["size"] == len(X)
     assert model.shape_fit_ == X.shape
     assert_array_equal(np.sort(model.early_.support), np.sort(model.support_))
@@ -192,6 +195,35 @@ def test_too_many_support_vectors_leave_the_early_model(client):
     assert model.score(X, y) > 0.85
 
 
+@pytest.mark.parametrize("where", ["between solves", "in the engine"])
+def test_ctrl_c_during_the_finish_keeps_the_early_model(where, client, monkeypatch):
+    X, y = data(800)
+    if where == "between solves":
+        monkeypatch.setattr(gathering, "violators", _interrupt)
+    else:  # the engine answers Ctrl-C with the point it has and this status
+        plain = DivideConquerSVC.fit
+
+        def fit(self, X, y, sample_weight=None):
+            plain(self, X, y, sample_weight)
+            if isinstance(X, np.ndarray):
+                cut = replace(self.certificate_, status="interrupted")
+                self.certificate_ = cut
+            return self
+
+        monkeypatch.setattr(DivideConquerSVC, "fit", fit)
+    model = DivideConquerSVC(gamma=2.0, early_level=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C.*level 1"):
+        model.fit(*chunked(X, y))
+    assert model.fit_status_ == 1
+    monkeypatch.undo()
+    expected = early(early_level=1).fit(*chunked(X, y))
+    assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+def _interrupt(*args):
+    raise KeyboardInterrupt
+
+
 def test_joblib_on_dask_gives_the_same_model(client):
     X, y = data(2000)
     model = DivideConquerSVC(prediction="early", early_level=2, random_state=0)
@@ -214,6 +246,8 @@ def test_unknown_chunks_are_refused():
         ({"kernel": "precomputed"}, "precomputed"),
         ({"checkpoint": "there"}, "checkpoint="),
         ({"max_time": 1.0}, "max_time="),
+        ({"n_levels": 1, "early_level": 2}, "lower early_level"),
+        ({"n_levels": 2, "prediction": "exact"}, "leave n_levels='auto'"),
     ],
 )
 def test_what_needs_memory_is_refused(parameters, message):
@@ -228,6 +262,14 @@ def test_bad_rows_are_refused(client):
         early().fit(da.from_array(X, chunks=(50, -1)), da.from_array(y[:-1], chunks=50))
     with pytest.raises(ValueError, match="greater than one"):
         early().fit(*chunked(X, np.zeros(200), 50))
+    A, b = chunked(X, y, 50)
+    weights = np.where(np.arange(200) == 7, np.nan, 1.0)
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN"):
+        early().fit(A, b, sample_weight=da.from_array(weights, chunks=50))
+    with pytest.raises(ValueError, match=r"Input y contains NaN"):
+        early().fit(*chunked(X, weights * y, 50))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        early().fit(*chunked(X, X[:, 0], 50))
     X[7, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="X contains NaN"):
         early().fit(*chunked(X, y, 50))

@@ -311,6 +311,7 @@ def test_a_time_limit_that_passes_during_the_finish(monkeypatch):
         return level
 
     monkeypatch.setattr(Ladder, "climb", climb)
+    monkeypatch.setattr("widemargin.divide_conquer.schedule.INSURED", 20_000)
     X, y = make_classification(20_000, 10, flip_y=0.2, random_state=0)
     model = DivideConquerSVC(C=1000.0, gamma=5.0, random_state=0, max_time=1e4)
     with pytest.warns(ConvergenceWarning, match="max_time"):
@@ -371,6 +372,7 @@ def test_coef_of_linear_models():
         ({"prediction": "soon"}, "prediction"),
         ({"sample_size": 0}, "sample_size"),
         ({"prediction": "early", "n_levels": 2, "early_level": 3}, "lower early_level"),
+        ({"prediction": "exact", "n_levels": 2, "early_level": 3}, "lower early_level"),
         ({"prediction": "early", "early_level": 1, "max_time": 1e-9}, "raise max_time"),
     ],
 )

@@ -6,6 +6,13 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
 
 from widemargin import SVC, CostSensitiveSVC, RampSVC
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian
+from widemargin.levels import Plan, solve_divided
+from widemargin.ramp.concave_convex import RampProblem
+from widemargin.solve import solve
+
+from tests.certified import assert_certified, kernel_matrix
 
 
 def moons(n):
@@ -37,4 +44,20 @@ def test_solver_of_other_systems_reaches_the_direct_objective(system):
     assert any(stage.startswith("level") for stage in stages), stages
     assert_allclose(
         divided.certificate_.objective, direct.certificate_.objective, rtol=1e-6
+    )
+
+
+def test_a_ramp_problem_with_samples_clipped_reaches_the_direct_objective():
+    X, y = moons(2000)
+    ramp = RampProblem(Gram(X, Gaussian(2.0)), 2.0 * y - 1, np.full(2000, 5.0), s=-0.2)
+    clipped = ramp.clips(solve(ramp.convex(np.zeros(2000, bool)), tol=1e-3))
+    assert 20 < clipped.sum() < 1000
+    problem = ramp.convex(clipped)  # boxes of both signs for either class
+    stages = []
+    divided = solve_divided(problem, Plan(2), {"tol": 1e-6}, record=stages.append)
+    direct = solve(problem, tol=1e-6)
+    assert_certified(divided, kernel_matrix(Gaussian(2.0), X), tol=1e-6)
+    assert [stage["stage"] for stage in stages] == ["level 2", "level 1", "refine"]
+    assert_allclose(
+        divided.certificate.objective, direct.certificate.objective, rtol=1e-6
     )

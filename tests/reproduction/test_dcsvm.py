@@ -141,16 +141,28 @@ def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
     assert min(shares) >= 0 and max(shares) <= 1
     errors = [c.ours for c in cells if c.column == "relative error"]
     assert min(errors) > -1e-3
+    for table, n in (("Figure 3", 400), ("Figure 4", 300)):  # curves end at the optimum
+        (end,) = [
+            c.ours for c in cells
+            if (c.table, c.column) == (table, "relative error")
+            and c.row == f"{'ijcnn1' if n == 400 else 'covtype'}, {n} rows, DC exact"
+        ]  # fmt: skip
+        assert abs(end) < 1e-3
     drawn = dcsvm.figures(cells)
     curves = {"figure3", "figure3_objective", "figure4", "figure4_objective"}
     assert set(drawn) == {"figure1", "figure2", "grid_ijcnn1", *curves}
+    (ax,) = drawn["figure3"].axes
+    assert ax.get_title() == "ijcnn1, 400 rows"
+    assert {"DC", "SVC", "LLSVM"} <= {line.get_label() for line in ax.lines}
+    assert "300 rows: early %" in drawn["grid_ijcnn1"].axes[0].get_title()
     (ax,) = drawn["figure2"].axes
     labels = {line.get_label() for line in ax.lines}
-    assert {"ijcnn1, DC, recall", "ijcnn1, cascade, precision"} <= labels
+    assert {"DC, recall", "cascade, precision"} <= labels
     (early, exact) = dcsvm.totals(cells)  # Table 4
     spent = [c.ours for c in cells if c.column == "exact s"]
     assert_allclose(exact.ours, sum(spent))
     assert early.paper == 16.4 * 60 and early.note == "2 of 25 points"
+    assert early.row == "ijcnn1, early, 300 rows"
 
 
 def test_speed_cells(moons):
@@ -161,6 +173,30 @@ def test_speed_cells(moons):
     assert any("level 2" in c.note for c in exact)
     predict = list(dcsvm_speed.predict_speed("ijcnn1", 300))
     assert len(predict) == 6 and all(c.ours > 0 for c in predict)
+
+
+def test_an_exact_fit_that_was_stopped_says_so(moons, monkeypatch):
+    whole = {c.column: c for c in dcsvm_speed.full_exact()}
+    note = whole["DC auto s"].note
+    assert "solve" in note and "asked 3600" in note and "stopped" not in note
+    assert whole["peak MB"].paper is None  # the 8 GB are the issue's, not the paper's
+    plain = DivideConquerSVC.fit
+
+    def fit(self, X, y):
+        plain(self, X, y).fit_status_ = 1
+        return self
+
+    monkeypatch.setattr(DivideConquerSVC, "fit", fit)
+    cut = {c.column: c for c in dcsvm_speed.full_exact()}
+    assert cut["DC auto s"].note.startswith("stopped, early model; ")
+    assert cut["accuracy %"].note == "stopped, early model"
+
+
+def test_an_insured_fit_beside_svc(moons):
+    cells = list(dcsvm_speed.insured_speed("ijcnn1", {"max_time": 600.0}, 1))
+    assert {c.row for c in cells} == {"ijcnn1, 900 rows, max_time=600"}
+    columns = [c.column for c in cells]
+    assert columns[0] == "SVC s" and columns[-1] == "DC auto over SVC, processor"
 
 
 def test_printed_grids_are_complete():

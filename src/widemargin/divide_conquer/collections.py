@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels import Kernel, make_kernel
 from ..multiclass import class_pairs
@@ -19,7 +21,7 @@ from ..validation import class_weights
 from .distributed import Blocks, Trained, blocks_of, lazily, survey, train
 from .gathering import finish
 from .ladder import block_certificate
-from .schedule import early_levels
+from .schedule import check_levels, early_levels
 
 Vector = NDArray[np.float64]
 
@@ -70,8 +72,21 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     _describe(estimator, X, blocks, n)
     _store_early(estimator, trained, kernel, seen.classes, factors, level, seconds)
     if estimator.prediction == "exact":
-        finish(estimator, blocks, trained, seen.classes)
+        try:
+            finish(estimator, blocks, trained, seen.classes)
+        except KeyboardInterrupt:
+            _keep_early(estimator, level)
     return estimator
+
+
+def _keep_early(estimator: Any, level: int) -> None:
+    estimator.fit_status_ = 1
+    warnings.warn(
+        "The exact finish was stopped (Ctrl-C); the model is the early one of level "
+        f"{level} ({estimator.early_.n_clusters} clusters).",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _refuse(estimator: Any) -> None:
@@ -90,8 +105,15 @@ def _refuse(estimator: Any) -> None:
 
 
 def _clusters(estimator: Any, n: int) -> tuple[int, int]:
-    n_levels = estimator.n_levels if estimator.prediction == "early" else "auto"
-    _, level = early_levels(n, n_levels, estimator.early_level, estimator.n_branches)
+    n_levels, early_level = estimator.n_levels, estimator.early_level
+    check_levels(n_levels, early_level)
+    if estimator.prediction == "exact" and n_levels != "auto":
+        raise ValueError(
+            f"{type(estimator).__name__}: n_levels={n_levels} forces the levels of an "
+            "exact fit in memory; on dask collections there is one level before the "
+            "exact finish: leave n_levels='auto' and choose that level by early_level."
+        )
+    _, level = early_levels(n, n_levels, early_level, estimator.n_branches)
     return level, estimator.n_branches**level
 
 
@@ -153,6 +175,7 @@ def _store_early(
             "objective": float(sum(c.objective for c in certificates)),
             "gap": float(sum(c.gap or 0.0 for c in certificates)),
             "clusters": model.n_clusters,
+            "sizes": trained.sizes.tolist(),
             "smallest_cluster": int(trained.sizes.min()),
             "largest_cluster": int(trained.sizes.max()),
             "clustering_seconds": seconds[0],

@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from ..clusters import PartSolution, solve_cluster
 from ..kernels import Kernel
 from ..partition import Partition
+from ..validation import check_weights, plain_labels
 from .early import EarlyModel
 from .pairs import pair_parts
 
@@ -197,7 +199,10 @@ def _survey_block(X: Any, y: Any, w: Any, quota: int, seed: int) -> dict[str, An
         raise ValueError(
             "X contains NaN or infinity: impute or drop those rows before fit."
         )
-    w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)
+    if len(y) and not plain_labels(y):
+        check_classification_targets(y)
+    checked = check_weights(w, len(X))
+    w = np.ones(len(X)) if checked is None else checked
     X, y, w = X[w > 0], y[w > 0], w[w > 0]  # rows without weight are as if absent
     classes, codes = np.unique(y, return_inverse=True)
     first = float(w @ X.sum(axis=1, dtype=np.float64))

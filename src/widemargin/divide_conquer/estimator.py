@@ -27,21 +27,22 @@ from . import checkpoint as checkpoints
 from .distributed import is_dask
 from .early import EarlyModel, early_model
 from .ladder import Ladder, early_solutions
-from .schedule import INSURED, early_levels, exact_levels
+from .schedule import check_levels, early_levels, exact_levels
 
 SKIPPED = "levels save no time here: few rows, or a kernel that reaches across clusters"
 
 
 class DivideConquerSVC(KernelClassifier):
-    """Kernel SVM for many rows: exact through levels, or near-exact 100x sooner.
+    """Kernel SVM for many rows: exact through levels, or near-exact far sooner.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` like
     :class:`widemargin.SVC`, by divide and conquer (Hsieh, Si and Dhillon 2014): the
     rows are clustered, an SVM is solved in each cluster, and
 
     - ``prediction="early"`` stops there: a point is judged by the model of its own
-      cluster. Near-exact accuracy for local kernels, at a small part of the time and
-      memory, for arrays, CSR, dask arrays and dask dataframes;
+      cluster. Near-exact accuracy for local kernels (measured: within 0.1 points), in
+      2 to 40 % of the time of ``SVC`` and 1/60 to 1/360 of scikit-learn's, and a small
+      part of the memory; for arrays, CSR, dask arrays and dask dataframes;
     - ``prediction="exact"`` goes on through levels of fewer and larger clusters to the
       whole problem, with the tolerance and certificate of ``SVC``. "auto" skips levels
       where they were measured not to save time, and ``history_`` says so.
@@ -57,7 +58,8 @@ n_jobs, screening
         through joblib; the model is the same for any number.
     n_levels : int or "auto", default="auto"
         Finest level; level l has up to ``n_branches**l`` clusters. A number forces that
-        many levels; 0 is ``SVC``. "auto" takes one where that pays or insures.
+        many levels; 0 is ``SVC``. "auto" takes one where that pays or insures: from
+        100,000 rows on and with `checkpoint`, to be kept if the fit is stopped.
     n_branches : int, default=4
         Factor between the numbers of clusters of two levels, at least 2.
     sample_size : int or None, default=None
@@ -75,7 +77,8 @@ n_jobs, screening
         Seed of the clustering; early models depend on it, exact ones do not.
     max_time : float, optional
         Limit in seconds. When it (or Ctrl-C) ends the exact finish, the last level is
-        kept as an early model, with a ``ConvergenceWarning``.
+        kept as an early model, with a ``ConvergenceWarning``; without a level, as in
+        ``SVC``, the point that was reached.
     warm_start : bool, default=False
         Start an exact fit without levels from the last fit's solution.
     checkpoint : path, optional
@@ -227,7 +230,7 @@ feature_names_in_
 
     def _ladder(self, division: Division, limits: Limits) -> Ladder:
         seed = self._clustering_seed()
-        finest, stop = self._levels(division, seed)
+        finest, stop, pays = self._levels(division, seed)
         options = self._solve_options(division.problems[0])
         plan = Plan(
             finest,
@@ -236,17 +239,21 @@ feature_names_in_
             self.sample_size,
             seed=seed,
         )
-        return Ladder(division, plan, stop, options, limits, self.checkpoint)
+        return Ladder(division, plan, stop, options, limits, self.checkpoint, not pays)
 
-    def _levels(self, division: Division, seed: int) -> tuple[int, int]:
-        """Finest level to solve and the one to stop at."""
+    def _levels(self, division: Division, seed: int) -> tuple[int, int, bool]:
+        """Finest level to solve, the one to stop at, whether to go on from there."""
+        check_levels(self.n_levels, self.early_level)
         n = division.samples.shape[0]
         if self.prediction == "early":
-            return early_levels(n, self.n_levels, self.early_level, self.n_branches)
-        wanted = self.max_time is not None or self.checkpoint is not None
-        if self.n_levels == "auto" and not wanted and n < INSURED:
-            wanted = levels_pay(division.samples, division.kernel, seed)
-        return exact_levels(n, self.n_levels, self.n_branches, wanted)
+            finest, stop = early_levels(
+                n, self.n_levels, self.early_level, self.n_branches
+            )
+            return finest, stop, True
+        forced = self.n_levels != "auto"
+        pays = forced or levels_pay(division.samples, division.kernel, seed)
+        wanted = pays or self.checkpoint is not None
+        return *exact_levels(n, self.n_levels, self.n_branches, wanted), pays
 
     def _clustering_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -259,7 +266,7 @@ feature_names_in_
             return None
         level = ladder.level
         for pair, task in enumerate(tasks):
-            if level is not None:
+            if level is not None and not ladder.insurance:
                 task.start = level.betas[pair]
         late = level is not None and ladder.limits.late
         if ladder.interrupted or late:

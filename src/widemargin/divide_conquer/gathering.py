@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ..certificate import Certificate
 from ..levels import precision_recall
 from ..multiclass import class_pairs
 from ..validation import cache_megabytes
@@ -58,7 +59,7 @@ def finish(
     codes, costs = trained.codes, trained.costs
     clock = time.perf_counter()
     inner = clone(estimator).set_params(
-        C=1.0, gamma=estimator.gamma_, class_weight=None, n_levels=0
+        C=1.0, gamma=estimator.gamma_, class_weight=None, n_levels=0, early_level="auto"
     )
     for rounds in count(1):
         budget = cache_megabytes(estimator.cache_size, len(rows)) * 1e6
@@ -68,6 +69,8 @@ def finish(
         order = np.argsort(rows, kind="stable")
         rows, X, codes, costs = rows[order], X[order], codes[order], costs[order]
         inner.fit(X, codes, sample_weight=costs)
+        if any(own.status == "interrupted" for own in _certificates(inner)):
+            raise KeyboardInterrupt  # the engine ends the solve; the finish ends too
         found = violators(
             blocks, inner, rows, classes, estimator.C * estimator.class_weight_,
             estimator.tol,
@@ -110,8 +113,7 @@ def _store_exact(
     for name in COPIED:
         setattr(estimator, name, getattr(inner, name))
     estimator.fit_status_ = int(inner.fit_status_ or len(found.rows) > 0)
-    own = inner.certificate_
-    own = own if isinstance(own, list) else [own]
+    own = _certificates(inner)
     certificates = [
         replace(
             certificate,
@@ -129,12 +131,17 @@ def _store_exact(
             "size": estimator.shape_fit_[0],
             "seconds": seconds,
             "objective": float(sum(c.objective for c in certificates)),
-            "gap": float(sum(c.gap for c in certificates)),
+            "gap": float(sum(c.gap or 0.0 for c in certificates)),
             "rounds": rounds,
             "gathered": len(rows),
             "n_support": len(estimator.support_),
         }
     )
+
+
+def _certificates(model: Any) -> list[Certificate]:
+    own = model.certificate_
+    return own if isinstance(own, list) else [own]
 
 
 def violators(

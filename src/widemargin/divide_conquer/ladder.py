@@ -36,6 +36,9 @@ class Ladder:
         Of every solve.
     path : path-like or None
         Where checkpoints go.
+    insurance : bool
+        The levels are there to be kept should the fit be stopped; the finish does not
+        start from them, because here that would take it longer.
     """
 
     division: Division
@@ -44,6 +47,7 @@ class Ladder:
     options: dict[str, Any]
     limits: Limits
     path: Any = None
+    insurance: bool = False
     level: Level | None = None
     stages: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False
@@ -61,6 +65,8 @@ class Ladder:
         def completed(level: Level) -> None:
             self.level = level
             self._remember(level)
+            if self.insurance:
+                self.stages[-1]["insurance"] = "kept only if the finish is stopped"
             if self.path is not None:
                 checkpoint.write(self.path, level, self.stages, *digests)
 

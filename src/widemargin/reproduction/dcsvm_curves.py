@@ -15,18 +15,21 @@ from widemargin.clusters import Division, Level, Limits, solve_level
 from widemargin.divide_conquer.early import early_model
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Kernel, Polynomial
-from widemargin.levels import Plan, precision_recall, run_levels
+from widemargin.levels import Plan, conquer, precision_recall, run_levels
 from widemargin.partition import divide
 from widemargin.problem import DualProblem, classification_problem
 from widemargin.reproduction import dcsvm_paper as paper
 from widemargin.reproduction.dcsvm_data import FILES, accuracy, subset
 from widemargin.reproduction.dcsvm_methods import Cascade, make_method
 from widemargin.reproduction.papers import Cell, Task
+from widemargin.solution import Solution
 from widemargin.solve import solve
 from widemargin.svc import SVC
 
 Vector = NDArray[np.float64]
+Panels = dict[str, dict[str, list[tuple[float, float]]]]  # data set, curve, points
 SPENT = "processor s"
+TOLERANCES = (0.3, 0.1, 1e-2, 1e-3)  # at 1 the point 0 is a solution: nothing to draw
 CUBIC = ("covtype", 2.0, Polynomial(3, 1.0, 0.0))  # Figure 4's setting
 
 
@@ -166,20 +169,31 @@ def _exact_curves(
             Cell(table, row, "accuracy %", float(right)),
         ]
 
-    for level, spent in _levels(_problem(data.X, data.y, C, kernel), 4):
-        model = early_model(level, data.X, kernel, [np.arange(n)])
-        decisions = model.decision(data.X_test)[:, 0]
-        label = f"DC {level.partition.n_clusters} clusters"
-        yield from point(label, spent, level.betas[0], decisions)
-    for tol in (1.0, 0.1, 1e-2, 1e-3):
-        clock = time.process_time()
-        solution = solve(_problem(data.X, data.y, C, kernel), tol=tol, max_time=300.0)
-        spent = time.process_time() - clock
+    def whole(label: str, spent: float, solution: Solution) -> list[Cell]:
         used = solution.support
         decisions = Gram(data.X[used], kernel, threads=2).cross(
             data.X_test, solution.beta[used], np.float32
         )
-        yield from point(f"SVC tol {tol:g}", spent, solution.beta, decisions)
+        return point(label, spent, solution.beta, decisions)
+
+    divided = _problem(data.X, data.y, C, kernel)
+    levels = _levels(divided, 4)
+    for level, spent in levels:
+        model = early_model(level, data.X, kernel, [np.arange(n)])
+        decisions = model.decision(data.X_test)[:, 0]
+        label = f"DC {level.partition.n_clusters} clusters"
+        yield from point(label, spent, level.betas[0], decisions)
+    last, before = levels[-1]
+    clock = time.process_time()
+    solution = conquer(
+        divided, last.betas[0], {"tol": 1e-3, "max_time": 300.0}, Limits(),
+        refine=True, record=lambda _: None,
+    )  # fmt: skip
+    yield from whole("DC exact", before + time.process_time() - clock, solution)
+    for tol in TOLERANCES:
+        clock = time.process_time()
+        solution = solve(_problem(data.X, data.y, C, kernel), tol=tol, max_time=300.0)
+        yield from whole(f"SVC tol {tol:g}", time.process_time() - clock, solution)
 
 
 def draw_curves(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -197,20 +211,33 @@ def draw_curves(cells: Sequence[Cell]) -> dict[str, Any]:
         drawn["figure1"] = figure
     foretold = _foretold(cells)
     if foretold:
-        figure = Figure(figsize=(6, 4), layout="constrained")
-        label = "share of the support vectors"
-        display = HistoryDisplay(foretold, "clusters or parts", label)
-        display.plot(ax=figure.subplots(), log_x=True)
-        drawn["figure2"] = figure
+        labels = "clusters or parts", "share of the support vectors"
+        drawn["figure2"] = _panels(foretold, *labels)
     for table in ("Figure 3", "Figure 4"):
         for column, stem in (("accuracy %", ""), ("relative error", "_objective")):
             curves = _timed_curves(cells, table, column)
             if curves:
-                figure = Figure(figsize=(6, 4), layout="constrained")
-                display = HistoryDisplay(curves, "processor seconds", column)
-                display.plot(ax=figure.subplots(), log_x=True, log=bool(stem))
-                drawn[table.lower().replace(" ", "") + stem] = figure
+                name = table.lower().replace(" ", "") + stem
+                drawn[name] = _panels(curves, "processor seconds", column, bool(stem))
     return drawn
+
+
+def _panels(curves: Panels, x_label: str, y_label: str, log: bool = False) -> Any:
+    """One panel a data set, side by side."""
+    from matplotlib.figure import Figure
+
+    from widemargin.display import HistoryDisplay
+
+    figure = Figure(figsize=(4.5 * len(curves), 4), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(curves)))
+    for ax, (name, points) in zip(axes, curves.items(), strict=True):
+        series: dict[str, Any] = {
+            label: tuple(np.transpose(sorted(curve))) for label, curve in points.items()
+        }
+        HistoryDisplay(series, x_label, y_label).plot(ax=ax, log_x=True, log=log)
+        ax.tick_params(axis="x", which="minor", labelrotation=60, labelsize=7)
+        ax.set_title(name)
+    return figure
 
 
 def _series(cells: Sequence[Cell], table: str, by: Any) -> dict[str, Any]:
@@ -223,26 +250,29 @@ def _series(cells: Sequence[Cell], table: str, by: Any) -> dict[str, Any]:
     return {name: tuple(np.transpose(sorted(p))) for name, p in series.items()}
 
 
-def _foretold(cells: Sequence[Cell]) -> dict[str, Any]:
+def _foretold(cells: Sequence[Cell]) -> Panels:
     """Precision and recall by the number of clusters, of levels and cascade."""
-    series: dict[str, list[tuple[float, float]]] = {}
+    panels: Panels = {}
     for cell in cells:
         if cell.table == "Figure 2" and cell.ours is not None:
-            name, _, method, size = (part.strip() for part in cell.row.split(","))
-            label = f"{name}, {method}, {cell.column}"
-            series.setdefault(label, []).append((float(size.split()[0]), cell.ours))
-    return {name: tuple(np.transpose(sorted(p))) for name, p in series.items()}
+            name, rows, method, size = (part.strip() for part in cell.row.split(","))
+            panel = panels.setdefault(f"{name}, {rows}", {})
+            curve = panel.setdefault(f"{method}, {cell.column}", [])
+            curve.append((float(size.split()[0]), cell.ours))
+    return panels
 
 
-def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> dict[str, Any]:
+def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
+    """Figures 3 and 4: one column against the seconds spent, of every method."""
     points: dict[str, dict[str, float]] = {}
     for cell in cells:
         if cell.table == table and cell.ours is not None:
             points.setdefault(cell.row, {})[cell.column] = cell.ours
-    curves: dict[str, list[tuple[float, float]]] = {}
+    panels: Panels = {}
     for row, values in points.items():
-        name, _, method = (part.strip() for part in row.split(",", 2))
+        name, rows, method = (part.strip() for part in row.split(",", 2))
         if column in values:  # approximate methods have no dual objective
-            label = f"{name}, {method.split()[0]}"
-            curves.setdefault(label, []).append((values[SPENT], values[column]))
-    return {name: tuple(np.transpose(sorted(p))) for name, p in curves.items()}
+            panel = panels.setdefault(f"{name}, {rows}", {})
+            curve = panel.setdefault(method.split()[0], [])
+            curve.append((values[SPENT], values[column]))
+    return panels
