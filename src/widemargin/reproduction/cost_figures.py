@@ -91,6 +91,9 @@ def _panels(
         if shown:
             display = HistoryDisplay(shown, "training rows", quantity)
             display.plot(ax=ax, log=True, log_x=True, styles=looks, legend=False)
+            measured = sorted({size for sizes, _ in shown.values() for size in sizes})
+            ax.set_xticks(measured, [f"{size:,}" for size in measured])
+            ax.set_xticks([], minor=True)
         ax.set_title(name)
     handles = [Line2D([], [], color=COLOURS[WAYS.index(way)], marker="o", markersize=4,
                       label=way) for way in ways]  # fmt: skip
