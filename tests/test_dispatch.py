@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from widemargin import _core
 
 ROOT = Path(__file__).resolve().parent.parent
+SHORT = "not creep and not (tolerance_holds and 100.0)"  # the others: CONTRIBUTING.md
 
 
 def run(code_or_arguments, **environment):
@@ -36,8 +38,9 @@ def test_the_baseline_passes_the_engine_tests():
     done = run(
         ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
          "tests/test_gram.py", "tests/test_solve_invariants.py",
-         "tests/test_problem.py"],
+         "tests/test_problem.py", "tests/test_solve.py", "tests/test_solve_looks.py",
+         "tests/svc/test_parity.py", "-k", SHORT],
         WIDEMARGIN_TARGET="baseline",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
-    assert "passed" in done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 500
