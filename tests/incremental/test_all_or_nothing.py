@@ -278,6 +278,8 @@ def test_ctrl_c_in_the_first_chunk_draws_no_random_number(estimator):
     assert pickle.dumps(model) == before
     model.partial_fit(X, y, classes=[0, 1])
     assert model.certificate_.kkt_violation <= 1e-8
+    assert model.random_state is generator  # and has been drawn from
+    assert generator.randint(2**31 - 1) != np.random.RandomState(3).randint(2**31 - 1)
 
 
 def test_ctrl_c_at_any_moment():

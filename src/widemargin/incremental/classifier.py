@@ -186,7 +186,11 @@ class IncrementalClassifier(KernelClassifier):
         return shadow
 
     def _replaced_by(self, shadow: IncrementalClassifier) -> IncrementalClassifier:
+        own, drawn = self.random_state, shadow.random_state
+        shadow.random_state = own  # a parameter stays the object that was given
         self.__dict__ = shadow.__dict__  # one assignment: Ctrl-C cannot split it
+        if isinstance(own, np.random.RandomState):
+            own.set_state(drawn.get_state())
         return self
 
     # ---- the three updates, on the shadow ------------------------------------
