@@ -53,7 +53,7 @@ def test_a_contestant_is_measured_in_its_own_process_and_judged():
     for record in records.values():
         assert record["seconds"] > 0 and record["processor_seconds"] > 0
         assert record["peak_mb"] >= record["resident_mb"] > 20
-        assert record["repeats"] == 2 and not record["capped"]
+        assert record["repeats"] > 2 and not record["capped"]
         assert record["n"] == 300 and record["d"] == 4
         assert 0 <= record["gap"] <= 1e-3 * 300 * 2.0
         json.dumps(record)

@@ -24,6 +24,7 @@ from scipy import sparse
 from widemargin.reproduction.contestants import CONTESTANTS, Settings
 
 BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+QUICK = 0.5  # seconds that are always spent on one figure
 
 
 def peak_megabytes(process: int | str = "self") -> float:
@@ -69,12 +70,15 @@ def timed(
 ) -> tuple[Any, list[float], list[float]]:
     """Run ``action`` up to ``repeats`` times within ``budget`` seconds, at least once.
 
+    What takes milliseconds is repeated until it took half a second in all: the first
+    runs still meet cold caches and fresh memory.
+
     Returns its last result, the wall seconds and the processor seconds of each run.
     """
     wall: list[float] = []
     processor: list[float] = []
     result = None
-    while not wall or (len(wall) < repeats and sum(wall) < budget):
+    while not wall or (len(wall) < repeats and sum(wall) < budget) or sum(wall) < QUICK:
         before, started = time.process_time(), time.perf_counter()
         result = action()
         wall.append(time.perf_counter() - started)
