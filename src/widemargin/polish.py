@@ -140,7 +140,8 @@ def _margin_step(
         # The longest feasible share of the step; whoever stops it is pinned.
         ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         room = np.full(free.size, np.inf)
-        np.divide(ends - beta[members], step, out=room, where=step != 0)
+        with np.errstate(over="ignore"):  # a step of next to nothing has all the room
+            np.divide(ends - beta[members], step, out=room, where=step != 0)
         share = float(min(1.0, room.min(initial=1.0)))
         change = share * step
         beta[members] = np.clip(

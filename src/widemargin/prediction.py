@@ -15,6 +15,8 @@ from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
 from .validation import effective_threads, plain_samples
 
+SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
+
 
 def check_fitted(model: Any) -> None:
     """Raise NotFittedError before a fit, and where every row was forgotten."""
@@ -79,9 +81,27 @@ class PairPrediction:
             gram = Gram(
                 self.support_vectors_, self._kernel, cache_mb=1, threads=threads
             )
-            precision = np.float64 if self._exact else np.float32
-            values = gram.cross(X, weights, precision)
+            if not self._exact:
+                return self._in_single_precision(gram, X, weights)
+            values = gram.cross(X, weights)
         return np.asarray(values, dtype=np.float64) + self.intercept_
+
+    def _in_single_precision(
+        self, gram: Gram, X: Any, weights: Any
+    ) -> NDArray[np.float64]:
+        """Return decision values; in double precision where single leaves a sign open.
+
+        As where a narrow Gaussian vanishes in single precision and there is no
+        intercept: what is left decides.
+        """
+        values = gram.cross(X, weights, np.float32) + self.intercept_
+        columns = weights.T.toarray() if sparse.issparse(weights) else weights.T
+        errors = [gram.float32_error(column) for column in np.atleast_2d(columns)]
+        open_rows = np.abs(values.reshape(len(values), -1)) <= SAFETY * np.array(errors)
+        rows = np.flatnonzero(open_rows.any(axis=1))
+        if rows.size:
+            values[rows] = gram.cross(X[rows], weights) + self.intercept_
+        return np.asarray(values)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return signed distances to the boundary, in units of the margin.

@@ -18,6 +18,7 @@ from sklearn.datasets import (
     make_moons,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -221,3 +222,23 @@ def test_two_numbers_that_are_no_labels_are_refused_in_scikit_learns_words(targe
     y_numbers = np.where(y == y[0], *targets)
     with pytest.raises(ValueError, match="Unknown label type"):
         SVC().fit(X, y_numbers)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_narrow_kernels_decide_by_what_single_precision_loses(n_classes):
+    """Without an intercept the nearest sample decides, however small its kernel."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1200 * n_classes, 3))  # more than 2,000 a pair: no polish
+    y = (n_classes * X[:, 0]).astype(int)
+    model = SVC(C=1.0, gamma=3e4, fit_intercept=False).fit(X, y)
+    assert model.certificate_ is not None and not model._exact
+    far = rng.random((500, 3))
+    decisions = model.decision_function(far)
+    kernel = rbf_kernel(far, X[model.support_], gamma=3e4)
+    assert (kernel.max(axis=1) < 1e-38).any()  # nothing is left of it in float32
+    if n_classes == 2:
+        exact = kernel @ model.dual_coef_[0]
+        assert_array_equal(model.predict(far), (exact >= 0).astype(int))
+        assert (decisions[kernel.max(axis=1) > 0] != 0).all()
+    right = (n_classes * far[:, 0]).astype(int)
+    assert np.mean(model.predict(far) == right) > 0.9
