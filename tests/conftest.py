@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
+import sklearn
 
 # A run started in the background ignores Ctrl-C, and so would every child of it: the
 # tests that interrupt a fit need it heard.
@@ -55,6 +56,17 @@ def area_of(path: str) -> str:
 def global_random_seed(request: pytest.FixtureRequest) -> int:
     """Return the one seed of the run; set WIDEMARGIN_TEST_SEED to try another."""
     return int(request.param)
+
+
+@pytest.fixture(autouse=True)
+def configuration() -> Iterator[None]:
+    """Put scikit-learn's configuration back: Ctrl-C may hit while a fit restores it.
+
+    Then all later fits of the process would go without a check of their parameters.
+    """
+    before = sklearn.get_config()
+    yield
+    sklearn.set_config(**before)
 
 
 @pytest.fixture(scope="module")
