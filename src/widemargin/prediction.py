@@ -15,6 +15,7 @@ from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
 from .validation import effective_threads, plain_samples
 
+COPIED = 4096  # rows that are copied at a time, to be taken again
 SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
 
 
@@ -99,8 +100,9 @@ class PairPrediction:
         errors = [gram.float32_error(column) for column in np.atleast_2d(columns)]
         open_rows = np.abs(values.reshape(len(values), -1)) <= SAFETY * np.array(errors)
         rows = np.flatnonzero(open_rows.any(axis=1))
-        if rows.size:
-            values[rows] = gram.cross(X[rows], weights) + self.intercept_
+        for first in range(0, rows.size, COPIED):
+            some = rows[first : first + COPIED]
+            values[some] = gram.cross(X[some], weights) + self.intercept_
         return np.asarray(values)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from widemargin.incremental.rows import lasting
 from widemargin.kernels import scale_gamma
 from widemargin.reproduction.memory import METHODS, SHAPES, train_memory
 
+BUFFERS_MB = 10.0  # of the file, on their way: what counts on 100 MB, not on 1 GB
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="the peak of a process is read from /proc"
 )
@@ -30,7 +31,8 @@ linux = pytest.mark.skipif(
 def test_training_on_a_file(kind: str) -> None:
     found = train_memory(SHAPES[kind], 100.0, METHODS["svc, 200 steps"])
     assert found["parsed_mb"] > 80
-    assert found["ratio"] < 2.0
+    # Reading runs ahead by some blocks, more of them the freer the machine is.
+    assert found["ratio"] < 2.0 + BUFFERS_MB / found["parsed_mb"]
 
 
 @linux
