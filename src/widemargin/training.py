@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .gram import undamaged_csr
-from .validation import check_weights, plain_labels, plain_samples
+from .validation import SAMPLE_FORM, check_weights, plain_labels, plain_samples
 
 CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
     from sklearn.calibration import CalibratedClassifierCV
@@ -58,15 +58,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
     else:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            accept_large_sparse=True,
-        )
+        X, y = validate_data(estimator, X, y, **SAMPLE_FORM)
         if not plain_labels(y):
             check_classification_targets(y)
     if sparse.issparse(X):  # before any arithmetic: SciPy's compiled code trusts it

@@ -16,6 +16,12 @@ from .kernels import scale_gamma
 Vector = NDArray[np.float64]
 
 LEAST_CACHE = 16.0  # megabytes
+#: the samples that the engine reads, as scikit-learn's ``validate_data`` is told
+SAMPLE_FORM: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
 
 
 def plain_samples(X: Any) -> bool:

@@ -15,7 +15,7 @@ from widemargin.chance_constrained.covariances import Moments, moments_of
 from widemargin.chance_constrained.objective import ChanceProblem
 from widemargin.chance_constrained.rows import row_weights
 from widemargin.chance_constrained.uncertainty import Uncertainty
-from widemargin.validation import class_weights
+from widemargin.validation import SAMPLE_FORM, class_weights
 
 Floats = NDArray[np.float64]
 
@@ -38,15 +38,7 @@ class Samples:
 
 def check_samples(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> Any:
     """Return X and y checked as scikit-learn does, without changing float32."""
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-    )
+    X, y = validate_data(estimator, X, y, reset=reset, **SAMPLE_FORM)
     check_classification_targets(y)
     return X, y
 
