@@ -52,7 +52,9 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
     const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
       return beta[i] > problem.lower[i] && beta[i] < problem.upper[i];
     }));
-    keeps_all_ = keeps_all_ || (options.decide && cache_.has_room_for(free_count));
+    // Where most are support vectors, those set aside would only come back round by round.
+    keeps_all_ = keeps_all_ || double(support()) > kMost * double(problem.n) ||
+                 (options.decide && cache_.has_room_for(free_count));
     screen(0);
   } else if (options.shrinking && problem.n > 2 * kFirstStage) {
     std::mt19937_64 generator(options.seed);
