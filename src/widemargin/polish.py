@@ -62,7 +62,8 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             break
         whole = margin.size * problem.n <= WHOLE_ROWS  # then nothing is evaluated twice
         rows = problem.gram.rows(margin, None if whole else margin)
-        block = rows.take(margin, axis=1) if whole else rows
+        apart = whole and margin.size < problem.n
+        block = rows.take(margin, axis=1) if apart else rows
         if values is None:
             values = _summed(problem, beta, margin if whole else margin[:0], rows)
         if best == np.inf:
@@ -147,9 +148,9 @@ def _margin_step(
         beta[members] = np.clip(
             beta[members] + change, problem.lower[members], problem.upper[members]
         )
-        gradient[margin] += block[:, free] @ change
         if share >= 1.0:
             break
+        gradient[margin] += block[:, free] @ change
         pinned = True
         stopped = room <= share * (1 + 1e-12)
         beta[members[stopped]] = ends[stopped]
@@ -176,10 +177,11 @@ def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
     mathematics 3.4; dependent members are left where they are.
     """
     size = gradient.size
-    shift = float(np.diag(block).mean()) if has_equality else 0.0
-    shift = shift if shift > 0 else 1.0
-    shifted = block + shift if has_equality else block.copy()
-    factor, chosen = _factorise(shifted)
+    shift = 0.0
+    if has_equality:
+        mean = float(np.diag(block).mean())
+        shift = mean if mean > 0.0 else 1.0
+    factor, chosen = _factorise(block, shift)
     step = np.zeros(size)
     if chosen.size == 0:
         return step
@@ -196,13 +198,19 @@ def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
     return step
 
 
-def _factorise(matrix: Vector) -> tuple[Vector, NDArray[np.intp]]:
-    """Return a Cholesky factor and the independent members it is of: all, mostly."""
-    least = INDEPENDENCE * float(np.diag(matrix).max(initial=0.0))
-    factor, info = lapack.dpotrf(matrix, lower=1)
+def _factorise(block: Vector, shift: float) -> tuple[Vector, NDArray[np.intp]]:
+    """Return a Cholesky factor of K + shift 11', and whom it is of: all, mostly.
+
+    In place, in the transpose, which LAPACK reads as it lies: in a fit of a few hundred
+    samples fresh memory costs more than the arithmetic.
+    """
+    least = INDEPENDENCE * (float(np.diag(block).max(initial=0.0)) + shift)
+    factor, info = lapack.dpotrf((block + shift).T, lower=1, clean=0, overwrite_a=1)
     if info == 0 and float(np.diag(factor).min(initial=np.inf)) ** 2 > least:
-        return factor, np.arange(len(matrix))
-    factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=least, lower=1)
+        return factor, np.arange(len(block))
+    factor, pivots, rank, _ = lapack.dpstrf(
+        (block + shift).T, tol=least, lower=1, overwrite_a=1
+    )
     return np.asfortranarray(factor[:rank, :rank]), pivots[:rank] - 1
 
 
