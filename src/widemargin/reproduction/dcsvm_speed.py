@@ -96,10 +96,8 @@ class Spent:
 
 def _best(make: Callable[[], Any], data: Split, repeats: int) -> tuple[Any, Spent]:
     """Fit some times; the last model and the least seconds."""
-    model, wall, processor = timed(
-        lambda: make().fit(data.X, data.y), repeats, budget=600.0
-    )
-    return model, Spent(min(wall), min(processor))
+    runs = timed(lambda: make().fit(data.X, data.y), repeats, budget=600.0)
+    return runs.result, Spent(min(runs.wall), min(runs.processor))
 
 
 def early_speed(name: str, n: int | None) -> Iterable[Cell]:

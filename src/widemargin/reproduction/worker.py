@@ -2,9 +2,10 @@
 
 Reads ``job.json`` and the samples from the folder, fits (or predicts) as often as
 asked, and writes ``result.json`` and ``answer.npz`` there. Peak memory is that of this
-process, which holds one contestant and one data set and nothing else. The first run is
-reported apart (``warm_up``), for all contestants alike, and the minimum is taken over
-all.
+process, which holds one contestant and one data set and nothing else, after the first
+run: hundreds of repeats leave holes in the heap that one fit does not. The first run's
+time is reported apart (``warm_up``), for all contestants alike, and the minimum is
+taken over all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,25 +67,31 @@ def write_samples(folder: Path, part: str, X: Any) -> None:
         np.savez(path, dense=X)
 
 
-def timed(
-    action: Callable[[], Any], repeats: int, budget: float
-) -> tuple[Any, list[float], list[float]]:
+@dataclass
+class Runs:
+    """Repeats of one action: its last result, seconds of each run, memory of one."""
+
+    result: Any = None
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    peak_mb: float = 0.0
+
+
+def timed(action: Callable[[], Any], repeats: int, budget: float) -> Runs:
     """Run ``action`` up to ``repeats`` times within ``budget`` seconds, at least once.
 
     What takes milliseconds is repeated until it took half a second in all: the first
     runs still meet cold caches and fresh memory.
-
-    Returns its last result, the wall seconds and the processor seconds of each run.
     """
-    wall: list[float] = []
-    processor: list[float] = []
-    result = None
+    runs = Runs()
+    wall = runs.wall
     while not wall or (len(wall) < repeats and sum(wall) < budget) or sum(wall) < QUICK:
         before, started = time.process_time(), time.perf_counter()
-        result = action()
+        runs.result = action()
         wall.append(time.perf_counter() - started)
-        processor.append(time.process_time() - before)
-    return result, wall, processor
+        runs.processor.append(time.process_time() - before)
+        runs.peak_mb = runs.peak_mb or peak_megabytes()
+    return runs
 
 
 def measure(folder: Path) -> dict[str, Any]:
@@ -99,19 +107,16 @@ def measure(folder: Path) -> dict[str, Any]:
         return contestant.build(settings).fit(X, y)
 
     predicting = job["action"] != "fit"
-    model, wall, processor = timed(
-        fit, 1 if predicting else job["repeats"], job["budget"]
-    )
+    runs = timed(fit, 1 if predicting else job["repeats"], job["budget"])
+    model = runs.result
     record: dict[str, Any] = {}
     if predicting:
         points = read_samples(folder, "X_test")
-        record["fit_seconds"] = wall[0]
+        record["fit_seconds"] = runs.wall[0]
         if job["action"] == "predict_row":
             points = points[:1]
-        answers, wall, processor = timed(
-            lambda: model.predict(points), job["repeats"], job["budget"]
-        )
-        np.savez(folder / "predicted.npz", predicted=answers)
+        runs = timed(lambda: model.predict(points), job["repeats"], job["budget"])
+        np.savez(folder / "predicted.npz", predicted=runs.result)
     beta = contestant.answer(model, len(y))
     if beta is not None:
         np.savez(folder / "answer.npz", beta=beta)
@@ -120,11 +125,11 @@ def measure(folder: Path) -> dict[str, Any]:
         intercept = np.asarray(model.intercept_).ravel()
         np.savez(folder / "answer.npz", weights=weights, intercept=intercept)
     record |= {
-        "seconds": min(wall),
-        "processor_seconds": min(processor),
-        "warm_up": wall[0],
-        "repeats": len(wall),
-        "peak_mb": peak_megabytes(),
+        "seconds": min(runs.wall),
+        "processor_seconds": min(runs.processor),
+        "warm_up": runs.wall[0],
+        "repeats": len(runs.wall),
+        "peak_mb": runs.peak_mb,
         "resident_mb": resident,
         "n_support": int(np.count_nonzero(beta)) if beta is not None else None,
         "n_iter": int(np.max(getattr(model, "n_iter_", -1))),
