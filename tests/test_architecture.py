@@ -138,7 +138,7 @@ def test_only_the_shim_imports_private_scikit_learn(path):
 
 CORE_CALLERS = {
     "gram.py",
-    "solve.py",
+    "descent.py",
     "path/follow.py",
     "chance_constrained/stochastic.py",
     "cli/files.py",

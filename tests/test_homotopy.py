@@ -15,7 +15,6 @@ from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.path import end as path_end
 from widemargin.path import follow as engine
-from widemargin.path import inside
 from widemargin.problem import DualProblem
 from widemargin.solution import Solution
 from widemargin.solve import solve
@@ -240,11 +239,11 @@ def test_exchange_for_more_margin_vectors_than_dimensions():
     stream = Stream(X, y, Linear(), C=0.3)
     stream.live = np.arange(200)
     stream.solution = batch(stream)
-    dependent = inside(stream.solution).size - 3
+    dependent = stream.solution.margin.size - 3
     assert dependent > 0
     account = stream.add(np.arange(200, 400), route="path")
     assert account.exchanges >= dependent
-    assert inside(stream.solution).size <= 3
+    assert stream.solution.margin.size <= 3
     assert_allclose(
         stream.solution.certificate.objective,
         batch(stream).certificate.objective,

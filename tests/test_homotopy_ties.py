@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from widemargin import _core, homotopy
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial
-from widemargin.path.independent import independent, inside, rank_bound
+from widemargin.path.independent import independent, rank_bound
 from widemargin.problem import DualProblem
 from widemargin.solution import Solution
 from widemargin.solve import solve
@@ -41,9 +41,9 @@ def test_dependent_rows_are_exchanged_away_and_nothing_else_changes(kernel, equa
     positives = beta > 0
     beta[positives] = 0.01 * (~positives).sum() / positives.sum()
     near = Solution(problem, beta, problem.gram.times(beta), "converged", exact=True)
-    assert inside(near).size == 900 > rank_bound(problem)
+    assert near.margin.size == 900 > rank_bound(problem)
     spared = independent(near)
-    assert inside(spared).size <= rank_bound(problem)
+    assert spared.margin.size <= rank_bound(problem)
     assert_allclose(spared.values, near.values, atol=1e-9)
     assert_allclose(spared.values, kernel_matrix(kernel, X) @ spared.beta, atol=1e-9)
     assert (spared.beta >= problem.lower).all()
@@ -67,7 +67,7 @@ def test_a_tied_optimum_is_reached_without_a_step_for_every_row(kernel):
     X, problem = tied(3000, kernel)
     solved, account = homotopy.fresh(problem)
     assert account.steps < 100  # there were thousands: one for each tied row, and more
-    assert inside(solved).size <= rank_bound(problem)
+    assert solved.margin.size <= rank_bound(problem)
     assert_certified(solved, kernel_matrix(kernel, X), tol=1e-8, rounding=1e-9)
 
 

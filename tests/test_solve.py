@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import SVC
 
-from widemargin import solve as solve_module
+from widemargin import descent
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
 from widemargin.problem import DualProblem, classification_problem
@@ -334,7 +334,7 @@ def test_where_pair_steps_creep_a_path_ends_the_solve(monkeypatch):
     leapt = solve(problem, tol=1e-3)
     assert leapt.n_iter % problem.n == 0  # it paused, and did not go on in pairs
     assert_certified(leapt, matrix, tol=1e-8)
-    monkeypatch.setattr(solve_module, "SLOW", 1_000_000)
+    monkeypatch.setattr(descent, "SLOW", 1_000_000)
     crept = solve(problem, tol=1e-3)
     assert crept.n_iter > 2 * leapt.n_iter
     assert leapt.certificate.objective <= crept.certificate.objective
@@ -349,9 +349,9 @@ def test_a_path_that_gives_up_leaves_the_solve_to_pair_steps(monkeypatch):
         asked.append(near.n_iter)
         return None, near.beta, None
 
-    monkeypatch.setattr(solve_module, "SLOW", 1)
-    monkeypatch.setattr(solve_module, "STEP_SECONDS", 1.0)
-    monkeypatch.setattr(solve_module, "repair", gives_up)
+    monkeypatch.setattr(descent, "SLOW", 1)
+    monkeypatch.setattr(descent, "STEP_SECONDS", 1.0)
+    monkeypatch.setattr(descent, "repair", gives_up)
     solution = solve(problem, tol=1e-3)
     assert len(asked) > 1
     assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-3)
@@ -359,7 +359,7 @@ def test_a_path_that_gives_up_leaves_the_solve_to_pair_steps(monkeypatch):
 
 def test_a_limit_of_steps_holds_across_pauses(monkeypatch):
     _, problem = creeping(200, 1e3)
-    monkeypatch.setattr(solve_module, "SLOW", 1)
-    monkeypatch.setattr(solve_module, "STEP_SECONDS", 0.0)
+    monkeypatch.setattr(descent, "SLOW", 1)
+    monkeypatch.setattr(descent, "STEP_SECONDS", 0.0)
     assert solve(problem, tol=1e-9, max_iter=1000).n_iter <= 1000
     assert solve(problem, tol=1e-9, max_iter=1000).status == "max_iter"

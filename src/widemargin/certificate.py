@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .problem import DualProblem
+
 Vector = NDArray[np.float64]
 
 
@@ -120,6 +122,12 @@ def kkt_violation(
     if has_equality:
         return float(max(0.0, steepest_fall - steepest_growth))
     return float(max(0.0, -steepest_growth, steepest_fall))
+
+
+def violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
+    """Return the KKT violation of a point of ``problem``, ``values = K beta``."""
+    gradient, has_equality = values - problem.linear, problem.total is not None
+    return kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
 
 
 def intercept_interval(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from .certificate import kkt_violation
+from .certificate import violation
 from .problem import DualProblem
 from .solution import Solution
 
@@ -55,7 +55,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     best, best_beta, best_values = np.inf, beta, values
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
-        margin = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
+        margin = np.flatnonzero(problem.inside(beta))
         if entrants.size:
             margin = np.sort(np.concatenate([margin, entrants]))
         if margin.size > POLISH_LIMIT:
@@ -67,17 +67,17 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         if values is None:
             values = _summed(problem, beta, margin if whole else margin[:0], rows)
         if best == np.inf:
-            best, best_values = _violation(problem, beta, values), values
-        moved, stays = _margin_step(problem, beta, values, margin, block)
+            best, best_values = violation(problem, beta, values), values
+        moved = _margin_step(problem, beta, values, margin, block)
         change = moved - beta
         change = change[margin] @ rows if whole else problem.gram.times(change)
         beta, values = moved, values + change
-        violation = _violation(problem, beta, values)
-        if violation < best:
-            best, best_beta, best_values = violation, beta, values
-        if violation <= EXACT * scale:
+        left = violation(problem, beta, values)
+        if left < best:
+            best, best_beta, best_values = left, beta, values
+        if left <= EXACT * scale:
             break
-        entrants = _entrants(problem, beta, values, stays)
+        entrants = _entrants(problem, beta, values)
         if entrants.size == 0:
             break
     if best_values is None:
@@ -108,31 +108,19 @@ def _summed(
     return np.asarray(problem.gram.times(others) + beta[known] @ rows)
 
 
-def _violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
-    return kkt_violation(
-        beta,
-        values - problem.linear,
-        problem.lower,
-        problem.upper,
-        problem.total is not None,
-    )
-
-
 def _margin_step(
     problem: DualProblem,
     beta: Vector,
     values: Vector,
     margin: NDArray[np.intp],
     block: Vector,
-) -> tuple[Vector, bool]:
-    """Move to the solution of the margin system, pinning whoever would leave the box.
+) -> Vector:
+    """Return the solution of the margin system, whoever would leave the box pinned.
 
-    ``block`` holds the kernel entries between members of the margin. Returns the new
-    point and whether nobody had to be pinned.
+    ``block`` holds the kernel entries between members of the margin.
     """
     beta = beta.copy()
     gradient = values - problem.linear
-    pinned = False
     free = np.arange(margin.size)
     while free.size:
         members = margin[free]
@@ -151,13 +139,12 @@ def _margin_step(
         if share >= 1.0:
             break
         gradient[margin] += block[:, free] @ change
-        pinned = True
         stopped = room <= share * (1 + 1e-12)
         beta[members[stopped]] = ends[stopped]
         free = free[~stopped]
     if problem.total is not None:
         _restore_sum(problem, beta)
-    return beta, not pinned
+    return beta
 
 
 def _restore_sum(problem: DualProblem, beta: Vector) -> None:
@@ -214,12 +201,10 @@ def _factorise(block: Vector, shift: float) -> tuple[Vector, NDArray[np.intp]]:
     return np.asfortranarray(factor[:rank, :rank]), pivots[:rank] - 1
 
 
-def _entrants(
-    problem: DualProblem, beta: Vector, values: Vector, settled: bool
-) -> NDArray[np.intp]:
+def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:
     """Return the members at a bound that want to leave it: the worst on either side."""
     gradient = values - problem.linear
-    inside = (beta > problem.lower) & (beta < problem.upper)
+    inside = problem.inside(beta)
     if problem.total is None:
         level = 0.0
     elif inside.any():

@@ -67,6 +67,11 @@ class DualProblem:
         """Number of variables."""
         return self.gram.n
 
+    def inside(self, beta: Vector) -> NDArray[np.bool_]:
+        """Say who is strictly within its box: the margin set of a solution."""
+        mask: NDArray[np.bool_] = (beta > self.lower) & (beta < self.upper)
+        return mask
+
     def reduced(self, active: NDArray[np.intp], beta: Vector) -> DualProblem:
         """Return the problem over ``active`` with all other members fixed at ``beta``.
 

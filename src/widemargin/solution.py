@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .certificate import (
     Certificate,
     duality_gap,
-    kkt_violation,
     optimal_intercept,
     primal_objective,
+    violation,
 )
 from .kernels import Gaussian, Linear
 from .problem import DualProblem
@@ -91,6 +91,11 @@ class Solution:
         return np.flatnonzero(self.beta)
 
     @property
+    def margin(self) -> NDArray[np.intp]:
+        """Indices of the samples strictly inside their boxes."""
+        return np.flatnonzero(self.problem.inside(self.beta))
+
+    @property
     def converged(self) -> bool:
         """Whether the requested tolerance was reached."""
         return self.status in ("converged", "polished")
@@ -109,15 +114,12 @@ class Solution:
             self.beta, values, self.intercept, p.linear, p.lower, p.upper, p.total
         )
         gap = duality_gap(self.beta, residual, p.lower, p.upper)
-        violation = kkt_violation(
-            self.beta, values - p.linear, p.lower, p.upper, p.total is not None
-        )
         return Certificate(
             status=self.status,
             objective=objective,
             bound=objective - gap,
             gap=gap,
-            kkt_violation=violation,
+            kkt_violation=violation(p, self.beta, values),
             n_iter=self.n_iter,
             seconds=self.seconds,
             threads=p.gram.threads,

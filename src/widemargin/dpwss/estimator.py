@@ -251,8 +251,7 @@ def free_intercept(solution: Solution) -> float:
 
     Falls back to the optimal intercept when no support vector is free.
     """
-    problem, beta = solution.problem, solution.beta
-    free = (beta > problem.lower) & (beta < problem.upper)
-    if not free.any():
+    free = solution.margin
+    if free.size == 0:
         return solution.intercept
-    return float((problem.linear - solution.values)[free].mean())
+    return float((solution.problem.linear - solution.values)[free].mean())

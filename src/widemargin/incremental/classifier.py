@@ -26,7 +26,6 @@ from ..gram import Gram
 from ..homotopy import PathAccount
 from ..kernels import Kernel, Precomputed, Sigmoid, make_kernel
 from ..multiclass import BinaryTask
-from ..path import inside
 from ..prediction import check_fitted
 from ..problem import DualProblem
 from ..solution import Solution
@@ -389,7 +388,7 @@ def _record(
         ),
         "chunk": chunk,
         "steps": sum(account.steps for account in accounts),
-        "margin": max((inside(solution).size for solution in solutions), default=0),
+        "margin": max((solution.margin.size for solution in solutions), default=0),
         "exchanges": sum(account.exchanges for account in accounts),
         "shifts": sum(account.shifts for account in accounts),
         "perturbations": sum(account.perturbations for account in accounts),

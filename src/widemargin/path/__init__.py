@@ -20,7 +20,7 @@ from .end import (
     repair,
 )
 from .follow import PathAccount, Start, moving
-from .independent import independent, inside
+from .independent import independent
 
 __all__ = [
     "PathAccount",
@@ -28,7 +28,6 @@ __all__ = [
     "accurate",
     "at_its_end",
     "independent",
-    "inside",
     "moving",
     "only_solution",
     "path_seconds",

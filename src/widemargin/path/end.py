@@ -7,8 +7,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate import kkt_violation, optimal_intercept
-from ..polish import polish
+from ..certificate import optimal_intercept, violation
+from ..polish import EXACT, polish
 from ..problem import DualProblem
 from ..solution import Solution
 from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow
@@ -18,7 +18,6 @@ Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 REPAIRS = 6  # rounds before the path gives up
-EXACT = 1e-10  # KKT violation, per unit of the linear term, called exact
 
 
 def reach(
@@ -163,11 +162,9 @@ def _solves(beta: Vector, values: Vector, problem: DualProblem) -> bool:
     """Whether a point is feasible and violates the KKT conditions by rounding only."""
     if (beta < problem.lower).any() or (beta > problem.upper).any():
         return False
-    has_equality = problem.total is not None
-    if has_equality:
-        short = abs(float(beta.sum()) - float(problem.total or 0.0))
+    if problem.total is not None:
+        short = abs(float(beta.sum()) - problem.total)
         if short > 1e-13 * max(float(np.abs(beta).sum()), 1e-300):
             return False
-    gradient = values - problem.linear
-    worst = kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
-    return worst <= EXACT * float(np.abs(problem.linear).max(initial=0.0))
+    scale = float(np.abs(problem.linear).max(initial=0.0))
+    return violation(problem, beta, values) <= EXACT * scale

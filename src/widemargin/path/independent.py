@@ -18,7 +18,7 @@ import numpy as np
 from ..kernels import Linear, Polynomial
 from ..problem import DualProblem
 from ..solution import Solution
-from .follow import Indices, Start, follow
+from .follow import Start, follow
 
 BLOCK = 256  # rows exchanged together: the work is rows x (margin set + block)
 
@@ -33,18 +33,12 @@ def rank_bound(problem: DualProblem) -> int:
     return min(n, rank + (problem.total is not None))
 
 
-def inside(solution: Solution) -> Indices:
-    """Return the rows strictly inside their boxes."""
-    p, beta = solution.problem, solution.beta
-    return np.flatnonzero((beta > p.lower) & (beta < p.upper))
-
-
 def independent(solution: Solution, *, seed: int = 0) -> Solution:
     """Return an equally good solution whose inner rows are independent.
 
     The solution itself where they may be already. Its decision values are the same.
     """
-    problem, rows = solution.problem, inside(solution)
+    problem, rows = solution.problem, solution.margin
     if rows.size <= rank_bound(problem):
         return solution
     beta = solution.beta.copy()
@@ -62,6 +56,6 @@ def independent(solution: Solution, *, seed: int = 0) -> Solution:
             start, still, gram.diagonal(), np.arange(members.size), seed
         )
         beta[members] = moved
-        basis = members[(moved > still.lower) & (moved < still.upper)]
+        basis = members[still.inside(moved)]
     values = solution.values + problem.gram.times(beta - solution.beta)
     return replace(solution, beta=beta, known_values=values, exact=True)

@@ -203,7 +203,7 @@ def _draw(X: Vector, y: Vector, name: str, size: int) -> dict[str, float]:
         found[f"{way}: seconds"] = seconds
         found[f"{way}: KKT"] = certificate.kkt_violation or 0.0
         found[f"{way}: steps"] = float(sum(account.steps for _, account in moves))
-        sizes = [margin_size(moved) for moved, _ in moves]
+        sizes = [moved.margin.size for moved, _ in moves]
         found[f"{way}: margin set"] = float(np.mean(sizes))
     if size >= PUBLIC_FROM:
         seconds, record = _public(X, y, name, size)
@@ -213,12 +213,6 @@ def _draw(X: Vector, y: Vector, name: str, size: int) -> dict[str, float]:
     spread = max(objectives) - min(objectives)
     found["difference"] = spread / max(abs(objectives[-1]), 1e-300)
     return found
-
-
-def margin_size(solution: Solution) -> int:
-    """Return how many samples lie on the margin, strictly inside their boxes."""
-    dual, beta = solution.problem, solution.beta
-    return int(np.count_nonzero((beta > dual.lower) & (beta < dual.upper)))
 
 
 def _public(
