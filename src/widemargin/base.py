@@ -33,18 +33,12 @@ from .clusters import Limits
 from .gram import Gram
 from .kernels import Kernel, make_kernel
 from .levels import Plan, automatic_levels, solve_divided
-from .multiclass import (
-    BinaryTask,
-    class_pairs,
-    pair_start,
-    stack,
-    summary,
-)
+from .multiclass import BinaryTask, class_pairs, pair_start, stack
 from .prediction import PairPrediction
 from .problem import DualProblem, classification_problem
 from .progress import ClusterProgress, Progress
 from .screener import Screener
-from .solution import Solution
+from .solution import Solution, summary
 from .solve import solve
 from .together import Together
 from .training import Training, validate_training

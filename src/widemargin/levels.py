@@ -18,19 +18,20 @@ as in the paper.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .clusters import Division, Level, Limits, Progress, solve_level
+from .clusters import Division, Level, Limits, PartSolution, Progress, solve_level
 from .kernels import Kernel
 from .partition import Partition, coarsen, divide, mass_between_clusters
 from .problem import DualProblem
 from .routing import Samples
-from .solution import Solution
+from .solution import Solution, stage_record, summary
 from .solve import solve
 from .starting import project
 
@@ -95,25 +96,30 @@ def levels_pay(samples: Samples, kernel: Kernel, seed: int = 0) -> bool:
 
 
 def level_record(
-    level: Level, clustering_seconds: float, training_seconds: float
+    number: int,
+    sizes: Indices,
+    parts: Iterable[Sequence[PartSolution]],
+    n_support: int,
+    seconds: tuple[float, float],
 ) -> dict[str, Any]:
-    """Stage record of a level; objective and gap are those of the block kernel."""
-    sizes = level.partition.sizes
-    parts = [part for solved in level.parts for part in solved]
-    return {
-        "stage": f"level {level.number}",
-        "size": int(sizes.sum()),
-        "seconds": clustering_seconds + training_seconds,
-        "objective": float(sum(part.objective for part in parts)),
-        "gap": float(sum(part.gap for part in parts)),
-        "clusters": level.partition.n_clusters,
-        "sizes": sizes.tolist(),
-        "smallest_cluster": int(sizes.min()),
-        "largest_cluster": int(sizes.max()),
-        "clustering_seconds": clustering_seconds,
-        "training_seconds": training_seconds,
-        "n_support": sum(int(np.count_nonzero(beta)) for beta in level.betas),
-    }
+    """Stage record of a level; objective and gap are those of the block kernel.
+
+    `parts` are the local solutions of each problem, `seconds` those of clustering and
+    of training.
+    """
+    return stage_record(
+        f"level {number}",
+        int(sizes.sum()),
+        sum(seconds),
+        chain.from_iterable(parts),
+        clusters=len(sizes),
+        sizes=sizes.tolist(),
+        smallest_cluster=int(sizes.min()),
+        largest_cluster=int(sizes.max()),
+        clustering_seconds=seconds[0],
+        training_seconds=seconds[1],
+        n_support=n_support,
+    )
 
 
 def run_levels(
@@ -168,7 +174,9 @@ def run_levels(
             break
         level, current = solved, solved.betas
         trained = time.perf_counter()
-        record(level_record(level, clustered - clock, trained - clustered))
+        n_support = sum(int(np.count_nonzero(beta)) for beta in level.betas)
+        seconds = (clustered - clock, trained - clustered)
+        record(level_record(number, partition.sizes, level.parts, n_support, seconds))
         if completed is not None:
             completed(level)
     return level
@@ -222,7 +230,7 @@ def conquer(
         solution = solve(reduced, start=beta[active], **rough)
         beta = beta.copy()
         beta[active] = solution.beta
-        record(stage_record("refine", solution))
+        record(summary(solution, "refine"))
     return solve(problem, start=beta, **limits.timed(options))
 
 
@@ -267,18 +275,6 @@ def solve_divided(
         for stage in stages:
             record(stage)
     return solution
-
-
-def stage_record(stage: str, solution: Solution) -> dict[str, Any]:
-    """Stage record of a solve that is not a level."""
-    return {
-        "stage": stage,
-        "size": solution.problem.n,
-        "seconds": solution.seconds,
-        "objective": solution.certificate.objective,
-        "gap": solution.certificate.gap,
-        "n_support": len(solution.support),
-    }
 
 
 def precision_recall(support: Indices, final: Indices) -> dict[str, float]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .gram import Gram
-from .solution import Solution
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -158,20 +157,3 @@ def one_vs_rest_scores(decisions: Vector, n_classes: int) -> Vector:
         votes[:, first] += value >= 0
         votes[:, second] += value < 0
     return votes + confidences / (3.0 * (np.abs(confidences) + 1.0))
-
-
-def summary(solution: Solution, stage: str) -> dict[str, Any]:
-    """Return the stage record of one solve."""
-    certificate = solution.certificate
-    return {
-        "stage": stage,
-        "size": solution.problem.n,
-        "seconds": solution.seconds,
-        "objective": certificate.objective,
-        "gap": certificate.gap,
-        "kkt_violation": certificate.kkt_violation,
-        "n_iter": solution.n_iter,
-        "n_support": int(solution.support.size),
-        "status": solution.status,
-        **solution.extras,
-    }

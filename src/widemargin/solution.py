@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,56 @@ class Solution:
             self.n_iter,
             self.seconds,
         )
+
+
+class Certified(Protocol):
+    """What a stage record sums: a certificate, or a cluster's share of one."""
+
+    @property
+    def objective(self) -> float:
+        """Primal objective."""
+
+    @property
+    def gap(self) -> float | None:
+        """Distance of the objective to a lower bound, where there is one."""
+
+
+def stage_record(
+    stage: str,
+    size: int,
+    seconds: float,
+    certificates: Iterable[Certified],
+    **figures: Any,
+) -> dict[str, Any]:
+    """Return an entry of ``history_``: what all of them have, then its own `figures`.
+
+    Objective and gap are summed over what the stage solved side by side: class pairs,
+    clusters.
+    """
+    certificates = list(certificates)
+    return {
+        "stage": stage,
+        "size": size,
+        "seconds": seconds,
+        "objective": float(sum(c.objective for c in certificates)),
+        "gap": float(sum(c.gap or 0.0 for c in certificates)),
+        **figures,
+    }
+
+
+def summary(solution: Solution, stage: str) -> dict[str, Any]:
+    """Return the stage record of one solve."""
+    return stage_record(
+        stage,
+        solution.problem.n,
+        solution.seconds,
+        [solution.certificate],
+        kkt_violation=solution.certificate.kkt_violation,
+        n_iter=solution.n_iter,
+        n_support=int(solution.support.size),
+        status=solution.status,
+        **solution.extras,
+    )
 
 
 def assume_the_worst(

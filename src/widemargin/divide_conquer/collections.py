@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels import Kernel, make_kernel
+from ..levels import level_record
 from ..multiclass import class_pairs
 from ..partition import divide
 from ..validation import class_weights
@@ -168,20 +169,7 @@ def _store_early(
     estimator.fit_status_ = int(any(c.status != "early" for c in certificates))
     estimator.certificate_ = certificates[0] if len(classes) == 2 else certificates
     estimator.history_ = [
-        {
-            "stage": f"level {level}",
-            "size": int(trained.sizes.sum()),
-            "seconds": sum(seconds),
-            "objective": float(sum(c.objective for c in certificates)),
-            "gap": float(sum(c.gap or 0.0 for c in certificates)),
-            "clusters": model.n_clusters,
-            "sizes": trained.sizes.tolist(),
-            "smallest_cluster": int(trained.sizes.min()),
-            "largest_cluster": int(trained.sizes.max()),
-            "clustering_seconds": seconds[0],
-            "training_seconds": seconds[1],
-            "n_support": len(codes),
-        }
+        level_record(level, trained.sizes, trained.parts, len(codes), seconds)
     ]
 
 

@@ -18,9 +18,9 @@ from ..base import KernelClassifier
 from ..clusters import Division, Limits
 from ..kernels import Kernel, Precomputed
 from ..levels import Plan, conquer, levels_pay
-from ..multiclass import BinaryTask, summary
+from ..multiclass import BinaryTask
 from ..progress import ClusterProgress, Progress
-from ..solution import Solution
+from ..solution import Solution, summary
 from ..training import Training, validate_training
 from ..validation import effective_threads
 from . import checkpoint as checkpoints

@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..certificate import Certificate
 from ..levels import precision_recall
 from ..multiclass import class_pairs
+from ..solution import stage_record
 from ..validation import cache_megabytes
 from .distributed import Blocks, Trained
 
@@ -126,16 +127,15 @@ def _store_exact(
     ]
     estimator.certificate_ = certificates if len(own) > 1 else certificates[0]
     estimator.history_.append(
-        {
-            "stage": "finish",
-            "size": estimator.shape_fit_[0],
-            "seconds": seconds,
-            "objective": float(sum(c.objective for c in certificates)),
-            "gap": float(sum(c.gap or 0.0 for c in certificates)),
-            "rounds": rounds,
-            "gathered": len(rows),
-            "n_support": len(estimator.support_),
-        }
+        stage_record(
+            "finish",
+            estimator.shape_fit_[0],
+            seconds,
+            certificates,
+            rounds=rounds,
+            gathered=len(rows),
+            n_support=len(estimator.support_),
+        )
     )
 
 

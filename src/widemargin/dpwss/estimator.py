@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
 from ..certificate import dual_objective
-from ..multiclass import BinaryTask, summary
+from ..multiclass import BinaryTask
 from ..progress import Progress
-from ..solution import Solution
+from ..solution import Solution, summary
 from ..solve import DrawnPairs, solve
 from .composition import SelectionReport, selection_report
 

@@ -28,7 +28,7 @@ from ..kernels import Kernel, Precomputed, Sigmoid, make_kernel
 from ..multiclass import BinaryTask
 from ..prediction import check_fitted
 from ..problem import DualProblem
-from ..solution import Solution
+from ..solution import Solution, stage_record
 from ..training import Training
 from ..validation import effective_threads
 from .chunk import validate_chunk
@@ -377,21 +377,19 @@ def _record(
     """
     certificates = [solution.certificate for solution in solutions]
     routes = sorted({account.route for account in accounts} - {"unchanged"})
-    return {
-        "stage": stage,
-        "size": size,
-        "seconds": time.perf_counter() - begun,
-        "objective": sum(c.objective for c in certificates),
-        "gap": sum(c.gap or 0.0 for c in certificates),
-        "kkt_violation": max(
-            (c.kkt_violation or 0.0 for c in certificates), default=0.0
-        ),
-        "chunk": chunk,
-        "steps": sum(account.steps for account in accounts),
-        "margin": max((solution.margin.size for solution in solutions), default=0),
-        "exchanges": sum(account.exchanges for account in accounts),
-        "shifts": sum(account.shifts for account in accounts),
-        "perturbations": sum(account.perturbations for account in accounts),
-        "refactorisations": sum(account.refactorisations for account in accounts),
-        "route": "+".join(routes) or "unchanged",
-    }
+    violations = (c.kkt_violation or 0.0 for c in certificates)
+    return stage_record(
+        stage,
+        size,
+        time.perf_counter() - begun,
+        certificates,
+        kkt_violation=max(violations, default=0.0),
+        chunk=chunk,
+        steps=sum(account.steps for account in accounts),
+        margin=max((solution.margin.size for solution in solutions), default=0),
+        exchanges=sum(account.exchanges for account in accounts),
+        shifts=sum(account.shifts for account in accounts),
+        perturbations=sum(account.perturbations for account in accounts),
+        refactorisations=sum(account.refactorisations for account in accounts),
+        route="+".join(routes) or "unchanged",
+    )

@@ -16,10 +16,10 @@ from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
 from ..clusters import Limits
 from ..kernels import Kernel
-from ..multiclass import BinaryTask, summary
+from ..multiclass import BinaryTask
 from ..problem import DualProblem
 from ..screener import Screener
-from ..solution import Solution
+from ..solution import Solution, summary
 from ..training import Training
 from .concave_convex import (
     STOPPED,
