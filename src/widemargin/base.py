@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -148,6 +149,7 @@ class KernelClassifier(
         self, data: Training, gram: Gram, kernel: Kernel
     ) -> list[BinaryTask]:
         costs = self._costs(data)
+        warm = self._starts_warm(data, kernel)
         tasks = []
         for positive, negative in class_pairs(data.classes.size):
             members = np.flatnonzero(
@@ -162,31 +164,30 @@ class KernelClassifier(
                 positive=positive,
                 negative=negative,
             )
-            task.start = self._former_solution(data, kernel, task)
+            if warm:
+                task.start = self._former_solution(data, task)
             tasks.append(task)
         return tasks
 
-    def _former_solution(
-        self, data: Training, kernel: Kernel, task: BinaryTask
-    ) -> NDArray[np.float64] | None:
-        """Return the last fit's coefficients if ``warm_start`` and they still fit."""
+    def _starts_warm(self, data: Training, kernel: Kernel) -> bool:
+        """Say whether the last fit is a start for this one; warn if it should be."""
         if not (self.warm_start and hasattr(self, "_fitted_on")):
-            return None
-        if self._fitted_on != (data.n_given, tuple(data.classes), kernel):
-            if (task.positive, task.negative) == class_pairs(data.classes.size)[0]:
-                warnings.warn(
-                    "warm_start: the number of rows, the classes or the kernel changed "
-                    "since the last fit, so this fit starts cold.",
-                    UserWarning,
-                    stacklevel=4,
-                )
-            return None
+            return False
+        alike: bool = self._fitted_on == (data.n_given, tuple(data.classes), kernel)
+        if not alike:
+            warnings.warn(
+                "warm_start: the number of rows, the classes or the kernel changed "
+                "since the last fit, so this fit starts cold.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return alike
+
+    def _former_solution(self, data: Training, task: BinaryTask) -> NDArray[np.float64]:
+        """Return the last fit's coefficients for the rows of a task."""
         labels = np.full(data.n_given, -1)
         labels[data.rows] = data.labels
-        given = BinaryTask(
-            task.gram, task.y, task.costs, data.rows[task.rows],
-            task.positive, task.negative,
-        )  # fmt: skip
+        given = replace(task, rows=data.rows[task.rows])
         return pair_start(
             self._dense_dual_coef(), self.support_.astype(np.intp), labels, given
         )

@@ -110,6 +110,23 @@ def test_warm_start_with_three_classes():
     )
 
 
+def test_warm_start_warns_once_for_all_pairs_of_classes():
+    iris, species = load_iris(return_X_y=True)
+    model = SVC(warm_start=True).fit(iris, species).set_params(kernel="linear")
+    with pytest.warns(UserWarning, match="warm_start") as caught:
+        model.fit(iris, species)
+    assert len(caught) == 1
+
+
+def test_warm_start_finds_its_rows_among_those_without_weight():
+    weights = np.ones(y.size)
+    weights[::3] = 0.0
+    model = SVC(warm_start=True).fit(X, y, weights)
+    cold = model.n_iter_[0]
+    model.fit(X, y, weights)
+    assert model.n_iter_[0] < 0.1 * cold
+
+
 def test_fit_does_not_change_its_parameters_or_its_data():
     model = SVC(gamma="scale", class_weight="balanced", cache_size="auto")
     before = model.get_params()
