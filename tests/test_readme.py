@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import widemargin
+from widemargin.reproduction.bench import report, suites
+from widemargin.reproduction.results import ResultStore
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,3 +38,9 @@ def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         if not target.startswith("http"):
             assert (ROOT / target).exists(), target
+
+
+def test_the_ratios_are_the_stored_ones():
+    store = ResultStore(ROOT / "benchmarks" / "results" / "ratios.json")
+    table = report(store, "ratios", suites()["ratios"])
+    assert f"```\n{table}\n```" in README, "run python tools/readme_ratios.py"

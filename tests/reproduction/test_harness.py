@@ -109,6 +109,10 @@ def test_a_campaign_resumes_and_prints(tmp_path, monkeypatch):
     table = ratio_table(again, [toy()])
     assert "toy 300x4" in table and "x" in table.splitlines()[2]
     assert "commit" in provenance(again)
+    for cores, words in ((1, ", 1 core;"), (2, ", 2 cores;")):
+        for record in again.records.values():
+            record["machine"]["cores"] = cores
+        assert words in provenance(again)
     (stored,) = {record["commit"] for record in again.records.values()}
     assert stored == "abc" and commit()
 

@@ -161,17 +161,18 @@ def growth_table(store: ResultStore, problems: Iterable[Problem]) -> str:
     return "\n".join(lines)
 
 
+def _described(machine: Record) -> str:
+    """Return processor and number of cores of a machine."""
+    cores = machine["cores"]
+    return f"{machine['processor']}, {cores} core{'' if cores == 1 else 's'}"
+
+
 def provenance(store: ResultStore) -> str:
     """Return where the figures come from: machine, commits, versions."""
     if not store.records:
         return "no results yet"
     records = list(store.records.values())
-    machines = sorted(
-        {
-            f"{record['machine']['processor']}, {record['machine']['cores']} cores"
-            for record in records
-        }
-    )
+    machines = sorted({_described(record["machine"]) for record in records})
     commits = sorted({record["commit"] for record in records})
     versions = records[-1]["versions"]
     loads = [record["load"] for record in records if record.get("load") is not None]
