@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+from unittest import mock
 
 import pytest
 import sklearn
@@ -67,6 +69,22 @@ def configuration() -> Iterator[None]:
     before = sklearn.get_config()
     yield
     sklearn.set_config(**before)
+
+
+@pytest.fixture
+def contestants_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure contestants in this process, briefly: two seconds less for each start.
+
+    That each has a process of its own is tests/reproduction/test_harness.py.
+    """
+    from widemargin.reproduction import measuring, worker
+
+    def child(folder: Path, threads: int, cap: float | None) -> None:
+        with mock.patch.object(sys, "argv", ["worker", str(folder)]):
+            worker.main()
+
+    monkeypatch.setattr(measuring, "_child", child)
+    monkeypatch.setattr(worker, "QUICK", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from widemargin.reproduction.bench import report, suites
+from widemargin.reproduction.bench import SUITES, report
 from widemargin.reproduction.results import ResultStore
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> None:
     """Write what ``benchmarks/run.py --print`` prints between the two marks."""
     store = ResultStore(ROOT / "benchmarks" / "results" / "ratios.json")
-    table = report(store, "ratios", suites()["ratios"])
+    table = report(store, "ratios", SUITES["ratios"]())
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     marked = r"(<!-- ratios:[^\n]*-->\n).*?(<!-- end of ratios -->)"

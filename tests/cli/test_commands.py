@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -24,6 +25,7 @@ from widemargin.cli.__main__ import main
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.methods import METHODS, estimator_class
+from widemargin.reproduction import dpwss
 
 QUICK = {
     "private": ["--clip-norm", "3", "--random-state", "0"],
@@ -49,7 +51,10 @@ def command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def spawn(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, in a process of its own."""
+    """Run the command as a user does, in a process of its own: two seconds each.
+
+    Every module of commands is loaded so once, and every way to end is taken once.
+    """
     return subprocess.run(
         [sys.executable, "-m", "widemargin.cli", *map(str, arguments)],
         capture_output=True,
@@ -112,7 +117,7 @@ def test_libsvm_flags_scaling_and_info(
     assert_array_equal(
         loaded.predict(X), expected.predict(MinMaxScaler().fit_transform(X))
     )
-    done = spawn("info", "data.model", cwd=folder)
+    done = command("info", "data.model", cwd=folder)
     assert done.returncode == 0
     assert "TRAINING ROWS" in done.stdout
     assert "kernel=poly" in done.stdout
@@ -139,7 +144,7 @@ def test_cross_validation_writes_no_model(folder: Path) -> None:
 
 
 def test_not_converged_is_exit_code_1(folder: Path) -> None:
-    done = spawn("train", "--max-iter", "2", "data", "model", cwd=folder)
+    done = command("train", "--max-iter", "2", "data", "model", cwd=folder)
     assert done.returncode == 1
     assert "KKT violation" in done.stderr
     assert command("train", "--max-iter", "2", "-q", "data", cwd=folder).stderr == ""
@@ -199,7 +204,7 @@ def test_csv_with_names(folder: Path) -> None:
     done = command("predict", "new.csv", "model", "out", cwd=folder)
     assert done.returncode == 2
     assert "no column 'broad'" in done.stderr
-    done = spawn(
+    done = command(
         "evaluate", "iris.csv", "model", "--label", "kind", "--json", cwd=folder
     )
     scores = json.loads(done.stdout)
@@ -265,7 +270,7 @@ def test_forget(folder: Path, cancer: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = cancer
     command("train", "-g", "0.2", "data", "model", cwd=folder)
     (folder / "list").write_text("30\n31\n")
-    done = spawn("forget", "model", "3", "5-7,9", "@list", cwd=folder)
+    done = command("forget", "model", "3", "5-7,9", "@list", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "7 rows forgotten, 193 live" in done.stderr
     keep = np.setdiff1d(np.arange(200), [3, 5, 6, 7, 9, 30, 31])
@@ -321,9 +326,14 @@ def test_an_interrupted_prediction_leaves_the_old_output(folder: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["data", "model", "out"]
 
 
-def test_reproduce_names_the_files_that_are_missing(folder: Path) -> None:
+def test_reproduce_names_the_files_that_are_missing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIDEMARGIN_DATA", "nowhere")  # put back what --data-dir sets
+    # What needs no file is done: the audits, here with few runs.
+    monkeypatch.setattr(dpwss, "audit", partial(dpwss.audit, runs=2, held_out=2))
     flags = ["--quick", "--summary", "--data-dir", folder, "--output", "out"]
-    done = spawn("reproduce", "dpwss", *flags, cwd=folder)
+    done = command("reproduce", "dpwss", *flags, cwd=folder)
     assert done.returncode == 1, done.stderr  # part of the work only
     assert "published at" in done.stderr
     assert done.stdout.startswith("0 cells reproduced of 0 attempted")
@@ -337,9 +347,9 @@ def test_a_closed_pipe_is_no_error(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_bench_lists_and_measures(folder: Path) -> None:
+def test_bench_lists_and_measures(folder: Path, contestants_here: None) -> None:
     assert "synthetic 2000x20" in command("bench", "--list", cwd=folder).stdout
-    done = spawn("bench", "data", "--threads", "1", cwd=folder)
+    done = command("bench", "data", "--threads", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "scikit-learn" in done.stdout
     assert command("bench", "nowhere", cwd=folder).returncode == 2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -45,24 +44,33 @@ def toy(**changes):
     return replace(problem, **changes)
 
 
-def test_a_contestant_is_measured_in_its_own_process_and_judged():
-    records = {
-        name: run(toy(), name, toy().settings)
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """The toy measured by commit abc, in no way that this process could have done."""
+    store = ResultStore(tmp_path_factory.mktemp("campaign") / "ratios.json")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("widemargin.reproduction.results.commit", lambda: "abc")
+        patch.setattr("widemargin.reproduction.worker.measure", None)
+        bench.measure(store, toy())
+    return store
+
+
+def test_a_contestant_is_measured_in_its_own_process_and_judged(campaign):
+    ours, theirs = (
+        campaign.records[f"toy 300x4 | {name}"]
         for name in ("widemargin", "scikit-learn")
-    }
-    for record in records.values():
+    )
+    for record in (ours, theirs):
         assert record["seconds"] > 0 and record["processor_seconds"] > 0
         assert record["peak_mb"] >= record["resident_mb"] > 20
         assert record["repeats"] > 2 and not record["capped"]
         assert record["n"] == 300 and record["d"] == 4
         assert 0 <= record["gap"] <= 1e-3 * 300 * 2.0
-        json.dumps(record)
-    ours, theirs = records["widemargin"], records["scikit-learn"]
     assert_allclose(ours["bound"], theirs["bound"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("action", ["predict", "predict_row"])
-def test_predictions_are_measured_apart_from_the_fit(action):
+def test_predictions_are_measured_apart_from_the_fit(action, contestants_here):
     problem = toy(action=action, load_test=lambda: datasets.generated(500, 4)[0])
     record = run(problem, "widemargin", problem.settings)
     assert record["fit_seconds"] > 0 and record["seconds"] > 0
@@ -88,16 +96,14 @@ def test_caps_are_never_below_the_claim():
     assert cap_for(problem, "scikit-learn", 1e-3) >= 20.0
 
 
-def test_a_campaign_resumes_and_prints(tmp_path, monkeypatch):
+def test_a_campaign_resumes_and_prints(campaign, monkeypatch):
     monkeypatch.setattr("widemargin.reproduction.results.commit", lambda: "abc")
-    store = ResultStore(tmp_path / "ratios.json")
-    bench.measure(store, toy())
-    assert set(store.records) == {
+    assert set(campaign.records) == {
         "toy 300x4 | widemargin",
         "toy 300x4 | scikit-learn",
     }
-    again = ResultStore(tmp_path / "ratios.json")
-    assert again.records == store.records
+    again = ResultStore(campaign.path)
+    assert again.records == campaign.records
 
     def fail(*_, **__):
         raise AssertionError("measured again")
@@ -169,12 +175,23 @@ def test_every_contestant_takes_the_settings():
             assert model.C == 3.0 and model.tol == 1e-2
 
 
-def test_the_script_prints_without_measuring(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "benchmarks/run.py", "--print", "--results", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "problem" in done.stdout and "no results yet" in done.stdout
+def test_the_script_prints_without_measuring(tmp_path, monkeypatch, capsys):
+    script = ROOT / "benchmarks" / "run.py"
+    line = [str(script), "--print", "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", line)
+    runpy.run_path(str(script), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "problem" in printed and "no results yet" in printed
+
+
+def test_a_suite_is_listed_only_when_it_is_asked_for(tmp_path, monkeypatch):
+    """The sweep generates sixty data sets to name its problems."""
+
+    def fail():
+        raise AssertionError("listed")
+
+    monkeypatch.setitem(bench.SUITES, "sweep", fail)
+    bench.main(["--print", "--results", str(tmp_path)])
+    assert "toy" not in bench.as_rst("ratios", ResultStore(tmp_path / "none.json"))
+    with pytest.raises(AssertionError, match="listed"):
+        bench.main(["--print", "--suite", "sweep", "--results", str(tmp_path)])

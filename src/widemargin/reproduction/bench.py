@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,15 +104,14 @@ def _equal_objective(
     return record
 
 
-def suites() -> dict[str, list[Problem]]:
-    """Return the suites by name."""
-    return {
-        "ratios": list(speed.problems().values()),
-        "one-thread": speed.one_thread(),
-        "tight": speed.tighter(),
-        "growth": speed.growing(),
-        "sweep": speed.sweep(),
-    }
+#: name -> what lists its problems; the sweep generates its data to do so
+SUITES: dict[str, Callable[[], Iterable[Problem]]] = {
+    "ratios": lambda: speed.problems().values(),
+    "one-thread": speed.one_thread,
+    "tight": speed.tighter,
+    "growth": speed.growing,
+    "sweep": speed.sweep,
+}
 
 
 def report(store: ResultStore, suite: str, chosen: Iterable[Problem]) -> str:
@@ -123,7 +122,7 @@ def report(store: ResultStore, suite: str, chosen: Iterable[Problem]) -> str:
 
 def as_rst(suite: str, store: ResultStore) -> str:
     """Return the tables of one suite as a literal block of a page."""
-    text = report(store, suite, suites()[suite])
+    text = report(store, suite, SUITES[suite]())
     lines = (f"   {line}".rstrip() for line in text.splitlines())
     return "::\n\n" + "\n".join(lines)
 
@@ -131,7 +130,7 @@ def as_rst(suite: str, store: ResultStore) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suite", default="ratios", choices=sorted(suites()))
+    parser.add_argument("--suite", default="ratios", choices=sorted(SUITES))
     parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--print", action="store_true", help="measure nothing")
@@ -140,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--budget", type=float, default=60.0, help="for repeats")
     parser.add_argument("--minutes", type=float, help="start no problem after these")
     options = parser.parse_args(arguments)
-    chosen = [one for one in suites()[options.suite] if options.only in one.name]
+    chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")
     started = time.monotonic()
     if not options.print:
