@@ -116,8 +116,10 @@ class KernelClassifier(
         """
         return self._fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KernelClassifier:
-        data = validate_training(self, X, y, sample_weight)
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any = None
+    ) -> KernelClassifier:
+        data = validate_training(self, X, y, sample_weight, ids)
         kernel = self._resolve_kernel(data)
         threads = effective_threads(self.n_jobs)
         gram = self._make_gram(data, kernel, threads)

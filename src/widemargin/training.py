@@ -37,6 +37,8 @@ class Training:
         Positive sample weights of these rows.
     n_given : int
         Number of rows that were given.
+    ids : ndarray or None
+        Names of these rows, where rows were given names.
     """
 
     X: Any
@@ -45,9 +47,12 @@ class Training:
     classes: NDArray[Any]
     weights: NDArray[np.float64] | None
     n_given: int
+    ids: NDArray[Any] | None = None
 
 
-def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
+def validate_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, ids: Any = None
+) -> Training:
     """Check samples, labels and weights; drop the rows without weight.
 
     Error messages are scikit-learn's own where it has one.
@@ -92,4 +97,5 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         weights = weights[rows]
     if rows.size < n:
         X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
-    return Training(X, rows, labels, classes, weights, n)
+    named = None if ids is None else ids[rows]
+    return Training(X, rows, labels, classes, weights, n, named)

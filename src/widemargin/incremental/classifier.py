@@ -71,15 +71,9 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The fitted estimator.
         """
-        named = None
         if ids is not None:
-            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-            named = check_ids(ids, n_rows)
-        self._given_ids = named
-        try:
-            self._fit(X, y, sample_weight)
-        finally:
-            del self._given_ids
+            ids = check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
+        self._fit(X, y, sample_weight, ids)
         return self
 
     def _store(
@@ -91,11 +85,9 @@ class IncrementalClassifier(KernelClassifier):
     ) -> None:
         """Keep the model, and the rows it stands on."""
         super()._store(data, kernel, tasks, solutions)
-        named = self._given_ids
-        ids = np.arange(data.n_given) if named is None else named
-        self._begin(named is not None, kernel)
+        self._begin(data.ids is not None, kernel)
         self._next_id = data.n_given
-        self.ids_ = trimmed(ids[data.rows])
+        self.ids_ = trimmed(data.rows if data.ids is None else data.ids)
         if isinstance(kernel, Precomputed):
             return
         self._live = LiveRows(lasting(data.X), data.labels, data.weights, self.ids_)
