@@ -141,6 +141,15 @@ def test_a_fit_that_fails_leaves_the_old_model(estimator):
         assert_unchanged(model, action, ValueError, match)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_without_weight_keep_their_ids_to_themselves(named):
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+    ids = np.array(list("abcdef")) if named else np.arange(6)
+    weight = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+    model = SVC(gamma=0.3).fit(X, y, weight, ids=ids if named else None)
+    assert_array_equal(model.ids_, ids[weight > 0])
+
+
 def test_running_ids_are_never_used_twice():
     model = SVC(gamma=1.0).fit(X[:100], y[:100])
     model.forget([99]).partial_fit(X[100:], y[100:])
