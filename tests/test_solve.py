@@ -18,6 +18,7 @@ from widemargin.starting import project
 from tests.certified import assert_certified, kernel_matrix, objective, violation
 from tests.oracles.generic_qp import solve_clarabel
 from tests.oracles.libsvm import solve_libsvm
+from tests.oracles.reference_smo import minimise
 from tests.problems import Named, built_problems, dual, real_problems, small
 
 EVERY = [*real_problems(), *built_problems()]
@@ -98,6 +99,8 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
     assert_allclose(
         objective(K, ours.beta, linear), best, rtol=1e-6, atol=1e-7 * abs(best)
     )
+    _, values = minimise(K, linear, lower, upper, problem.total)
+    assert_allclose(ours.values, values, atol=1e-7)
 
 
 @pytest.mark.parametrize("named", built_problems()[::2], ids=str)

@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from widemargin.certificate import dual_objective
-from widemargin.dpwss.selection import candidates, draw_probabilities
 from widemargin.gram import Gram
 from widemargin.kernels import Linear
 from widemargin.problem import classification_problem
 from widemargin.solve import DrawnPairs, solve
 
 from tests.certified import assert_certified
+from tests.oracles.drawn_pairs import candidates, draw_probabilities
 from tests.problems import Named, dual
 
 
