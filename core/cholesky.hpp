@@ -1,5 +1,5 @@
 // The Cholesky factor of a symmetric positive definite matrix whose members come
-// and go one at a time (mathematics.md 3.4). Entering appends a row; leaving is a
+// and go one at a time (mathematics 3.4). Entering appends a row; leaving is a
 // rank-one *update* of the rows behind it, so no step ever subtracts and the factor
 // stays as accurate as a fresh one.
 #pragma once

@@ -1,5 +1,5 @@
 // The margin set of a path: which rows are in it, their kernel columns, and the updated
-// factor of K_MM + corner 11' that solves its bordered system (mathematics.md 3.4).
+// factor of K_MM + corner 11' that solves its bordered system (mathematics 3.4).
 #pragma once
 
 #include <cstddef>

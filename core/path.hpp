@@ -1,4 +1,4 @@
-// Exact moves along a path (box homotopy, mathematics.md 0.4 and 3.2).
+// Exact moves along a path (box homotopy, mathematics 0.4 and 3.2).
 //
 //   minimise 1/2 beta' K beta - linear' beta
 //   subject to lower <= beta <= upper  and, with an intercept,  sum(beta) = total

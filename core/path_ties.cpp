@@ -1,4 +1,4 @@
-// How a path leaves a vertex where many rows tie (mathematics.md 3.2, corner case 4).
+// How a path leaves a vertex where many rows tie (mathematics 3.2, corner case 4).
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-"""The invariants of every solve (mathematics section 7), recomputed from nothing.
+"""The invariants of every solve (mathematics 7), recomputed from nothing.
 
 ``assert_certified`` is called on every Solution in these tests. It evaluates the kernel
 with numpy's own formulas in float64, and shares no code with the package.

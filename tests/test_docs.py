@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 import warnings
 from pathlib import Path
 
@@ -55,4 +56,23 @@ def test_docstring(module: object, name: str) -> None:
 def test_pages_that_were_promised_are_there() -> None:
     stems = {page.stem for page in PAGES}
     assert {"quickstart", "which_one", "from_sklearn", "from_libsvm"} <= stems
-    assert {"saving", "errata", "api", "command", "reproduce"} <= stems
+    assert {"saving", "errata", "api", "command", "reproduce", "mathematics"} <= stems
+
+
+def test_cited_sections_of_the_mathematics_are_there() -> None:
+    page = (ROOT / "docs" / "mathematics.rst").read_text(encoding="utf-8")
+    sections = set(re.findall(r"^(\d(?:\.\d)?) [^\n]+\n[-~]{3}", page, re.MULTILINE))
+    # "mathematics 5.1, 5.4", perhaps on two lines of a comment
+    citation = re.compile(
+        r"\bmathematics(?: |\n[ #/]*)(\d(?:\.\d+)?(?:, \d\.\d+)*)", re.IGNORECASE
+    )
+    cited = [
+        (section, str(path.relative_to(ROOT)))
+        for folder in ("src", "core", "tests", "benchmarks", "examples")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".py", ".hpp", ".cpp", ".inl")
+        for found in citation.findall(path.read_text(encoding="utf-8"))
+        for section in found.split(", ")
+    ]
+    assert {"0", "0.3", "3.2", "4.5", "5.3"} <= {section for section, _ in cited}
+    assert [(s, path) for s, path in cited if s not in sections] == []

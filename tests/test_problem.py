@@ -67,7 +67,7 @@ def test_problem_is_frozen(gram):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_reduced_problem_reproduces_the_full_optimum(seed, fit_intercept):
-    # mathematics section 0, last row of the table: fix some members at the optimum,
+    # mathematics 0, last row of the table: fix some members at the optimum,
     # solve for the rest, and the whole is optimal again.
     named = small(seed)
     K = kernel_matrix(named.kernel, named.X)

@@ -1,4 +1,4 @@
-"""The engine on what is degenerate, turned round or repeated (mathematics, 7)."""
+"""The engine on what is degenerate, turned round or repeated (mathematics 7)."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class KernelSpace:
     def means(self, labels: Indices, mass: Array) -> tuple[Array, Array]:
         """Share of each point in each centre, and the squared lengths of the centres.
 
-        The lengths are ``q_c`` of mathematics.md 4.3.
+        The lengths are ``q_c`` of mathematics 4.3.
         """
         averages, _, lengths = self._centres(labels, mass)
         return averages.toarray().T, lengths

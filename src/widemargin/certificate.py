@@ -1,6 +1,6 @@
 """Optimality, measured: pure functions of a point, and the record of the result.
 
-All of it concerns the one dual problem of this package (mathematics section 0),
+All of it concerns the one dual problem of this package (mathematics 0),
 
     minimise    1/2 beta' K beta - linear' beta
     subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total

@@ -3,7 +3,7 @@
 Forget the kernel between clusters and a problem falls into independent parts whose
 solutions, put side by side, solve the whole with the block kernel (Lemma 1 of Hsieh, Si
 and Dhillon 2014). With an equality constraint the sums over the clusters must be given:
-they are those of a feasible start, all zero for a classifier (mathematics.md 4.5).
+they are those of a feasible start, all zero for a classifier (mathematics 4.5).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ up to the whole problem.
 
 With an equality constraint the cluster sums must be chosen: they are those of a
 feasible start (all zero for a classifier), and the clusters of one level are unions of
-those of the level below, so that every concatenation stays feasible (mathematics.md
+those of the level below, so that every concatenation stays feasible (mathematics
 4.5). Without one, each level clusters anew on the support vectors of the level below,
 as in the paper.
 """

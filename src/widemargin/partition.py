@@ -1,7 +1,7 @@
 """Divide samples into clusters.
 
 Divide and conquer needs clusters with little kernel mass between them
-(mathematics.md 4.2: the loss of a partition is bounded by the kernel mass between its
+(mathematics 4.2: the loss of a partition is bounded by the kernel mass between its
 clusters) and of similar size (4.3: one giant cluster destroys the gain). Three ways
 are offered: k-means in input space, the two-step kernel k-means of Hsieh, Si and
 Dhillon (2014), and a random partition. How a point finds its cluster is in
@@ -90,9 +90,10 @@ class Partition:
 def resolve_clustering(clustering: str, kernel: Kernel) -> str:
     """Way of clustering that ``"auto"`` stands for with this kernel.
 
-    For the Gaussian kernel nearness in input space is nearness in feature space, and
-    input-space clusters came out better balanced (performance.md 6); for the linear
-    kernel the two are the same. Every other kernel is clustered in feature space.
+    For the Gaussian kernel nearness in input space is nearness in feature space; a mean
+    there costs no kernel sums, so that the sample can be larger and the clusters better
+    balanced. For the linear kernel the two are the same. Every other kernel is
+    clustered in feature space.
     """
     if clustering != "auto":
         return clustering

@@ -76,7 +76,7 @@ class DualProblem:
         """Return the problem over ``active`` with all other members fixed at ``beta``.
 
         The fixed members enter through the linear term and the sum
-        (mathematics section 0, last row of the table).
+        (mathematics 0, last row of the table).
         """
         fixed = np.array(beta, dtype=np.float64)
         fixed[active] = 0.0

@@ -1,4 +1,4 @@
-"""What the draws would compose to: the table of the mathematics, and by hand."""
+"""What the draws would compose to: the table of mathematics 1.4, and by hand."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_carrying_moves_few_samples():
 
 
 def test_gap_is_a_gap_when_samples_are_clipped():
-    """The printed gap tends to the sum of mu instead of zero (ERR 16)."""
+    """The gap of (16) tends to the sum of mu, not to zero (mathematics 5.1)."""
     rng = np.random.default_rng(4)
     seen = 0
     for _ in range(20):

@@ -115,7 +115,7 @@ def _margin_matrix(problem: ChanceProblem, extra: Any) -> Any:
 def shared_cones(
     problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
 ) -> ChanceSolution:
-    """Solve with one cone for each distinct covariance (mathematics.md 2.2a)."""
+    """Solve with one cone for each distinct covariance (mathematics 2.2a)."""
     started = time.perf_counter()
     clarabel = import_clarabel()
     n, d = problem.shape

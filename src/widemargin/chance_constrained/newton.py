@@ -1,7 +1,7 @@
 """Smoothed Newton: the exact solution, certified, in O(n d^2) per step.
 
 The corners of the problem are rounded by a width that shrinks fourfold from stage to
-stage (mathematics.md 2.4); a stage is a few damped Newton steps. At a stage's end its
+stage (mathematics 2.4); a stage is a few damped Newton steps. At a stage's end its
 multipliers give a lower bound on the optimum, and the samples inside the rounded corner
 are the guess from which :mod:`polish` solves the optimality equations exactly. The
 solver stops when objective minus bound is at most ``tol`` times the objective.

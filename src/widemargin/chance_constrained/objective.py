@@ -114,7 +114,7 @@ def best_intercept(problem: ChanceProblem, margins: Floats, inflation: Floats) -
 def balanced(problem: ChanceProblem, alpha: Floats) -> Floats:
     """Return multipliers inside their boxes with ``sum_i y_i alpha_i = 0``.
 
-    The heavier class is scaled down, which keeps every box (mathematics.md 2.4).
+    The heavier class is scaled down, which keeps every box (mathematics 2.4).
     """
     alpha = np.clip(alpha, 0.0, problem.costs)
     if not problem.fit_intercept:

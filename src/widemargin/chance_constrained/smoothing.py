@@ -2,7 +2,7 @@
 
 The hinge becomes quadratic on ``|z| <= width`` and the norm becomes
 ``sqrt(w'Sigma w + delta^2)`` with ``delta = width / (2 (kappa + 1))``, so both errors
-shrink together (mathematics.md 2.4). Images ``Sigma_k w`` and margins ``X w`` are
+shrink together (mathematics 2.4). Images ``Sigma_k w`` and margins ``X w`` are
 linear in w: a line search touches the samples once, however many steps it tries.
 """
 

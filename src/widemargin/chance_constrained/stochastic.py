@@ -119,7 +119,7 @@ def make_rule(
     """Return the step's numbers for data with these sums.
 
     ``||w*||^2 <= sum_i alpha_i``, and the multipliers of the two classes balance when
-    there is an intercept (mathematics.md 2.3): that is the radius.
+    there is an intercept (mathematics 2.3): that is the radius.
     """
     total = summary.positive + summary.negative
     smaller = min(summary.positive, summary.negative)

@@ -6,7 +6,7 @@ eq. 2) with prices :math:`C_+` and :math:`C_-` minimises
 .. math:: \tfrac12\|w\|^2 + C\Big[C_+\sum_{+}(1-F)_+
           + (2C_--1)\sum_{-}\big(\tfrac{1}{2C_--1}+F\big)_+\Big].
 
-Its dual is the common problem with other numbers (mathematics section 0): a positive
+Its dual is the common problem with other numbers (mathematics 0): a positive
 sample has linear term 1 and box :math:`[0, C C_+]`, a negative one linear term
 :math:`-1/(2C_--1)` and box :math:`[-C(2C_--1), 0]`. At :math:`C_+ = C_- = 1` that is
 the plain SVM, at :math:`C_- = 1` the SVM with two costs.

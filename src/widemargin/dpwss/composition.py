@@ -2,7 +2,7 @@
 
 The paper spends epsilon in every iteration and states epsilon for the whole run; T
 adaptive selections compose. The figures here are a hypothetical: even the largest does
-not make the released weights private (mathematics.md, 1.4), because the first member of
+not make the released weights private (mathematics 1.4), because the first member of
 a pair, the candidates and the gradient update read the private data without noise.
 """
 

@@ -78,7 +78,7 @@ def objective_budget(
     c = R^2 / (2h) bounds the curvature that a record adds per unit of C. The part
     2 ln(1 + C c) pays for the change of variables; the rest, epsilon', is for the
     noise, whose length is Gamma(dimension, 2R / epsilon'). C is lowered as soon as
-    the curvature would take more than half (mathematics.md, 1.5): then
+    the curvature would take more than half (mathematics 1.5): then
     epsilon' = epsilon / 2 exactly. C c is kept below e^18 whatever epsilon: a stiffer
     problem could not be minimised exactly in floating point.
     """

@@ -6,7 +6,7 @@ privacy report says is a field of the plan, so nothing in it can depend on the d
 
 One record's change of the problem is bounded in `sensitivity`, the noise scale follows
 in `calibration`, the training problems are solved in `hinge` and `huber`, the noise is
-drawn in `noise`. Proofs: mathematics.md, 1.5.
+drawn in `noise`. Proofs: mathematics 1.5.
 """
 
 from __future__ import annotations

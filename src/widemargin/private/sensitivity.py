@@ -5,7 +5,7 @@ The problem every mechanism of this folder starts from is
     F(w) = 1/2 ||w||^2 + sum_i C_i loss(y_i <w, x_i>),   0 <= C_i <= C,  ||x_i|| <= R
 
 with a convex, 1-Lipschitz loss. F is 1-strongly convex, so its minimiser moves by at
-most the length of the gradient that one record can add or take away (mathematics.md,
+most the length of the gradient that one record can add or take away (mathematics
 1.5; Chaudhuri, Monteleoni and Sarwate, 2011). Nothing in this file looks at the data
 except `clip_rows`, which makes ||x_i|| <= R true.
 """

@@ -38,7 +38,7 @@ def noise_law(mechanism: str, noise: str, delta: float) -> str:
 
 
 def refuse_unproven(mechanism: str, adjacency: str) -> None:
-    """Refuse a combination that section 1.5 of the mathematics has no proof for."""
+    """Refuse a combination that mathematics 1.5 has no proof for."""
     if adjacency == "add-remove" and mechanism != "output":
         raise ValueError(
             f"mechanism={mechanism!r} is proven for adjacency='replace' only; "

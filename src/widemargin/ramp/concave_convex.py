@@ -7,7 +7,7 @@ some boxes moved: a sample that is *clipped* (``y_i F(x_i) < s`` at the last poi
 ``[-C_i, 0]`` instead of ``[0, C_i]`` (times ``y_i``), so that it no longer pulls.
 ``J`` never increases, there are finitely many clipped sets, and the procedure stops
 when one repeats: at a stationary point, which need not be the global minimum.
-Mathematics 5.1, 5.4 and 5.5.
+Mathematics 5.1, 5.4, 5.5.
 """
 
 from __future__ import annotations
