@@ -256,7 +256,7 @@ class KernelClassifier(
             options = options | {"monitor": progress.monitor}
             max_time = options.pop("max_time", self.max_time)
             # A solved neighbour is a better start than clusters are.
-            if isinstance(start, Solution) or not self._divides(problem):
+            if isinstance(start, Solution) or not self._divides:
                 return solve(problem, start=start, max_time=max_time, **options)
             plan = Plan(automatic_levels(problem.n), seed=options["seed"])
             with ClusterProgress(self.verbose, type(self).__name__) as clusters:
@@ -280,8 +280,9 @@ class KernelClassifier(
             options["screen"] = Screener()
         return options
 
-    def _divides(self, problem: DualProblem) -> bool:
-        """Say whether the problem is solved through levels of clusters."""
+    @property
+    def _divides(self) -> bool:
+        """Whether problems are solved through levels of clusters."""
         return getattr(self, "solver", "direct") == "divide"  # "auto" is direct
 
     def _store(

@@ -293,7 +293,7 @@ def ahead(
     """Go on in the primal where a linear problem is far from solved: it is faster."""
     X = problem.gram.samples
     far = cold or violation(problem, beta, values) > FAR * tol
-    if not (far and newton_pays(problem, X)):
+    if not (far and newton_pays(X)):
         return beta, values
     near = None
     if not cold:

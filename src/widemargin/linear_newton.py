@@ -47,7 +47,7 @@ FINAL_SHARE = 0.4  # final width as a share of tol
 STILL_SHARE = 0.05  # of tol, that the last gradient may move a sample
 
 
-def newton_pays(problem: DualProblem, X: Any) -> bool:
+def newton_pays(X: Any) -> bool:
     """Say whether Newton in the primal is the faster way to start."""
     n, d = X.shape
     return bool(n >= LEAST_SAMPLES and d <= MOST_FEATURES and n >= 10 * d)

@@ -34,7 +34,6 @@ from .routing import (
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CLUSTERINGS = ("auto", "input", "kernel", "random")
 # A cluster above this multiple of the average size is split (4.3). Splitting natural
 # clusters costs accuracy: at 2 early prediction lost 0.3 points on ijcnn1, at 4 none.
 GIANT = 4.0

@@ -179,9 +179,7 @@ def _most_rows(problem: ChanceProblem) -> int:
     return 3 * problem.shape[1] + 50
 
 
-def _directions(
-    problem: ChanceProblem, point: Point, sets: _Sets
-) -> tuple[Floats, Floats]:
+def _directions(point: Point, sets: _Sets) -> tuple[Floats, Floats]:
     """Return spreads and ``v_k = Sigma_k w / s_k``, both 0 at the corners."""
     spread = np.sqrt(np.maximum(point.images @ point.w, 0.0))
     spread[sets.corner.members] = 0.0
@@ -197,7 +195,7 @@ def _newton_step(
 
     The force of the corner is updated in place.
     """
-    spread, directions = _directions(problem, point, sets)
+    spread, directions = _directions(point, sets)
     alpha, members = sets.alpha, sets.members
     masses = problem.uncertainty.collect(alpha)
     curved = np.where(spread > 0.0, masses, 0.0)
@@ -305,7 +303,7 @@ def _correct_sets(
     sets.on_margin[members[outside]] = False
     alpha[members[below]] = 0.0
     alpha[members[above]] = costs[above]
-    spread, _ = _directions(problem, point, sets)
+    spread, _ = _directions(point, sets)
     shortfall = _shortfalls(problem, point, spread)
     size = 1.0 + np.abs(point.margins) + abs(point.b)
     wrong = ((alpha <= 0.0) & (shortfall > 1e-10 * size)) | (
@@ -319,7 +317,7 @@ def _correct_sets(
 
 def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint:
     """Return the polished point; the corner's force is dealt out to its members."""
-    _, directions = _directions(problem, point, sets)
+    _, directions = _directions(point, sets)
     corner, table = sets.corner, problem.uncertainty.table
     if len(corner.members):
         directions[corner.members] = balancing_directions(

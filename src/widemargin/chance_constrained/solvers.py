@@ -24,7 +24,7 @@ Solver = Callable[[Any, ChanceProblem, np.random.Generator, Monitor], ChanceSolu
 
 
 def _newton(
-    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, monitor: Monitor
 ) -> ChanceSolution:
     return newton(
         problem,
@@ -52,7 +52,7 @@ def _stochastic(
 
 
 def _cones(
-    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, _monitor: Monitor
 ) -> ChanceSolution:
     shared = problem.uncertainty.groups is not None
     solve = shared_cones if shared else sample_cones
@@ -60,7 +60,7 @@ def _cones(
 
 
 def _semidefinite(
-    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, _monitor: Monitor
 ) -> ChanceSolution:
     return semidefinite(problem, tol=estimator.tol, max_time=estimator.max_time)
 

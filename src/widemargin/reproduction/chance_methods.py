@@ -76,15 +76,15 @@ def _refined(problem: ChanceProblem, seed: int) -> ChanceSolution:
     return stochastic(problem, epochs=50, rng=np.random.default_rng(seed))
 
 
-def _interior_point(problem: ChanceProblem, seed: int) -> ChanceSolution:
+def _interior_point(problem: ChanceProblem, _seed: int) -> ChanceSolution:
     return sample_cones(problem, tol=1e-8)
 
 
-def _two_cones(problem: ChanceProblem, seed: int) -> ChanceSolution:
+def _two_cones(problem: ChanceProblem, _seed: int) -> ChanceSolution:
     return shared_cones(problem, tol=1e-8)
 
 
-def _newton(problem: ChanceProblem, seed: int) -> ChanceSolution:
+def _newton(problem: ChanceProblem, _seed: int) -> ChanceSolution:
     return newton(problem, tol=1e-6)
 
 

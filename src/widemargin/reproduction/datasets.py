@@ -18,7 +18,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,22 +49,6 @@ PUBLISHED = {
 
 class MissingDataError(FileNotFoundError):
     """A data file is not there; the message says where it is published."""
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Samples and labels with their name and where they came from.
-
-    ``source`` is ``"file"`` or ``"generated"``: a figure measured on generated data
-    must say so.
-    """
-
-    name: str
-    X: Samples
-    y: Vector
-    source: str = "file"
-    X_test: Samples | None = None
-    y_test: Vector | None = None
 
 
 def data_directory() -> Path | None:
