@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -84,20 +85,24 @@ def class_weights(
         factors = np.ones(classes.size)
         factors[present] = mass.sum() / (present.sum() * mass[present])
         return factors
-    factors = np.ones(classes.size)
-    unknown = []
-    for label, factor in class_weight.items():
-        where = np.flatnonzero(classes == label)
-        if where.size:
-            factors[where[0]] = factor
-        else:
-            unknown.append(label)
-    if unknown and len(unknown) == len(class_weight):
+    names = classes.tolist()
+    unweighted = [label for label in names if label not in class_weight]
+    if unweighted and len(names) - len(unweighted) != len(class_weight):
+        unknown = [key for key in class_weight if key not in names]
         raise ValueError(
-            f"The classes, {unknown}, are not in class_weight. "
-            f"Use labels out of {list(classes)}."
+            f"The classes, {unweighted}, are not in class_weight, and its keys "
+            f"{unknown} are no classes. Use the labels as they are in y: {names}."
         )
-    return factors
+    return np.array([_factor(class_weight.get(label, 1.0), label) for label in names])
+
+
+def _factor(factor: Any, label: Any) -> float:
+    if isinstance(factor, Real) and 0.0 < float(factor) < np.inf:
+        return float(factor)
+    raise ValueError(
+        f"class_weight has {factor!r} for class {label!r}; a factor on C must be a "
+        "number above zero and finite. To leave a class out, leave out its rows."
+    )
 
 
 def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> float:
