@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,48 +18,17 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
-from widemargin.cli.__main__ import main
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.methods import METHODS, estimator_class
 from widemargin.reproduction import dpwss
 
+from tests.cli.running import command, spawn
+
 QUICK = {
     "private": ["--clip-norm", "3", "--random-state", "0"],
     "dpwss": ["--random-state", "0"],
 }
-
-
-def command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command's own entry point in this process: no start-up to wait for."""
-    out, err = io.StringIO(), io.StringIO()
-    argv = ["widemargin", *map(str, arguments)]
-    with (
-        contextlib.chdir(cwd),
-        mock.patch.object(sys, "argv", argv),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
-
-
-def spawn(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, in a process of its own: two seconds each.
-
-    Every module of commands is loaded so once, and every way to end is taken once.
-    """
-    return subprocess.run(
-        [sys.executable, "-m", "widemargin.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=600,  # a guard, no limit
-    )
 
 
 @pytest.fixture(scope="module")

@@ -141,9 +141,11 @@ def _matching(
     found = content.X.shape[1]
     if found == expected:
         return content
-    if content.names is not None:
+    if content.table:  # a table lacks no zeros: some column is not what it seems
+        hint = "; if one is the label, say so: --label COLUMN"
         raise InputError(
             f"{path}: {found} columns of features, and the model has {expected}"
+            + (hint if found == expected + 1 else "")
         )
     if found > expected:
         remark(

@@ -32,6 +32,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {
 _PIECE = 1 << 22
 _MAX_LINE = 1 << 28
 _MAX_FEATURES = 50_000_000  # an index beyond is a typing error, not a feature
+_LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
 _DENSE_SHARE = 0.2  # above this share of non-zeros kernels are faster on dense rows
 
 
@@ -41,11 +42,16 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Data:
-    """Samples, their labels if the file has them, and the names of the features."""
+    """Samples, their labels if the file has them, and the names of the features.
+
+    ``table`` says that every row has every column (CSV); in LIBSVM's format a feature
+    that is not there is zero, and nobody knows how many there are.
+    """
 
     X: Any
     y: NDArray[Any] | None
     names: list[str] | None = None
+    table: bool = False
 
 
 def read(
@@ -144,10 +150,13 @@ def _watched(
         yield piece
 
 
-def _check(path: str, offence: tuple[int, int, str] | None) -> None:
+def _check(
+    path: str, offence: tuple[int, int, str] | None, text_hint: str = ""
+) -> None:
     if offence is not None:
         line, column, what = offence
-        raise DataError(f"{path}:{line}:{column}: {what}")
+        hint = text_hint if what.endswith("not a finite number") else ""
+        raise DataError(f"{path}:{line}:{column}: {what}{hint}")
 
 
 def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> Data:
@@ -278,7 +287,7 @@ def _read_csv(
         first, line = first[len(first.split(b"\n", 1)[0]) + 1 :], 2
     X, y = _table(first, pieces, path, line, chr(separator), len(fields), column)
     names = [f for i, f in enumerate(fields) if i != column] if named else None
-    return Data(X, y, names)
+    return Data(X, y, names, table=True)
 
 
 def _table(
@@ -297,7 +306,7 @@ def _table(
         parsed = _core.parse_csv(
             first, line, separator, columns, -1 if label is None else label
         )
-        _check(path, parsed[5])
+        _check(path, parsed[5], "" if label is not None else _LABEL_HINT)
         values.extend(parsed[0])
         known = [distinct.setdefault(text, len(distinct)) for text in parsed[2]]
         codes.extend(np.asarray(known, dtype=np.int32)[parsed[1]])
