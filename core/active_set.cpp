@@ -54,7 +54,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
     }));
     // Where most are support vectors, those set aside would only come back round by round.
     keeps_all_ = keeps_all_ || double(support()) > kMost * double(problem.n) ||
-                 (options.decide && cache_.has_room_for(free_count));
+                 (wants_all() && cache_.has_room_for(free_count));
     screen(0);
   } else if (options.shrinking && problem.n > 2 * kFirstStage) {
     std::mt19937_64 generator(options.seed);
@@ -166,11 +166,11 @@ void ActiveSet<Real>::mark_unseen() const {
 }
 
 template <class Real>
-void ActiveSet<Real>::screen(long steps) {
-  if (!options_.decide || recalled_) return;
+bool ActiveSet<Real>::screen(long steps) {
+  if (!options_.decide || recalled_) return false;
   std::vector<char> keep(remaining_, 1);
   options_.decide(steps, order_.data(), remaining_, keep.data());
-  if (std::find(keep.begin(), keep.end(), 1) == keep.end()) return;
+  if (std::find(keep.begin(), keep.end(), 1) == keep.end()) return false;
   std::vector<Index> decided;
   Size kept = 0;
   for (Size k = 0; k < remaining_; ++k) {
@@ -181,6 +181,7 @@ void ActiveSet<Real>::screen(long steps) {
   }
   std::copy(decided.begin(), decided.end(), order_.begin() + std::ptrdiff_t(kept));
   universe_ = remaining_ = kept;
+  return !decided.empty();
 }
 
 template <class Real>
@@ -193,7 +194,7 @@ bool ActiveSet<Real>::recall() {
 
 // Active samples are up to date; the others owe the changes since the snapshot they were last
 // computed at. A sample at zero whose gradient is farther from the margin than w has moved since
-// then is passed over: it cannot violate. (Not with screening, which asks for all gradients.)
+// then is passed over: it cannot violate. (Not where all gradients are asked for.)
 template <class Real>
 bool ActiveSet<Real>::refresh(Control& control, const Progress& progress, bool certain) {
   std::vector<char> is_active(problem_.n, 0);
@@ -201,7 +202,7 @@ bool ActiveSet<Real>::refresh(Control& control, const Progress& progress, bool c
     gradient_[samples[p]] = gradients[p];
     is_active[Size(samples[p])] = 1;
   }
-  const bool may_pass = !options_.decide && source_.semidefinite();
+  const bool may_pass = !wants_all() && source_.semidefinite();
   const Size live = snapshots_.size();
   std::vector<std::vector<Index>> owing(live), passive(live);
   for (Size k = 0; k < universe_; ++k) {

@@ -42,8 +42,9 @@ class ActiveSet {
   // step ever taken. Not where a few of them show that these are far below `room`. False when the
   // caller wishes to stop.
   bool renew(double room, Control& control, const Progress& progress);
-  void screen(long steps);  // takes out samples that are certain to stay where they are
-  bool recall();            // brings them back; false when none was taken out
+  // Takes out samples that are certain to stay where they are; false when there was none.
+  bool screen(long steps);
+  bool recall();  // brings them back; false when none was taken out
 
   // A sample moves; `gain` is the change of the dual objective.
   void move(Size position, double beta, double gain);
@@ -57,6 +58,8 @@ class ActiveSet {
     double objective;
   };
 
+  // Screening decides by all gradients.
+  bool wants_all() const { return options_.decide || options_.every_gradient; }
   bool up_to_date(Index sample) const {
     return version_[Size(sample)] == Index(snapshots_.size() - 1);
   }

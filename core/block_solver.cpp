@@ -19,6 +19,7 @@ constexpr long kLongestSolve = 40000;  // steps between two looks at the caller'
 constexpr double kWholeCost = 3e7;  // of all entries between active samples: then all are evaluated
 constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is not the last
 constexpr double kInnerShare = 0.1;      // working set solved to this share of the gap
+constexpr double kCheckShare = 0.01;     // of the violation, between two checks of screening
 constexpr int kMostRenewals = 8;         // more would not help: the rows themselves are too coarse
 constexpr double kKeepShare = 0.5;       // of a working set that stays for the next one
 constexpr double kLateShare = 0.25;      // of a time limit by which a last look may exceed it
@@ -49,9 +50,11 @@ class BlockSolver {
       if (!refresh(!finished) || !finished) return outcome_;
       if (optimal() && (!renew() || !refresh(true))) return outcome_;
       if (optimal() && (!set_.recall() || !refresh(true) || optimal())) return outcome_;
-      if (set_.complete()) set_.screen(outcome_.steps);
-      set_.select();
-      working_.clear();
+      const bool fewer = set_.complete() && set_.screen(outcome_.steps);
+      if (fewer || !set_.all_active()) {  // else the same samples, and the same working set, go on
+        set_.select();
+        working_.clear();
+      }
       target = next_target();
     }
   }
@@ -74,7 +77,8 @@ class BlockSolver {
 
   // Solving tightly pays only once the samples that matter are known.
   double next_target() const {
-    if (!checks_on_the_way() && outcome_.violation < kStageTolerance) return tolerance();
+    if (checks_on_the_way()) return std::max(tolerance(), kCheckShare * outcome_.violation);
+    if (outcome_.violation < kStageTolerance) return tolerance();
     return std::max(tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
   }
 
@@ -84,7 +88,7 @@ class BlockSolver {
 
   double first_target() const {
     if (!checks_on_the_way()) return tolerance();
-    return std::max(tolerance(), kInnerShare * set_.survey().violation(problem_.equality));
+    return std::max(tolerance(), kCheckShare * set_.survey().violation(problem_.equality));
   }
 
   // Whether the next stage can be brought up to date before the time is up, judged by the last.

@@ -29,6 +29,8 @@ struct Options {
   double max_seconds = -1;  // negative: no limit
   bool shrinking = true;
   std::uint64_t seed = 0;
+  // Whether every gradient is wanted at the end, also of samples that provably cannot violate.
+  bool every_gradient = false;
   // Called between blocks, at most every few milliseconds; false stops the solve.
   std::function<bool(const Progress&)> go_on;
   // Screening: called with the samples still in play whenever the gradients of all of them are

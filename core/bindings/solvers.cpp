@@ -88,10 +88,11 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
 Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
               bool equality, InOut<double> beta, InOut<double> gradient, InOut<bool> stale,
               double tolerance, long max_steps, double max_seconds, bool shrinking,
-              std::uint64_t seed, bool single_precision, Monitor monitor, Decide decide) {
+              std::uint64_t seed, bool single_precision, Monitor monitor, Decide decide,
+              bool every_gradient) {
   const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
   return guarded(
-      {tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
+      {tolerance, max_steps, max_seconds, shrinking, seed, every_gradient, {}, {}}, monitor,
       [&](const Options& options) {
         return single_precision ? solve_blocks<float>(problem, *gram, options, beta.data(),
                                                       gradient.data(), stale.data())
@@ -105,7 +106,7 @@ Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In
              InOut<double> beta, InOut<double> gradient, const std::string& rule, double tolerance,
              long max_steps, double max_seconds, Monitor monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
-  return guarded({tolerance, max_steps, max_seconds, false, 0, {}}, monitor,
+  return guarded({tolerance, max_steps, max_seconds, false, 0, false, {}, {}}, monitor,
                  [&](const Options& options) {
                    const bool compatible = rule.rfind("libsvm_", 0) == 0;
                    const Ties ties = compatible ? Ties::last : Ties::lowest;
@@ -128,7 +129,7 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
                    double tolerance, long max_steps, double max_seconds, Monitor monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
   DrawnPair choose({epsilon, sigma, once, robust_maximum, shrinking, seed}, problem.n);
-  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, {}}, monitor,
+  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, false, {}, {}}, monitor,
                  [&](const Options& options) {
                    return solve_pairs(problem, *gram, options, choose, false, beta.data(),
                                       gradient.data());
@@ -143,8 +144,8 @@ void bind_solvers(nb::module_& module) {
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
              nb::arg("stale").noconvert(), nb::arg("tolerance"), nb::arg("max_steps"),
              nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
-             nb::arg("single_precision"), nb::arg("monitor").none(),
-             nb::arg("decide") = nb::none());
+             nb::arg("single_precision"), nb::arg("monitor").none(), nb::arg("decide") = nb::none(),
+             nb::arg("every_gradient") = false);
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("rule"),

@@ -51,6 +51,7 @@ def solve_blocks(
     single_precision: bool,
     monitor: _Monitor,
     decide: Callable[[int, Any, Any], None] | None = None,
+    every_gradient: bool = False,
 ) -> tuple[str, int, float]: ...
 def solve_pairs(
     gram: Gram,

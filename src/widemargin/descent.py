@@ -102,6 +102,7 @@ class Manner:
     selection: str | DrawnPairs
     monitor: Monitor | None
     screen: Screen | None
+    every_value: bool = False
 
     @property
     def blocks(self) -> bool:
@@ -226,7 +227,7 @@ class Descent:
                 self.beta, self.gradient, self.stale,
                 tol, budget.steps_to_pause(), budget.seconds_left(),
                 manner.shrinking, manner.seed, single, manner.monitor,
-                None if screen is None else decide,
+                None if screen is None else decide, manner.every_value,
             )  # fmt: skip
             budget.steps += steps
             if self.status != "max_iter" or budget.steps_left() == 0:

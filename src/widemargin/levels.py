@@ -154,7 +154,11 @@ def run_levels(
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
     # parts are plain solves in other threads: no screening, no watching, no polish
-    plain = {key: value for key, value in options.items() if key != "screen"}
+    plain = {
+        key: value
+        for key, value in options.items()
+        if key not in ("screen", "every_value")
+    }
     plain["monitor"] = None
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)

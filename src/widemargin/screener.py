@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WORTHWHILE = 2000  # samples in play below which a check costs more than it saves
+WORTH_REMOVING = 0.1  # share of the samples in play: for fewer nothing is rearranged
 HALVED = 0.5  # of the gap at the last check: before, another would find little more
 
 
@@ -106,6 +107,8 @@ class Screener:
                 "share": gone / problem.n,
             }
         )
+        if np.count_nonzero(settled) < WORTH_REMOVING * len(remaining):
+            settled[:] = False
         keep: Mask = ~settled
         self._last = problem, int(np.count_nonzero(keep)), decided.gap
         return keep

@@ -33,6 +33,7 @@ def solve(
     selection: str | DrawnPairs = "blocks",
     monitor: Monitor | None = None,
     screen: Screen | None = None,
+    every_value: bool = False,
     polish_limit: int = POLISH_LIMIT,
 ) -> Solution:
     """Solve a dual problem and return a point that certifies itself.
@@ -74,6 +75,9 @@ def solve(
         samples `remaining` stay in play; the others must be certain to stay at the
         bound they are at. ``gradient`` is up to date for `remaining`, to within about
         `error`. Only "blocks" asks. See :class:`widemargin.screener.Screener`.
+    every_value : bool
+        Whether ``K beta`` is wanted for all samples, also those far from the margin
+        that are otherwise passed over (see ``Solution.stale``). Only "blocks" asks.
     polish_limit : int
         Largest margin set that "exact" polishes; beyond it "exact" means "tol".
 
@@ -84,7 +88,7 @@ def solve(
     """
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
-    manner = Manner(shrinking, seed, selection, monitor, screen)
+    manner = Manner(shrinking, seed, selection, monitor, screen, every_value)
     descent = Descent(problem, start, manner, Budget(max_iter, max_time), tol)
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
     first = tol if drawn else max(tol, SINGLE_PRECISION)

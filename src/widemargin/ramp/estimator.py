@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -18,7 +17,6 @@ from ..clusters import Limits
 from ..kernels import Kernel
 from ..multiclass import BinaryTask
 from ..problem import DualProblem
-from ..screener import Screener
 from ..solution import Solution, summary
 from ..training import Training
 from .concave_convex import (
@@ -178,11 +176,8 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             task.gram, task.y, task.costs, float(self.s), self.fit_intercept
         )
         limits = Limits.of(task.gram, task.seconds_left)
-        wishes: dict[str, Any] = {}
-        if self.shrinking and self.screening is None:
-            # Asked to screen, the engine brings every gradient up to date, which the
-            # next clipped set needs; this one never decides anything.
-            wishes["screen"] = Screener(smallest=sys.maxsize)
+        # The next clipped set is read off all values.
+        wishes: dict[str, Any] = {"every_value": True}
         earlier = task.history.append  # levels, where a problem is solved by division
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
