@@ -78,8 +78,8 @@ class Limits:
     @classmethod
     def of(cls, gram: Gram, max_time: float | None) -> Limits:
         """Limits of a fit that starts now with the memory and threads of its Gram."""
-        deadline = None if max_time is None else time.perf_counter() + max_time
-        return cls(gram.cache_mb / gram.threads, deadline, _jobs(gram.threads))
+        share = gram.cache_mb / gram.threads
+        return cls(share, _deadline(max_time), _jobs(gram.threads))
 
     @property
     def late(self) -> bool:
@@ -91,6 +91,10 @@ class Limits:
         if self.deadline is None:
             return options
         return {**options, "max_time": max(0.0, self.deadline - time.perf_counter())}
+
+
+def _deadline(max_time: float | None) -> float | None:
+    return None if max_time is None else time.perf_counter() + max_time
 
 
 def _jobs(threads: int) -> int | None:
@@ -189,8 +193,9 @@ def solve_cluster(
     """Solve every problem that has samples in one cluster; one Gram serves them all.
 
     Takes and returns plain data, so that it can run in a thread, a process or on
-    another machine.
+    another machine. ``max_time`` in the options is that of all the problems together.
     """
+    limits = Limits(deadline=_deadline(options.get("max_time")))
     gram: Gram | None = None
     solved = []
     for part in parts:
@@ -202,7 +207,8 @@ def solve_cluster(
             gram = Gram(samples, kernel, cache_mb=cache_mb)
         own = gram if part.rows is None else gram.subset(part.rows)
         problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
-        solution = solve(problem, start=part.start, **{"monitor": go_on} | options)
+        timed = limits.timed(options)
+        solution = solve(problem, start=part.start, monitor=go_on, **timed)
         certificate = solution.certificate
         solved.append(
             PartSolution(
@@ -282,7 +288,10 @@ def solve_level(
                 limits.cache_mb,
             )
 
-    parallel = Parallel(limits.n_jobs, prefer="threads", return_as="generator")
+    # no job is made before its turn: the time it may take is counted from there
+    parallel = Parallel(
+        limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
+    )
     done: list[list[PartSolution]] = [[] for _ in problems]
     with Together() as together:
         for count, (cluster, solved) in enumerate(

@@ -25,6 +25,7 @@ from .kernels import (
     Precomputed,
     Sigmoid,
 )
+from .together import go_on
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
 DENSE_FEATURES = 64  # and narrow ones always are
@@ -238,7 +239,9 @@ class Gram:
         """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard between."""
         work = max(others, 1) * (self._X.shape[1] + ENTRY_WORK)
         piece = max(256, PIECE_WORK // work)
-        return (slice(first, first + piece) for first in range(0, size, piece))
+        for first in range(0, size, piece):
+            go_on()
+            yield slice(first, first + piece)
 
     def _indices(self, indices: ArrayLike | None) -> NDArray[np.int32]:
         if indices is None:

@@ -153,13 +153,10 @@ def run_levels(
         Told of every stage, of every cluster, and of every complete level
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
-    # parts are plain solves in other threads: no screening, no watching, no polish
-    plain = {
-        key: value
-        for key, value in options.items()
-        if key not in ("screen", "every_value")
-    }
-    plain["monitor"] = None
+    # parts are plain solves in other threads: no screening, no polish, and nobody
+    # watches them but the thread that waits (`solve_cluster`)
+    left_out = ("screen", "every_value", "monitor")
+    plain = {key: value for key, value in options.items() if key not in left_out}
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
     if resume is not None:

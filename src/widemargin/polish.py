@@ -21,6 +21,7 @@ from scipy.linalg import lapack
 from .certificate import violation
 from .problem import DualProblem
 from .solution import Solution
+from .together import go_on
 
 Vector = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def _margin_step(
     beta = beta.copy()
     gradient = values - problem.linear
     free = np.arange(margin.size)
-    while free.size:
+    while free.size and go_on():
         members = margin[free]
         among = block if free.size == margin.size else block[np.ix_(free, free)]
         step = _newton_step(among, gradient[members], problem.total is not None)

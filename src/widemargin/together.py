@@ -15,7 +15,8 @@ class Together:
 
     A context for the waiting thread: whatever leaves it early, Ctrl-C for instance, is
     raised when all the work handed to :meth:`run` has ended. The work has to ask
-    :func:`go_on` now and then, as every solve does.
+    :func:`go_on` now and then, as every solve does. One that is made by such work, for
+    work of its own in still other threads, is stopped with it.
 
     In another process (it can be pickled) it is a fresh one that nobody stops.
     """
@@ -24,6 +25,7 @@ class Together:
         self._stopped = threading.Event()
         self._change = threading.Condition()
         self._running = 0
+        self._above = _present.get()
 
     def __enter__(self) -> Together:
         """Begin to wait."""
@@ -44,16 +46,24 @@ class Together:
         try:
             go_on()
             return function(*arguments)
+        except KeyboardInterrupt:
+            if not self.stopped:
+                raise
         finally:
             _present.reset(token)
             with self._change:
                 self._running -= 1
                 self._change.notify_all()
+        # Raised anew, without the frames of the work: a process that ends at once would
+        # find them, and all that they hold, in a thread it cannot wait for.
+        del function, arguments
+        raise KeyboardInterrupt
 
     @property
     def stopped(self) -> bool:
-        """Whether the wait was broken off."""
-        return self._stopped.is_set()
+        """Whether the wait was broken off, here or above."""
+        above = self._above is not None and self._above.stopped
+        return above or self._stopped.is_set()
 
     def __reduce__(self) -> tuple[type[Together], tuple[()]]:
         """Pickle as a fresh one."""

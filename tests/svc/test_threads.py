@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -23,21 +21,15 @@ from widemargin import SVC, base
 from widemargin.solve import solve
 from widemargin.together import Together, go_on, in_company
 
-HARD = """
-import sys, time
-import numpy as np
+from tests.ctrl_c import needs_signals, seconds_to_stop
+
+DATA = """
 from widemargin import SVC
 rng = np.random.default_rng(0)
 X = rng.standard_normal((30_000, 40))
 y = rng.integers(0, CLASSES, 30_000)
-print("fitting", flush=True)
-try:
-    SVC(C=1e3, gamma=0.05, tol=1e-6, n_jobs=2).fit(X, y)
-except KeyboardInterrupt:
-    print("stopped", time.monotonic(), flush=True)
-    sys.exit(7)
-print("finished", flush=True)
 """
+FIT = "SVC(C=1e3, gamma=0.05, tol=1e-6, n_jobs=2).fit(X, y)"
 
 
 def fitted(n_jobs):
@@ -107,37 +99,21 @@ def test_the_gil_is_released():
     assert ticks > 20
 
 
-def seconds_to_stop(delay, classes=2):
-    """Send Ctrl-C to a long fit after the delay; return how long it went on."""
-    script = HARD.replace("CLASSES", str(classes))
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    child = subprocess.Popen([sys.executable, "-c", script], **pipes)
-    assert child.stdout is not None
-    assert child.stdout.readline().strip() == "fitting"
-    time.sleep(delay)
-    sent = time.monotonic()
-    child.send_signal(signal.SIGINT)
-    output, errors = child.communicate(timeout=60)
-    assert child.returncode == 7 and errors == "", output + errors
-    word, stopped = output.split()
-    assert word == "stopped"
-    return float(stopped) - sent
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@needs_signals
 @pytest.mark.parametrize("delay", [0.3, 1.5])
 def test_ctrl_c_stops_a_fit_within_a_fifth_of_a_second(delay):
     """Promised on a free machine; other tests run beside this one: one try in six."""
-    tries = []
+    data, tries = DATA.replace("CLASSES", "2"), []
     while len(tries) < 6 and min(tries, default=1.0) >= 0.2:
-        tries.append(seconds_to_stop(delay))
+        tries.append(seconds_to_stop(data, FIT, delay))
     assert min(tries) < 0.2, tries
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@needs_signals
 def test_ctrl_c_ends_class_pairs_in_other_threads():
     """Only the main thread hears it; a thread left behind would end in an abort."""
-    assert seconds_to_stop(0.5, classes=4) < 10.0  # a whole fit takes minutes
+    data = DATA.replace("CLASSES", "4")
+    assert seconds_to_stop(data, FIT, 0.5) < 10.0  # a whole fit takes minutes
 
 
 def test_what_runs_together_ends_together():
@@ -161,6 +137,35 @@ def test_what_runs_together_ends_together():
     with pytest.raises(KeyboardInterrupt):  # too late to begin
         together.run(work)
     assert not pickle.loads(pickle.dumps(together)).stopped
+
+
+def test_work_within_work_ends_with_it():
+    """Class pairs in threads, each divided into clusters in threads of their own."""
+    begun, ended = threading.Event(), []
+
+    def work():
+        begun.set()
+        end = time.monotonic() + 30
+        try:
+            while go_on() and time.monotonic() < end:
+                time.sleep(0.001)
+        except KeyboardInterrupt:
+            ended.append(True)
+            raise
+
+    def divided():
+        with Together() as inner, ThreadPoolExecutor(1) as pool:
+            pool.submit(inner.run, work).result()
+
+    with (
+        pytest.raises(ZeroDivisionError),
+        ThreadPoolExecutor(1) as pool,
+        Together() as outer,
+    ):
+        pool.submit(outer.run, divided)
+        begun.wait(30)
+        raise ZeroDivisionError
+    assert ended == [True]
 
 
 def test_one_time_limit_for_all_class_pairs(monkeypatch):

@@ -11,6 +11,7 @@ from .. import _core
 from ..gram import Gram
 from ..problem import DualProblem
 from ..solution import Solution
+from ..together import go_on
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -215,6 +216,7 @@ class _Columns:
 
     def __call__(self, row: int) -> Vector:
         """Return column ``row`` of the watched rows."""
+        go_on()
         if row not in self.ready:
             if len(self.ready) >= self.limit:
                 self.ready.clear()

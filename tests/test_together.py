@@ -1,0 +1,30 @@
+"""Long work in a thread of its own ends when the thread that waits is stopped."""
+
+import pytest
+
+from widemargin.path import repair
+from widemargin.polish import polish
+from widemargin.solve import solve
+from widemargin.together import Together
+
+from tests.problems import dual, real_problems
+
+WORK = {
+    "products": lambda solution: solution.problem.gram.times(solution.beta),
+    "polish": lambda solution: polish(solution, tol=0.0),
+    "path": repair,
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_every_long_piece_of_work_asks_whether_to_go_on(name):
+    solution = solve(dual(real_problems()[1]), tol=1e-2).recomputed()
+    together = Together()
+
+    def stopped_on_the_way():
+        together._stopped.set()
+        WORK[name](solution)
+
+    with pytest.raises(KeyboardInterrupt):
+        together.run(stopped_on_the_way)
+    WORK[name](solution)
