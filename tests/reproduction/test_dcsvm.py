@@ -1,5 +1,7 @@
 """The divide-and-conquer paper: contestants, cells, and the printed figures."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -29,6 +31,10 @@ from widemargin.reproduction.dcsvm_methods import (
 )
 from widemargin.reproduction.papers import Cell, Task
 from widemargin.reproduction.results import ResultStore
+from widemargin.reproduction.stored_tasks import cells_of
+
+ROOT = Path(__file__).parents[2]
+SYSTEMS = ROOT / "docs" / "systems"
 
 
 @pytest.fixture
@@ -296,3 +302,34 @@ def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypa
     assert (tmp_path / "pictures").is_dir()
     kept = ResultStore(tmp_path / "dcsvm.json").records
     assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return ResultStore(ROOT / "benchmarks" / "results" / "dcsvm.json")
+
+
+def test_the_page_is_what_the_stored_results_say(stored):
+    page = (SYSTEMS / "divide_conquer_measured.inc").read_text(encoding="utf-8")
+    assert page.strip("\n") == dcsvm_report.report(stored).strip("\n"), (
+        "run python benchmarks/dcsvm.py --print"
+    )
+
+
+def test_the_figures_told_in_prose_are_the_stored_ones(stored):
+    cells = cells_of(dcsvm.tasks(False), stored)
+    ours = {(cell.table, cell.row, cell.column): cell.ours for cell in cells}
+    page = " ".join((SYSTEMS / "divide_conquer.rst").read_text("utf-8").split())
+    faster = "Speed, early", "ijcnn1, 49990 rows", "times faster"
+    assert f"early prediction is {ours[faster]:.1f} times as fast" in page
+    at_least = "Speed, early", "covtype, 50000 rows", "times faster"
+    assert f"at least {ours[at_least]:.0f} times" in page
+    whole = "Speed, exact", "covtype, 464810 rows"
+    minutes = ours[(*whole, "DC auto s")] / 60
+    gigabytes = ours[(*whole, "peak MB")] / 1000
+    assert f"took {minutes:.0f} minutes" in page and f"{gigabytes:.1f} GB" in page
+    assert f"accuracy is {ours[(*whole, 'accuracy %')]:.2f} %" in page
+    for data in ("ijcnn1, all rows", "covtype, 50000 rows"):  # "below the data again"
+        rows = "Memory", f"{data}, early"
+        allowed = ours[(*rows, "data MB")] + 2 * ours[(*rows, "kernel block MB")]
+        assert ours[(*rows, "peak MB over loaded data")] < allowed
