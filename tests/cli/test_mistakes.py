@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from widemargin.cli.models import listed
 
 from tests.cli.running import command
 
@@ -71,3 +74,36 @@ def test_text_in_a_table_may_be_the_label(
         "predict", "new.csv", "model", "out", "--label", "kind", cwd=folder
     )
     assert message.endswith("'x' is not a finite number")
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ("2-1", "'2-1' is a range that ends before it begins"),
+        ("7", "no live row 7; live are 0-3"),
+        ("1-2 7,9", "no live row 7 and 1 more; live are 0-3"),
+        ("0-4", "'0-4' has more rows than are live: 0-3"),
+        ("0-999999999999999", "has more rows than are live: 0-3"),
+        ("", "IDS name no row"),
+        (",", "IDS name no row"),
+        ("@none", "IDS name no row"),
+        ("@missing", "missing: No such file"),
+        ("x", "'x' is no row number nor a range"),
+        ("1-2-3", "'1-2-3' is no row number nor a range"),
+        ("2 2", "more than once"),
+        ("2 --output nowhere/model", "nowhere/model: No such file"),
+    ],
+)
+def test_ids_that_cannot_be_forgotten(folder: Path, ids: str, message: str) -> None:
+    (folder / "none").write_text("\n")
+    assert message in refusal("forget", "model", *ids.split(" "), cwd=folder)
+
+
+def test_info_lists_the_live_rows(folder: Path) -> None:
+    assert command("forget", "model", "1", cwd=folder).returncode == 0
+    lines = command("info", "model", cwd=folder).stdout.splitlines()
+    assert [line.split(maxsplit=1)[1] for line in lines if "ids" in line] == ["0, 2-3"]
+    assert listed(np.array(["ann", "bob"])) == "ann, bob"
+    assert (
+        listed(np.arange(0, 30, 2)) == "0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ..."
+    )

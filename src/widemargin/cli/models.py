@@ -9,11 +9,18 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.speaking import InputError, hearing, load_model, remark
+from widemargin.cli.speaking import (
+    InputError,
+    hearing,
+    load_model,
+    remark,
+    save_model,
+)
 from widemargin.cli.training import describe
-from widemargin.persistence import save, training_rows
+from widemargin.persistence import training_rows
 
 
 @click.command()
@@ -62,7 +69,9 @@ def model_facts(estimator: Any, path: str) -> dict[str, Any]:
     facts["classes"] = f"{len(classes)}: {', '.join(classes[:20])}"
     facts["fit"] = describe(final)
     if hasattr(final, "ids_"):
-        facts["live rows"] = len(final.ids_)
+        ids = np.asarray(final.ids_)
+        facts["live rows"] = len(ids)
+        facts["ids"] = listed(ids)
     facts["training_rows"] = training_rows(estimator)
     return facts
 
@@ -86,8 +95,8 @@ def forget(
     """Remove the rows IDS from MODEL, exactly as if they had never been there.
 
     IDS are the rows' identifiers: numbers counted from 0 in the order of the training
-    file, ranges such as 10-19, or @FILE with one a line. MODEL is replaced whole or not
-    at all.
+    file, ranges such as 10-19, or @FILE with one a line; widemargin info MODEL shows
+    those that are left. MODEL is replaced whole or not at all.
     """
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -96,15 +105,12 @@ def forget(
             f"{model}: a {type(final).__name__} cannot forget rows: train with "
             "--method svc or --method cost"
         )
-    chosen = expand(ids, final.ids_)
+    chosen = expand(ids, np.asarray(final.ids_))
     if isinstance(estimator, Pipeline):
         remark("warning: the scaling still reflects the forgotten rows", quiet)
     with hearing(quiet) as heard:
-        try:
-            final.forget(chosen)
-        except KeyError as error:
-            raise InputError(f"{model}: {error.args[0]}") from error
-        save(estimator, output or model)
+        final.forget(chosen)
+        save_model(estimator, output or model)
     remark(
         f"{len(chosen)} rows forgotten, {len(final.ids_)} live; written to "
         f"{output or model}",
@@ -113,28 +119,52 @@ def forget(
     ctx.exit(0 if heard.converged else 1)
 
 
-def expand(texts: tuple[str, ...], live: Any) -> list[Any]:
-    """Turn numbers, ranges and files of identifiers into identifiers."""
-    numbered = np.asarray(live).dtype.kind in "iu"
+def expand(texts: tuple[str, ...], live: NDArray[Any]) -> list[Any]:
+    """Turn numbers, ranges and files of identifiers into identifiers of live rows."""
     words: list[str] = []
     for text in texts:
         if text.startswith("@"):
             try:
                 words += Path(text[1:]).read_text().split()
-            except (OSError, UnicodeDecodeError) as error:
+            except OSError as error:
+                raise InputError(f"{text[1:]}: {error.strerror}") from error
+            except UnicodeDecodeError as error:
                 raise InputError(f"{text[1:]}: {error}") from error
         else:
             words += text.split(",")
-    if not numbered:
-        return [word for word in words if word]
-    chosen: list[Any] = []
-    for word in filter(None, words):
-        first, dash, last = word.partition("-")
-        try:
-            low, high = int(first), int(last if dash else first)
-        except ValueError as error:
-            raise InputError(f"{word!r} is no row number nor a range") from error
-        if high - low > 100_000_000:
-            raise InputError(f"{word!r} is a range of more rows than there can be")
-        chosen.extend(range(low, high + 1))
+    words = [word for word in words if word]
+    if not words:
+        raise InputError("IDS name no row")
+    chosen: list[Any] = words
+    if live.dtype.kind in "iu":
+        chosen = [one for word in words for one in _numbers(word, live)]
+    unknown = sorted(set(chosen) - set(live.tolist()))
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise InputError(f"no live row {unknown[0]}{more}; live are {listed(live)}")
     return chosen
+
+
+def _numbers(word: str, live: NDArray[Any]) -> range:
+    """The numbers of ``12`` or ``10-19``."""
+    first, dash, last = word.partition("-")
+    try:
+        low, high = int(first), int(last if dash else first)
+    except ValueError as error:
+        raise InputError(f"{word!r} is no row number nor a range") from error
+    if high < low:
+        raise InputError(f"{word!r} is a range that ends before it begins")
+    if high - low >= len(live):
+        raise InputError(f"{word!r} has more rows than are live: {listed(live)}")
+    return range(low, high + 1)
+
+
+def listed(ids: NDArray[Any], most: int = 12) -> str:
+    """Identifiers in a few words: numbers as ranges, the way `expand` takes them."""
+    if ids.dtype.kind in "iu":
+        ordered = np.sort(ids)
+        runs = np.split(ordered, np.flatnonzero(np.diff(ordered) != 1) + 1)
+        words = [f"{r[0]}-{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs if len(r)]
+    else:
+        words = list(map(str, ids))
+    return ", ".join(words[:most] + ["..."] * (len(words) > most))

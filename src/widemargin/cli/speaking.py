@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from widemargin.cli.files import Data, DataError, read
-from widemargin.persistence import StorageError, load
+from widemargin.persistence import StorageError, load, save
 
 
 class InputError(click.ClickException):
@@ -62,6 +62,14 @@ def load_model(path: str) -> Any:
         return load(path)
     except StorageError as error:
         raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+
+
+def save_model(model: Any, path: str) -> None:
+    """Write a model file; where that cannot be done the command ends with code 2."""
+    try:
+        save(model, path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
 

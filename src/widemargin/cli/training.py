@@ -23,9 +23,9 @@ from widemargin.cli.speaking import (
     hearing,
     read_data,
     remark,
+    save_model,
     show_progress,
 )
-from widemargin.persistence import save
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
@@ -92,7 +92,7 @@ def train(
         started = time.perf_counter()
         _fit(estimator, content)
         seconds = time.perf_counter() - started
-        _write(estimator, target)
+        save_model(estimator, target)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if heard.converged else 1)
@@ -165,13 +165,6 @@ def _seal(X: Any) -> None:
 
 def _parts(X: Any) -> tuple[Any, ...]:
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-
-
-def _write(estimator: BaseEstimator, target: str) -> None:
-    try:
-        save(estimator, target)
-    except OSError as error:
-        raise InputError(f"{target}: {error.strerror}") from error
 
 
 def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
