@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sklearn.svm
@@ -46,3 +50,14 @@ def test_what_scikit_learn_takes_is_taken(class_weight):
     theirs = sklearn.svm.SVC(class_weight=class_weight).fit(X, y)
     ours = SVC(class_weight=class_weight).fit(X, y)
     assert_allclose(ours.class_weight_, theirs.class_weight_)
+
+
+def test_damaged_sparse_samples_end_no_process():
+    program = Path(__file__).with_name("damaged_sparse.py")
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    *taken, count = done.stdout.splitlines()
+    assert not taken, taken
+    assert int(count.removesuffix(" calls")) > 400

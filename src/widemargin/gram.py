@@ -264,7 +264,7 @@ def _samples(X: Any, kernel: Kernel) -> Any:
     if isinstance(kernel, CallableKernel):
         return X
     if sparse.issparse(X):
-        X = undamaged_csr(X)
+        refuse_damaged(X)
         if isinstance(kernel, Precomputed):
             return np.ascontiguousarray(X.toarray())
         return _csr(X) if _stays_sparse(X) else _contiguous(X.toarray())
@@ -281,22 +281,37 @@ def _stays_sparse(X: Any) -> bool:
     return bool(d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d)
 
 
-def undamaged_csr(X: Any) -> Any:
-    """Return X as CSR, or refuse it: compiled code, SciPy's too, trusts its indices."""
-    out = sparse.csr_array(X)
-    offsets, last = out.indptr, out.shape[1] - 1
-    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > out.data.size:
-        raise ValueError("X is a damaged sparse matrix: its row offsets do not rise.")
-    if out.nnz and not 0 <= out.indices.min() <= out.indices.max() <= last:
-        raise ValueError(
-            f"X is a damaged sparse matrix: it has {out.shape[1]} features, but column "
-            f"indices from {out.indices.min()} to {out.indices.max()}."
+def refuse_damaged(X: Any) -> None:
+    """Refuse sparse samples that lead out of themselves: compiled code trusts them.
+
+    SciPy's does too, so this comes before any conversion or product.
+    """
+    if X.ndim != 2 or X.format not in ("coo", "csr", "csc"):
+        return
+    if X.format == "coo":
+        inside = _within(X.row, X.shape[0]) and _within(X.col, X.shape[1])
+    else:
+        rows, columns = X.shape if X.format == "csr" else X.shape[::-1]
+        offsets, stored = X.indptr, min(X.data.size, X.indices.size)
+        inside = (
+            (offsets.size, offsets[0]) == (rows + 1, 0)
+            and offsets[-1] <= stored
+            and bool((np.diff(offsets) >= 0).all())
+            and _within(X.indices[: offsets[-1]], columns)
         )
-    return out
+    if not inside:
+        raise ValueError(
+            f"X is a damaged sparse matrix: its indices lead out of its {X.shape[0]} "
+            f"rows and {X.shape[1]} features. Build it again from its entries."
+        )
+
+
+def _within(indices: Any, size: int) -> bool:
+    return indices.size == 0 or bool(0 <= indices.min() <= indices.max() < size)
 
 
 def _csr(X: Any) -> Any:
-    out = X
+    out = sparse.csr_array(X)
     if not out.has_canonical_format:
         out = out.copy()
         out.sum_duplicates()
@@ -314,8 +329,10 @@ def _csr(X: Any) -> Any:
 
 def _match(Z: Any, X: Any) -> Any:
     """Give other samples the layout of the training samples."""
+    if sparse.issparse(Z):
+        refuse_damaged(Z)
     if sparse.issparse(X):
-        return _csr(undamaged_csr(Z))
+        return _csr(Z)
     return _contiguous(Z.toarray() if sparse.issparse(Z) else Z)
 
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
-from .validation import SAMPLE_FORM, effective_threads, plain_samples
+from .validation import checked_samples, effective_threads, plain_samples
 
 COPIED = 4096  # rows that are copied at a time, to be taken again
 SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
@@ -58,7 +58,7 @@ class PairPrediction:
         named = hasattr(self, "feature_names_in_")
         if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
             return X
-        return validate_data(self, X, reset=False, **SAMPLE_FORM)
+        return checked_samples(self, X, reset=False)
 
     def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of all class pairs."""

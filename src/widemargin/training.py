@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from .gram import undamaged_csr
-from .validation import SAMPLE_FORM, check_weights, plain_labels, plain_samples
+from .validation import check_weights, checked_samples, plain_labels, plain_samples
 
 CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
     from sklearn.calibration import CalibratedClassifierCV
@@ -63,11 +60,9 @@ def validate_training(
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
     else:
-        X, y = validate_data(estimator, X, y, **SAMPLE_FORM)
+        X, y = checked_samples(estimator, X, y)
         if not plain_labels(y):
             check_classification_targets(y)
-    if sparse.issparse(X):  # before any arithmetic: SciPy's compiled code trusts it
-        undamaged_csr(X)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             "Precomputed matrix must be a square matrix. Input is a "

@@ -11,7 +11,10 @@ import numpy as np
 from joblib import cpu_count
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
 
+from .gram import refuse_damaged
 from .kernels import scale_gamma
 
 Vector = NDArray[np.float64]
@@ -23,6 +26,18 @@ SAMPLE_FORM: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "order": "C",
 }
+
+
+def checked_samples(
+    estimator: Any, X: Any, y: Any = "no_validation", **wishes: Any
+) -> Any:
+    """Return samples (and labels) as scikit-learn checks them, safe for compiled code.
+
+    `wishes` are arguments of ``validate_data`` that differ from `SAMPLE_FORM`.
+    """
+    if sparse.issparse(X):
+        refuse_damaged(X)
+    return validate_data(estimator, X, y, **(SAMPLE_FORM | wishes))
 
 
 def plain_samples(X: Any) -> bool:

@@ -12,6 +12,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
 from widemargin.chance_constrained.rows import row_weights
+from widemargin.gram import refuse_damaged
+from widemargin.validation import SAMPLE_FORM
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -141,9 +143,9 @@ def check_lengths(X: Any, y: Any, covariance: Any, factor: Any, weights: Any) ->
 
 def checked(block: Block) -> Block:
     """Return the block with samples that passed scikit-learn's checks."""
-    X, y = check_X_y(
-        block.X, block.y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-    )
+    if sparse.issparse(block.X):
+        refuse_damaged(block.X)
+    X, y = check_X_y(block.X, block.y, **SAMPLE_FORM)
     return replace(block, X=X, y=y)
 
 

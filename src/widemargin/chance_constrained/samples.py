@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from widemargin.chance_constrained.covariances import Moments, moments_of
 from widemargin.chance_constrained.objective import ChanceProblem
 from widemargin.chance_constrained.rows import row_weights
 from widemargin.chance_constrained.uncertainty import Uncertainty
-from widemargin.validation import SAMPLE_FORM, class_weights
+from widemargin.validation import checked_samples, class_weights
 
 Floats = NDArray[np.float64]
 
@@ -38,16 +37,14 @@ class Samples:
 
 def check_samples(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> Any:
     """Return X and y checked as scikit-learn does, without changing float32."""
-    X, y = validate_data(estimator, X, y, reset=reset, **SAMPLE_FORM)
+    X, y = checked_samples(estimator, X, y, reset=reset)
     check_classification_targets(y)
     return X, y
 
 
 def check_test_samples(estimator: Any, X: Any) -> Any:
     """Return new samples checked against the fitted ones."""
-    return validate_data(
-        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-    )
+    return checked_samples(estimator, X, reset=False, order=None)
 
 
 def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Samples:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from widemargin.display.canvas import COLOURS, axes_or_new
 from widemargin.display.plane import Plane, grid
+from widemargin.gram import refuse_damaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,8 +263,10 @@ class MarginDisplay:
 
 
 def _dense(X: Any) -> NDArray[np.float64]:
-    array = X.toarray() if sparse.issparse(X) else X
-    return np.asarray(array, dtype=np.float64)
+    if sparse.issparse(X):
+        refuse_damaged(X)
+        X = X.toarray()
+    return np.asarray(X, dtype=np.float64)
 
 
 def _like(X: Any, rows: NDArray[np.float64]) -> Any:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from ..validation import SAMPLE_FORM, check_weights, plain_labels, plain_samples
+from ..validation import check_weights, checked_samples, plain_labels, plain_samples
 from .rows import LiveRows, check_ids, refuse_known
 
 
@@ -26,7 +25,7 @@ def validate_chunk(
     Rows without weight are not kept.
     """
     if first or not _plain_and_alike(estimator, X, y):
-        X, y = validate_data(estimator, X, y, reset=first, **SAMPLE_FORM)
+        X, y = checked_samples(estimator, X, y, reset=first)
         check_classification_targets(y)
     _check_classes(estimator, classes, first)
     unknown = np.setdiff1d(y, estimator.classes_)

@@ -25,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, check_X_y
 from tqdm import tqdm
 
+from widemargin.gram import refuse_damaged
 from widemargin.private.report import PrivacyWarning
 from widemargin.private.sensitivity import ADJACENCIES
 
@@ -131,6 +132,8 @@ class Planted(NamedTuple):
 
 def _checked(X: Any, y: Any) -> tuple[Vector, NDArray[Any]]:
     """Return dense float rows and labels of two classes or more."""
+    if sparse.issparse(X):
+        refuse_damaged(X)
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     if len(np.unique(y)) < 2:
         raise ValueError("privacy_audit needs records of two classes or more in y")

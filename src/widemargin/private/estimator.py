@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import Interval, StrOptions, validated
 from widemargin.private.features import fourier_features
@@ -33,6 +33,7 @@ from widemargin.private.settings import (
     refuse_out_of_range,
     refuse_unproven,
 )
+from widemargin.validation import checked_samples
 
 Vector = NDArray[np.float64]
 
@@ -228,7 +229,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         self
         """
         law = self._settings()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric")
+        X, y = checked_samples(self, X, y, dtype="numeric", order=None)
         classes, y = encode_labels(y, self.classes)
         source = noise_source(law, self.random_state, self.insecure_noise)
         frequencies = self._frequencies(source)
@@ -367,7 +368,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
+        X = checked_samples(self, X, dtype="numeric", order=None, reset=False)
         mapped = self._mapped(X, self.frequencies_)
         scores = np.asarray(mapped @ self.coef_.T) + self.intercept_
         return scores.ravel() if len(self.coef_) == 1 else scores
