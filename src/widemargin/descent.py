@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from .certificate import optimal_intercept, violation
-from .kernels import Linear, Sigmoid
+from .kernels import Linear
 from .linear_newton import newton_pays, newton_start
 from .path import path_seconds, repair
 from .problem import DualProblem
@@ -275,7 +275,7 @@ class Descent:
         within = seconds <= STEP_SECONDS * budget.steps
         if budget.max_time is not None:
             within = within and seconds < budget.seconds_left()
-        if not within or isinstance(problem.gram.kernel, Sigmoid):  # no path for those
+        if not (within and problem.gram.kernel.semidefinite):  # else there is no path
             return False
         beta = self.beta.copy()
         near = Solution(problem, beta, problem.gram.times(beta), "slow", exact=True)

@@ -1,10 +1,14 @@
-"""Kernels as values: what is evaluated between two samples, and nothing else."""
+"""Kernels as values: what is evaluated between two samples, and nothing else.
+
+``semidefinite`` says whether the problem is convex: only then is the gap a proof, are
+screening rules safe, and is there a path to follow.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +19,8 @@ KernelFunction = Callable[[Any, Any], Any]
 class Linear:
     """k(x, z) = <x, z>."""
 
+    semidefinite: ClassVar[bool] = True
+
 
 @dataclass(frozen=True)
 class Polynomial:
@@ -24,11 +30,17 @@ class Polynomial:
     gamma: float
     coef0: float
 
+    @property
+    def semidefinite(self) -> bool:
+        """Whether all terms of the expanded power are, as in core/source.cpp."""
+        return self.gamma >= 0.0 and self.coef0 >= 0.0
+
 
 @dataclass(frozen=True)
 class Gaussian:
     """k(x, z) = exp(-gamma ||x - z||^2)."""
 
+    semidefinite: ClassVar[bool] = True
     gamma: float
 
 
@@ -36,19 +48,29 @@ class Gaussian:
 class Sigmoid:
     """k(x, z) = tanh(gamma <x, z> + coef0); in general not positive semidefinite."""
 
+    semidefinite: ClassVar[bool] = False
     gamma: float
     coef0: float
 
 
 @dataclass(frozen=True)
 class Precomputed:
-    """The samples *are* the kernel matrix: X[i, j] = k(x_i, x_j)."""
+    """The samples *are* the kernel matrix: X[i, j] = k(x_i, x_j).
+
+    Taken to be semidefinite: to check it would cost more than to solve the problem.
+    """
+
+    semidefinite: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
 class CallableKernel:
-    """``function(A, B)`` returns the (len(A), len(B)) matrix of kernel values."""
+    """``function(A, B)`` returns the (len(A), len(B)) matrix of kernel values.
 
+    Taken to be semidefinite, as a precomputed matrix is.
+    """
+
+    semidefinite: ClassVar[bool] = True
     function: KernelFunction
 
 

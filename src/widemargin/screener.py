@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .kernels import Sigmoid
 from .screening import decide, distances_within
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ class Screener:
         error: float | Vector,
     ) -> Mask:
         """Return which of the samples `remaining` stay in play."""
-        indefinite = isinstance(problem.gram.kernel, Sigmoid)
-        if indefinite or len(remaining) < self.smallest:
+        convex = problem.gram.kernel.semidefinite
+        if not convex or len(remaining) < self.smallest:
             return np.ones(len(remaining), dtype=bool)
         lower, upper = problem.lower[remaining], problem.upper[remaining]
         point, targets = beta[remaining], -gradient[remaining]

@@ -24,7 +24,7 @@ from .._sklearn import validated
 from ..base import KernelClassifier
 from ..gram import Gram
 from ..homotopy import PathAccount
-from ..kernels import Kernel, Precomputed, Sigmoid, make_kernel
+from ..kernels import Kernel, Precomputed, make_kernel
 from ..multiclass import BinaryTask
 from ..prediction import check_fitted
 from ..problem import DualProblem
@@ -339,9 +339,8 @@ class IncrementalClassifier(KernelClassifier):
     ) -> tuple[Solution, PathAccount, int]:
         """Return the pair's new solution, what it took, and the age of its values."""
         target = self._pair_problem(task)
-        if state is None or members.size == 0 or isinstance(self._kernel, Sigmoid):
-            # A sigmoid kernel is not positive definite: there is no path to follow.
-            convex = not isinstance(self._kernel, Sigmoid)
+        convex = self._kernel.semidefinite  # otherwise there is no path to follow
+        if state is None or members.size == 0 or not convex:
             return *homotopy.fresh(target, self._solve, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)

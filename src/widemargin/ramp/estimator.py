@@ -60,7 +60,7 @@ class RampSVC(KernelClassifier):
         "safe" takes samples out as soon as their value is certain. Each convex problem
         has the same solution; in this engine it was measured not to save time (see the
         page of this estimator), so it is off. Needs a positive semi-definite kernel
-        ("sigmoid" is not screened).
+        ("sigmoid", and "poly" with a negative ``coef0``, are not screened).
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
 fit_intercept, n_jobs, max_time, warm_start, solver

@@ -65,7 +65,8 @@ class SVC(IncrementalClassifier):
         :class:`widemargin.DivideConquerSVC` for those and for early prediction.
     screening : "safe" or None, default=None
         "safe" takes samples out for good as soon as their value is certain. Same
-        solution; needs a positive semi-definite kernel ("sigmoid" is not screened).
+        solution; needs a positive semi-definite kernel ("sigmoid", and "poly" with a
+        negative ``coef0``, are not screened).
 
     Attributes
     ----------

@@ -1,0 +1,64 @@
+"""Which kernels are positive semidefinite: what convexity, and so safety, rests on."""
+
+import numpy as np
+import pytest
+
+from widemargin import SVC
+from widemargin.gram import Gram
+from widemargin.kernels import (
+    CallableKernel,
+    Gaussian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+
+CONVEX = [
+    Linear(),
+    Gaussian(0.5),
+    Polynomial(3, 0.5, 0.0),
+    Polynomial(2, 0.5, 1.0),
+    Polynomial(3, 0.0, 1.0),
+]
+NOT_CONVEX = [
+    Sigmoid(0.5, -1.0),
+    Polynomial(3, 1.0, -1.0),
+    Polynomial(2, 1.0, -1.0),
+    Polynomial(3, -1.0, 1.0),
+]
+
+
+def smallest_eigenvalue(kernel):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    matrix = Gram(X, kernel).rows(np.arange(30))
+    values = np.linalg.eigvalsh(matrix)
+    return values[0] / np.abs(values).max()
+
+
+@pytest.mark.parametrize("kernel", CONVEX)
+def test_semidefinite_kernels(kernel):
+    assert kernel.semidefinite
+    assert smallest_eigenvalue(kernel) > -1e-12
+
+
+@pytest.mark.parametrize("kernel", NOT_CONVEX)
+def test_kernels_that_are_not_semidefinite(kernel):
+    assert not kernel.semidefinite
+    assert smallest_eigenvalue(kernel) < -1e-3
+
+
+def test_kernels_of_which_the_caller_says_so():
+    assert Precomputed().semidefinite
+    assert CallableKernel(np.dot).semidefinite
+
+
+def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=80) > 0).astype(int)
+    routes = {}
+    for coef0 in (1.0, -1.0):
+        model = SVC(kernel="poly", gamma=0.5, coef0=coef0).fit(X[:70], y[:70])
+        routes[coef0] = model.partial_fit(X[70:], y[70:]).history_[-1]["route"]
+    assert routes == {1.0: "path", -1.0: "solve"}
