@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import widemargin
 from widemargin.cli.models import listed
 
 from tests.cli.running import command
@@ -107,3 +108,27 @@ def test_info_lists_the_live_rows(folder: Path) -> None:
     assert (
         listed(np.arange(0, 30, 2)) == "0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ..."
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train data data",
+        "train data ./link",
+        "train -v 2 data data",
+        "predict data model model",
+        "predict data model data",
+        "predict link model data",
+        "forget model @rows --output rows",
+    ],
+)
+def test_what_is_read_is_not_overwritten(folder: Path, line: str) -> None:
+    (folder / "link").symlink_to("data")
+    (folder / "rows").write_text("1\n")
+    assert "would overwrite" in refusal(*line.split(), cwd=folder)
+
+
+def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
+    done = command("forget", "model", "1", "--output", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert len(widemargin.load(folder / "model").ids_) == 3

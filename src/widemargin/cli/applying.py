@@ -18,7 +18,14 @@ from sklearn.pipeline import Pipeline
 
 from widemargin.cli.demo.stage import plain_table
 from widemargin.cli.files import Data
-from widemargin.cli.speaking import InputError, hearing, load_model, read_data, remark
+from widemargin.cli.speaking import (
+    InputError,
+    hearing,
+    load_model,
+    read_data,
+    refuse_overwriting,
+    remark,
+)
 from widemargin.storage import replacing
 
 
@@ -30,6 +37,7 @@ from widemargin.storage import replacing
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
     """Predict DATA by MODEL and write one label a line to OUT."""
+    refuse_overwriting(out, data, model)
     estimator = load_model(model)
     content = _matching(data, estimator, label, quiet, label_required=False)
     with hearing(quiet):

@@ -16,6 +16,7 @@ from widemargin.cli.speaking import (
     InputError,
     hearing,
     load_model,
+    refuse_overwriting,
     remark,
     save_model,
 )
@@ -98,6 +99,8 @@ def forget(
     file, ranges such as 10-19, or @FILE with one a line; widemargin info MODEL shows
     those that are left. MODEL is replaced whole or not at all.
     """
+    lists = [text[1:] for text in ids if text.startswith("@")]
+    refuse_overwriting(output or model, *lists)
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(final, "forget") or not hasattr(final, "ids_"):

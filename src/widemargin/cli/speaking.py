@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -64,6 +65,15 @@ def load_model(path: str) -> Any:
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+
+
+def refuse_overwriting(output: str, *inputs: str) -> None:
+    """Raise if what is to be written is a file that is to be read."""
+    for given in inputs:
+        # only files: a terminal may well be read and written
+        both = os.path.isfile(output) and os.path.exists(given)
+        if both and os.path.samefile(output, given):
+            raise InputError(f"{output}: would overwrite {given}, which is read")
 
 
 def save_model(model: Any, path: str) -> None:

@@ -22,6 +22,7 @@ from widemargin.cli.speaking import (
     InputError,
     hearing,
     read_data,
+    refuse_overwriting,
     remark,
     save_model,
     show_progress,
@@ -73,6 +74,8 @@ def train(
     .bz2 .gz). LIBSVM's flags mean what they mean there. Exit codes: 0 done, 1 not
     converged, 2 bad usage or input.
     """
+    target = model or f"{Path(data).name}.model"
+    refuse_overwriting(target, data)
     cls = estimator_class(method)
     parameters = estimator_parameters(cls, method, given)
     if "verbose" in cls().get_params() and show_progress(quiet):
@@ -87,7 +90,6 @@ def train(
             remark(f"hint: {hint}")
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet))
-    target = model or f"{Path(data).name}.model"
     with hearing(quiet) as heard:
         started = time.perf_counter()
         _fit(estimator, content)
