@@ -6,6 +6,7 @@ python benchmarks/ramp.py shares               Figure 3 (likewise)
 python benchmarks/ramp.py times                Figure 2 (likewise)
 python benchmarks/ramp.py rank                 what the rank rule costs (likewise)
 python benchmarks/ramp.py more                 both starts, 1e-8, covtype (likewise)
+python benchmarks/ramp.py pairs                Figure 2 on a pair solver (likewise)
 python benchmarks/ramp.py robustness --quick   a small version; also with times
 python benchmarks/ramp.py --print              the tables of the stored results
 python benchmarks/ramp.py --draw FOLDER        Figure 3 of them
@@ -15,7 +16,13 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from widemargin.reproduction import mislabelled, ramp_more, ramp_rank, ramp_timing
+from widemargin.reproduction import (
+    mislabelled,
+    ramp_more,
+    ramp_pairs_timing,
+    ramp_rank,
+    ramp_timing,
+)
 from widemargin.reproduction.ramp_report import (
     draw,
     robustness_tables,
@@ -44,6 +51,7 @@ CAMPAIGNS = {
     "times": ("ramp_times", ramp_timing.campaign, times_and_targets),
     "rank": ("ramp_rank", ramp_rank.campaign, ramp_rank.table),
     "more": ("ramp_more", ramp_more.campaign, ramp_more.tables),
+    "pairs": ("ramp_pairs", ramp_pairs_timing.campaign, ramp_pairs_timing.tables),
 }
 
 

@@ -134,7 +134,7 @@ def solve_as_printed(
         if screening and run.gap > SHRINK_BELOW:
             _screen(problem, K, diagonal, gradient, run)
         elif shrinking:
-            aside |= free & _out_of_reach(gradient, run.beta, *box, free & ~aside)
+            aside |= free & out_of_reach(gradient, run.beta, *box, free & ~aside)
             run.shrunk = max(run.shrunk, int(np.count_nonzero(aside)))
     return run
 
@@ -166,7 +166,7 @@ def _screen(
     run.rates.append((run.iterations, 1.0 - float(np.mean(free))))
 
 
-def _out_of_reach(
+def out_of_reach(
     gradient: Vector, beta: Vector, lower: Vector, upper: Vector, active: Mask
 ) -> Mask:
     """Return samples at a bound that no violating pair would take: shrinking."""
