@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import pkgutil
 import re
@@ -62,6 +63,16 @@ def public_objects():
                 continue
             if inspect.isclass(thing) or inspect.isfunction(thing):
                 yield f"{module.name}.{name}", thing
+
+
+def test_no_module_is_hidden_by_a_name_of_its_package():
+    hidden = []
+    for module in pkgutil.walk_packages(widemargin.__path__, "widemargin."):
+        package, _, name = module.name.rpartition(".")
+        loaded = importlib.import_module(module.name)
+        if getattr(sys.modules[package], name) is not loaded:
+            hidden.append(module.name)
+    assert hidden == []
 
 
 def test_every_public_name_is_documented():

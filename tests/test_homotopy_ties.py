@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from widemargin import _core, homotopy
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial
-from widemargin.path.independent import independent, rank_bound
+from widemargin.path.dependent_rows import independent, rank_bound
 from widemargin.problem import DualProblem
 from widemargin.solution import Solution
 from widemargin.solve import solve

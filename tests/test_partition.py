@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin import partition, routing
-from widemargin._lloyd import (
+from widemargin.gram import Gram
+from widemargin.k_means import (
     _LARGE,
     InputSpace,
     KernelSpace,
@@ -14,7 +15,6 @@ from widemargin._lloyd import (
     plus_plus,
     split_giants,
 )
-from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed
 from widemargin.partition import GIANT, _compact, coarsen, divide, resolve_clustering
 from widemargin.routing import InputRouter

@@ -28,7 +28,7 @@ from .together import Together, go_on
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Progress = Callable[[str, int, int], None]
+ClusterMonitor = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def solve_level(
     starts: Sequence[Vector],
     options: dict[str, Any],
     limits: Limits,
-    progress: Progress | None = None,
+    progress: ClusterMonitor | None = None,
 ) -> Level:
     """Solve each problem with the kernel cut to the clusters of a partition.
 

@@ -26,7 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .clusters import Division, Level, Limits, PartSolution, Progress, solve_level
+from .clusters import (
+    ClusterMonitor,
+    Division,
+    Level,
+    Limits,
+    PartSolution,
+    solve_level,
+)
 from .kernels import Kernel
 from .partition import Partition, coarsen, divide, mass_between_clusters
 from .problem import DualProblem
@@ -132,7 +139,7 @@ def run_levels(
     starts: Sequence[Vector] | None = None,
     resume: Level | None = None,
     record: Record,
-    progress: Progress | None = None,
+    progress: ClusterMonitor | None = None,
     completed: Callable[[Level], None] | None = None,
 ) -> Level | None:
     """Solve the levels from the finest up to `stop_at`; return the last complete one.
@@ -243,7 +250,7 @@ def solve_divided(
     *,
     start: Vector | Solution | None = None,
     record: Record | None = None,
-    progress: Progress | None = None,
+    progress: ClusterMonitor | None = None,
 ) -> Solution:
     """Solve a problem through its levels, exactly: same tolerance as a direct solve.
 

@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._lloyd import InputSpace, KernelSpace, k_means, split_giants
+from .blas import one_blas_thread
 from .gram import Gram
+from .k_means import InputSpace, KernelSpace, k_means, split_giants
 from .kernels import Gaussian, Kernel, Linear, Precomputed
 from .routing import (
     InputRouter,
@@ -27,7 +28,6 @@ from .routing import (
     Samples,
     distinct_rows,
     odd_numbers,
-    one_blas_thread,
     order_of,
 )
 

@@ -14,16 +14,15 @@ dot product, so that ``W`` collapses to the mean vectors.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from .blas import one_blas_thread
 from .gram import Gram
 from .kernels import Kernel, Precomputed
 
@@ -33,21 +32,6 @@ Samples = Any  # a dense (n, d) array or a CSR matrix
 
 _BLOCK = 1 << 17  # scores per block of points: half a megabyte of float32, in cache
 _MANY = 1 << 28  # scores: seconds of work, worth a look for repeated rows
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products in one thread: these are too small to share out.
-
-    Waking the threads of a BLAS for each costs more than the product, and on a busy
-    machine many times more.
-    """
-    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return limit
 
 
 def order_of(labels: Indices, n_labels: int) -> Indices:

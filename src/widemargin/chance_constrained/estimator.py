@@ -29,7 +29,7 @@ from widemargin.chance_constrained.samples import (
 )
 from widemargin.chance_constrained.solution import ChanceSolution
 from widemargin.chance_constrained.solvers import solve_all
-from widemargin.chance_constrained.streamed import StreamedModel
+from widemargin.chance_constrained.streamed_model import StreamedModel
 from widemargin.chance_constrained.uncertainty import (
     CovarianceTable,
     Uncertainty,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import Certificate
-from ..clusters import Division, Level, Limits, PartSolution, Progress
+from ..clusters import ClusterMonitor, Division, Level, Limits, PartSolution
 from ..levels import Plan, precision_recall, run_levels
 from . import checkpoint
 
@@ -53,7 +53,7 @@ class Ladder:
     interrupted: bool = False
     _supports: list[list[Indices]] = field(default_factory=list)
 
-    def climb(self, progress: Progress | None = None) -> Level | None:
+    def climb(self, progress: ClusterMonitor | None = None) -> Level | None:
         """Solve the levels; after Ctrl-C or the deadline the last complete one stands.
 
         Ctrl-C before the first complete level leaves nothing to stand on and goes on

@@ -11,6 +11,7 @@ the end on *all* rows, and repairs what was not watched.
 Memory is rows x margin set for the watched rows, plus vectors: never rows x rows.
 """
 
+from .dependent_rows import independent
 from .end import (
     accurate,
     at_its_end,
@@ -20,7 +21,6 @@ from .end import (
     repair,
 )
 from .follow import PathAccount, Start, moving
-from .independent import independent
 
 __all__ = [
     "PathAccount",

@@ -11,8 +11,8 @@ from ..certificate import optimal_intercept, violation
 from ..polish import EXACT, polish
 from ..problem import DualProblem
 from ..solution import Solution
+from .dependent_rows import independent
 from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow
-from .independent import independent
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
