@@ -173,15 +173,11 @@ def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
     step = np.zeros(size)
     if chosen.size == 0:
         return step
-
-    def inverse(right: Vector) -> Vector:
-        return np.asarray(lapack.dpotrs(factor, right, lower=1)[0]).reshape(-1)
-
-    first = inverse(-gradient[chosen])
+    right = np.ones((chosen.size, 2), order="F")
+    right[:, 0] = -gradient[chosen]
+    first, ones = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)[0].T
     if has_equality:
-        ones = inverse(np.ones(chosen.size))
-        intercept = first.sum() / ones.sum()
-        first = first - intercept * ones
+        first -= first.sum() / ones.sum() * ones
     step[chosen] = first
     return step
 
