@@ -159,13 +159,16 @@ ABOVE = ("cli", "reproduction")
 
 @pytest.mark.parametrize("path", PYTHON, ids=relative)
 def test_what_is_taken_from_the_package_itself(path):
-    """Below reproduction only submodules, and _core by its few callers only."""
+    """Below reproduction only submodules, relatively; _core by its few callers only."""
     inside = relative(path).removeprefix("src/widemargin/")
     tree = ast.parse(path.read_text(encoding="utf-8"))
     depth = inside.count("/") + 1
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom):
             continue
+        absolute = node.level == 0 and (node.module or "").startswith("widemargin")
+        relatively = not absolute or inside.startswith(ABOVE)
+        assert relatively, f"line {node.lineno}: the library imports itself relatively"
         root = node.module == "widemargin" and node.level == 0
         root = root or (node.module is None and node.level == depth)
         core = (node.module or "").endswith("_core")

@@ -362,9 +362,8 @@ def test_on_the_way_only_margin_and_degenerate_samples_stay(rank):
 
         assert settled(points[-1]), number
         early += any(settled(point) for point in points[:-1])
-    assert (
-        early >= 30
-    )  # the others reach a vertex, and the gap zero, by their last step
+    # the others reach a vertex, and the gap zero, by their last step
+    assert early >= 30
 
 
 def test_intercept_bounds_are_those_of_the_certificate():

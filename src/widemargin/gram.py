@@ -29,9 +29,8 @@ from .together import go_on
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
 DENSE_FEATURES = 64  # and narrow ones always are
-PIECE_WORK = (
-    1 << 31
-)  # multiplications between two looks at signals: a tenth of a second
+# multiplications between two looks at signals: a tenth of a second
+PIECE_WORK = 1 << 31
 ENTRY_WORK = 20  # of an entry, beside one for each feature
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
@@ -132,9 +131,7 @@ class Gram:
         Only samples with a non-zero change are evaluated.
         """
         weights = np.asarray(changes, dtype=np.float64)
-        if isinstance(
-            self.kernel, Linear
-        ):  # two thin products instead of n x n entries
+        if isinstance(self.kernel, Linear):  # two thin products, not n x n entries
             samples = self.samples
             primal = samples.T @ weights
             chosen = samples if indices is None else samples[self._indices(indices)]

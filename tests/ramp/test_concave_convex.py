@@ -122,9 +122,8 @@ def test_carrying_moves_few_samples():
     beta = carry(ramp, solution, after).beta
     problem = solution.problem
     free = (solution.beta > problem.lower) & (solution.beta < problem.upper)
-    assert_array_equal(
-        beta[after], 0.0
-    )  # they were at C_i y_i and keep their multiplier
+    # they were at C_i y_i and keep their multiplier
+    assert_array_equal(beta[after], 0.0)
     moved = np.count_nonzero(beta != solution.beta)
     assert moved <= after.sum() + free.sum() + after.sum()
 

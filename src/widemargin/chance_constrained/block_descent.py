@@ -17,14 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.blocks import (
-    Block,
-    BlockSource,
-    checked,
-    floating,
-)
-from widemargin.chance_constrained.cells import gather_scores
-from widemargin.chance_constrained.covariances import (
+from ..validation import class_weights
+from .blocks import Block, BlockSource, checked, floating
+from .cells import gather_scores
+from .covariances import (
     CLASS,
     Moments,
     given_covariances,
@@ -32,11 +28,11 @@ from widemargin.chance_constrained.covariances import (
     sample_covariance,
     sample_covariances,
 )
-from widemargin.chance_constrained.objective import ChanceProblem, shortfalls
-from widemargin.chance_constrained.refit import refit, scores_of
-from widemargin.chance_constrained.samples import Scaling, one_vs_rest
-from widemargin.chance_constrained.solution import ChanceSolution, Stage
-from widemargin.chance_constrained.stochastic import (
+from .objective import ChanceProblem, shortfalls
+from .refit import refit, scores_of
+from .samples import Scaling, one_vs_rest
+from .solution import ChanceSolution, Stage
+from .stochastic import (
     CostSummary,
     Descent,
     Rule,
@@ -46,8 +42,7 @@ from widemargin.chance_constrained.stochastic import (
     visit,
     visited,
 )
-from widemargin.chance_constrained.uncertainty import FullTable, Uncertainty
-from widemargin.validation import class_weights
+from .uncertainty import FullTable, Uncertainty
 
 Floats = NDArray[np.float64]
 

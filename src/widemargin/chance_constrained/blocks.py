@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
-from widemargin.chance_constrained.rows import row_weights
-from widemargin.gram import refuse_damaged
-from widemargin.validation import SAMPLE_FORM
+from ..gram import refuse_damaged
+from ..validation import SAMPLE_FORM
+from .rows import row_weights
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")

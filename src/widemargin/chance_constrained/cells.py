@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.refit import Scores
+from .refit import Scores
 
 Floats = NDArray[np.float64]
 

@@ -21,13 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.chance_constrained.objective import (
-    ChanceProblem,
-    balanced,
-    duality_gap,
-)
-from widemargin.chance_constrained.rows import dense_rows
-from widemargin.chance_constrained.solution import ChanceSolution
+from .objective import ChanceProblem, balanced, duality_gap
+from .rows import dense_rows
+from .solution import ChanceSolution
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from widemargin.chance_constrained.objective import ChanceProblem, best_intercept
-from widemargin.chance_constrained.uncertainty import CovarianceTable
+from .objective import ChanceProblem, best_intercept
+from .uncertainty import CovarianceTable
 
 Floats = NDArray[np.float64]
 

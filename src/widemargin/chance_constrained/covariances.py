@@ -14,13 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.chance_constrained.rows import blocks, dense_rows, transpose_times
-from widemargin.chance_constrained.uncertainty import (
-    DiagonalTable,
-    FactorTable,
-    FullTable,
-    Uncertainty,
-)
+from .rows import blocks, dense_rows, transpose_times
+from .uncertainty import DiagonalTable, FactorTable, FullTable, Uncertainty
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from widemargin.chance_constrained.blocks import Block, check_lengths
+from .blocks import Block, check_lengths
 
 Result = TypeVar("Result")
 

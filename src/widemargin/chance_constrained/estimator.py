@@ -8,33 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._sklearn import Interval, StrOptions, validated
-from widemargin.chance_constrained.blocks import (
-    array_blocks,
-)
-from widemargin.chance_constrained.covariances import (
-    CLASS,
-    class_covariances,
-    given_covariances,
-    sample_covariances,
-)
-from widemargin.chance_constrained.distributed import dask_blocks, is_dask
-from widemargin.chance_constrained.objective import ChanceProblem, shortfalls
-from widemargin.chance_constrained.samples import (
+from .._sklearn import Interval, StrOptions, validated
+from .blocks import array_blocks
+from .covariances import CLASS, class_covariances, given_covariances, sample_covariances
+from .distributed import dask_blocks, is_dask
+from .objective import ChanceProblem, shortfalls
+from .samples import (
     Samples,
     binary_problems,
     sample_costs,
     scaling_of,
     validate_samples,
 )
-from widemargin.chance_constrained.solution import ChanceSolution
-from widemargin.chance_constrained.solvers import solve_all
-from widemargin.chance_constrained.streamed_model import StreamedModel
-from widemargin.chance_constrained.uncertainty import (
-    CovarianceTable,
-    Uncertainty,
-    safety_factor,
-)
+from .solution import ChanceSolution
+from .solvers import solve_all
+from .streamed_model import StreamedModel
+from .uncertainty import CovarianceTable, Uncertainty, safety_factor
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.covariances import sample_covariances
-from widemargin.chance_constrained.rows import times
-from widemargin.chance_constrained.uncertainty import (
+from .covariances import sample_covariances
+from .rows import times
+from .uncertainty import (
     GAUSSIAN,
     MOMENTS,
     FullTable,

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.chance_constrained.guarantees import error_bound
-from widemargin.chance_constrained.rows import times
-from widemargin.chance_constrained.samples import check_test_samples
-from widemargin.chance_constrained.solution import ChanceSolution
+from .guarantees import error_bound
+from .rows import times
+from .samples import check_test_samples
+from .solution import ChanceSolution
 
 Floats = NDArray[np.float64]
 

@@ -17,14 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
-from widemargin.chance_constrained.objective import (
-    ChanceProblem,
-    Gap,
-    best_intercept,
-    duality_gap,
-)
-from widemargin.chance_constrained.polish import DualPoint, polish, polish_origin
-from widemargin.chance_constrained.smoothing import (
+from .objective import ChanceProblem, Gap, best_intercept, duality_gap
+from .polish import DualPoint, polish, polish_origin
+from .smoothing import (
     Point,
     Smoothed,
     corner_of_norm,
@@ -34,7 +29,7 @@ from widemargin.chance_constrained.smoothing import (
     point_at,
     smoothed,
 )
-from widemargin.chance_constrained.solution import ChanceSolution, Stage
+from .solution import ChanceSolution, Stage
 
 Floats = NDArray[np.float64]
 Monitor = Callable[[Stage], None]

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.certificate import intercept_interval
-from widemargin.chance_constrained.rows import times, transpose_times
-from widemargin.chance_constrained.uncertainty import Uncertainty
+from ..certificate import intercept_interval
+from .rows import times, transpose_times
+from .uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
 

@@ -8,27 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.covariances import (
-    given_covariances,
-    sample_covariances,
-)
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import row_weights
-from widemargin.chance_constrained.samples import one_vs_rest
-from widemargin.chance_constrained.stochastic import (
-    CostSummary,
-    Descent,
-    draw_order,
-    make_rule,
-    summarise,
-    visit,
-)
-from widemargin.chance_constrained.uncertainty import (
-    FullTable,
-    Uncertainty,
-    safety_factor,
-)
-from widemargin.validation import class_weights
+from ..validation import class_weights
+from .covariances import given_covariances, sample_covariances
+from .objective import ChanceProblem
+from .rows import row_weights
+from .samples import one_vs_rest
+from .stochastic import CostSummary, Descent, draw_order, make_rule, summarise, visit
+from .uncertainty import FullTable, Uncertainty, safety_factor
 
 Floats = NDArray[np.float64]
 

@@ -24,21 +24,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 
-from widemargin.chance_constrained.corners import (
-    Corner,
-    balancing_directions,
-    corner_of,
-    origin_multipliers,
-)
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import dense_rows, transpose_times
-from widemargin.chance_constrained.smoothing import (
-    Point,
-    Smoothed,
-    margin_rows,
-    norm_curvature,
-    point_at,
-)
+from .corners import Corner, balancing_directions, corner_of, origin_multipliers
+from .objective import ChanceProblem
+from .rows import dense_rows, transpose_times
+from .smoothing import Point, Smoothed, margin_rows, norm_curvature, point_at
 
 Floats = NDArray[np.float64]
 

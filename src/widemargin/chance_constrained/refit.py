@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.newton import newton
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import times
-from widemargin.chance_constrained.uncertainty import DiagonalTable, Uncertainty
+from .newton import newton
+from .objective import ChanceProblem
+from .rows import times
+from .uncertainty import DiagonalTable, Uncertainty
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.validation import check_weights
+from ..validation import check_weights
 
 Floats = NDArray[np.float64]
 

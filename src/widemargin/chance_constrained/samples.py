@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from widemargin.chance_constrained.covariances import Moments, moments_of
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import row_weights
-from widemargin.chance_constrained.uncertainty import Uncertainty
-from widemargin.validation import checked_samples, class_weights
+from ..validation import checked_samples, class_weights
+from .covariances import Moments, moments_of
+from .objective import ChanceProblem
+from .rows import row_weights
+from .uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
 

@@ -14,13 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.rows import (
-    blocks,
-    dense_rows,
-    times,
-    transpose_times,
-)
+from .objective import ChanceProblem
+from .rows import blocks, dense_rows, times, transpose_times
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.certificate import Certificate
-from widemargin.chance_constrained.objective import Gap
+from ..certificate import Certificate
+from .objective import Gap
 
 Floats = NDArray[np.float64]
 Stage = dict[str, Any]

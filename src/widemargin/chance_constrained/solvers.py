@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.chance_constrained.conic import (
-    sample_cones,
-    semidefinite,
-    shared_cones,
-)
-from widemargin.chance_constrained.newton import newton
-from widemargin.chance_constrained.objective import ChanceProblem
-from widemargin.chance_constrained.solution import ChanceSolution, Stage
-from widemargin.chance_constrained.stochastic import stochastic
-from widemargin.progress import Progress
-from widemargin.validation import effective_threads
+from ..progress import Progress
+from ..validation import effective_threads
+from .conic import sample_cones, semidefinite, shared_cones
+from .newton import newton
+from .objective import ChanceProblem
+from .solution import ChanceSolution, Stage
+from .stochastic import stochastic
 
 Monitor = Callable[[Stage], None] | None
 Solver = Callable[[Any, ChanceProblem, np.random.Generator, Monitor], ChanceSolution]

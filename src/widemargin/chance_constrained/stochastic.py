@@ -23,10 +23,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin import _core
-from widemargin.chance_constrained.objective import ChanceProblem, objective
-from widemargin.chance_constrained.refit import refit, scores_of
-from widemargin.chance_constrained.solution import ChanceSolution, Stage
+from .. import _core
+from .objective import ChanceProblem, objective
+from .refit import refit, scores_of
+from .solution import ChanceSolution, Stage
 
 Floats = NDArray[np.float64]
 

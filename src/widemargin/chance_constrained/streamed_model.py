@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from widemargin._sklearn import validated
-from widemargin.chance_constrained.block_descent import Settings, fit_blocks
-from widemargin.chance_constrained.blocks import BlockSource, user_blocks
-from widemargin.chance_constrained.model import UncertainLinearModel
-from widemargin.chance_constrained.online_descent import OnlineDescent
-from widemargin.chance_constrained.samples import check_samples
-from widemargin.chance_constrained.uncertainty import safety_factor
+from .._sklearn import validated
+from .block_descent import Settings, fit_blocks
+from .blocks import BlockSource, user_blocks
+from .model import UncertainLinearModel
+from .online_descent import OnlineDescent
+from .samples import check_samples
+from .uncertainty import safety_factor
 
 
 def _is_stochastic(estimator: Any) -> bool:

@@ -76,9 +76,7 @@ def expected_support(estimator: Any, content: Data) -> float:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(content.X[rows], content.y[rows])
-        except (
-            ValueError
-        ):  # one class only, or parameters the real fit will complain of
+        except ValueError:  # one class only, or the real fit will complain as well
             return 0.0
         counts.append(max(int(np.sum(final.n_support_)), 1))
     power = np.log(counts[1] / counts[0]) / np.log(_PILOTS[1] / _PILOTS[0])

@@ -4,12 +4,12 @@ Each class follows scikit-learn's Display convention: `from_estimator` computes,
 ``plot(ax=...)`` draws and returns the display, whose attributes keep the numbers.
 """
 
-from widemargin.display.comparison import ComparisonDisplay
-from widemargin.display.history import HistoryDisplay
-from widemargin.display.images import ImageDisplay
-from widemargin.display.margin import MarginDisplay
-from widemargin.display.privacy import PrivacyDisplay
-from widemargin.display.table import GridDisplay
+from .comparison import ComparisonDisplay
+from .history import HistoryDisplay
+from .images import ImageDisplay
+from .margin import MarginDisplay
+from .privacy import PrivacyDisplay
+from .table import GridDisplay
 
 __all__ = [
     "ComparisonDisplay",

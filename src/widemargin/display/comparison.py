@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from widemargin.display.canvas import COLOURS, axes_or_new
+from .canvas import COLOURS, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

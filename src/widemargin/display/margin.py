@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from widemargin.display.canvas import COLOURS, axes_or_new
-from widemargin.display.plane import Plane, grid
-from widemargin.gram import refuse_damaged
+from ..gram import refuse_damaged
+from .canvas import COLOURS, axes_or_new
+from .plane import Plane, grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

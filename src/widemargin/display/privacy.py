@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widemargin.display.canvas import COLOURS, axes_or_new
-from widemargin.private import AuditResult, privacy_audit
+from ..private import AuditResult, privacy_audit
+from .canvas import COLOURS, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

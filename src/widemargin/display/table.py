@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from widemargin.display.canvas import axes_or_new
+from .canvas import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

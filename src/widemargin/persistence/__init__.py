@@ -20,12 +20,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from widemargin import storage
-from widemargin.base import KernelClassifier
-from widemargin.persistence.checks import check_model
-from widemargin.persistence.encoding import Decoder, Encoder
-from widemargin.persistence.known import ESTIMATORS, TRANSFORMERS, name_of
-from widemargin.storage import StorageError
+from .. import storage
+from ..base import KernelClassifier
+from ..storage import StorageError
+from .checks import check_model
+from .encoding import Decoder, Encoder
+from .known import ESTIMATORS, TRANSFORMERS, name_of
 
 __all__ = ["StorageError", "load", "save", "training_rows"]
 

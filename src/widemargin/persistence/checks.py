@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from widemargin.persistence.known import ESTIMATORS, name_of
-from widemargin.storage import StorageError
+from ..storage import StorageError
+from .known import ESTIMATORS, name_of
 
 
 def check_model(model: Any) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.persistence.known import known_class, name_of
-from widemargin.storage import StorageError
+from ..storage import StorageError
+from .known import known_class, name_of
 
 _MAX_DEPTH = 40
 _DTYPE = re.compile(r"<[fi][48]|\|O|\|b1|<U[0-9]{1,4}")

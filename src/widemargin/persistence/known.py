@@ -10,7 +10,7 @@ import dataclasses
 import importlib
 from typing import Any
 
-from widemargin.storage import StorageError
+from ..storage import StorageError
 
 ESTIMATORS = {
     "SVC": "widemargin.svc",

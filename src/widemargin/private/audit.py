@@ -25,9 +25,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, check_X_y
 from tqdm import tqdm
 
-from widemargin.gram import refuse_damaged
-from widemargin.private.report import PrivacyWarning
-from widemargin.private.sensitivity import ADJACENCIES
+from ..gram import refuse_damaged
+from .report import PrivacyWarning
+from .sensitivity import ADJACENCIES
 
 Vector = NDArray[np.float64]
 

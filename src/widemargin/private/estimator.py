@@ -13,19 +13,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Interval, StrOptions, validated
-from widemargin.private.features import fourier_features
-from widemargin.private.mechanisms import (
+from .._sklearn import Interval, StrOptions, validated
+from ..validation import checked_samples
+from .features import fourier_features
+from .mechanisms import (
     GradientMechanism,
     Mechanism,
     ObjectiveMechanism,
     OutputMechanism,
     Public,
 )
-from widemargin.private.noise import NoiseSource, noise_source
-from widemargin.private.report import PrivacyReport, PrivacyWarning, build_report
-from widemargin.private.sensitivity import clip_rows, row_bound
-from widemargin.private.settings import (
+from .noise import NoiseSource, noise_source
+from .report import PrivacyReport, PrivacyWarning, build_report
+from .sensitivity import clip_rows, row_bound
+from .settings import (
     CLIP_NORM_MISSING,
     class_factors,
     encode_labels,
@@ -33,7 +34,6 @@ from widemargin.private.settings import (
     refuse_out_of_range,
     refuse_unproven,
 )
-from widemargin.validation import checked_samples
 
 Vector = NDArray[np.float64]
 

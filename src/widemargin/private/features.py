@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin._sklearn import validated
+from .._sklearn import validated
 
 Vector = NDArray[np.float64]
 

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.private.accurate import sums_of_products, two_sum
-from widemargin.private.huber import Rounded, slope
+from .accurate import sums_of_products, two_sum
+from .huber import Rounded, slope
 
 Vector = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
-from widemargin.private.accurate import sums_of_products, two_sum
+from .accurate import sums_of_products, two_sum
 
 Vector = NDArray[np.float64]
 

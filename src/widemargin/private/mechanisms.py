@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.private.calibration import (
+from .calibration import (
     concentrated_budget,
     gaussian_scale,
     gradient_scale,
@@ -26,10 +26,10 @@ from widemargin.private.calibration import (
     objective_budget,
     spherical_scale,
 )
-from widemargin.private.hinge import minimise_hinge
-from widemargin.private.huber import minimise_huber, slope
-from widemargin.private.noise import NoiseSource
-from widemargin.private.sensitivity import (
+from .hinge import minimise_hinge
+from .huber import minimise_huber, slope
+from .noise import NoiseSource
+from .sensitivity import (
     coordinate_sensitivity,
     gradient_sensitivity,
     inflated_sensitivity,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from widemargin.private.mechanisms import (
+from .mechanisms import (
     GradientMechanism,
     Mechanism,
     ObjectiveMechanism,
     OutputMechanism,
 )
-from widemargin.private.noise import SEEDED
+from .noise import SEEDED
 
 
 class PrivacyWarning(UserWarning):
