@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin import _core, homotopy
+from widemargin import _core, homotopy, path
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.path.dependent_rows import independent, rank_bound
@@ -101,6 +101,24 @@ def test_the_last_stretch_is_a_step_only_if_a_row_still_moves():
     # K_nn + K_MM/4 ... = 3: the gradient 1 is used up at 1/3, where the row stays
     assert one_newcomer(upper=1.0, gradient=-1.0)["steps"] == 1
     assert one_newcomer(upper=0.0, gradient=-1.0)["steps"] == 0
+
+
+def test_a_sum_that_misses_by_rounding_asks_for_no_step():
+    """Added up, 0.1 + 0.2 - 0.3 is not 0: the total has to move by 5e-17.
+
+    That was counted as a last stretch on which no row moves; one by one again for
+    every row, which flattered the chunk.
+    """
+    beta = np.array([0.1, 0.2, -0.3, 0.0])
+    assert beta.sum() != 0.0
+    linear, wide = 2 * beta + [0.0, 0.0, 0.0, 1.0], np.array([5.0, 5.0, 5.0, 0.0])
+    gram = Gram(np.sqrt(2.0) * np.eye(4), Linear())
+    start = path.Start(beta, gram.times(beta), -wide, wide, linear, 0.0)
+    opened = np.array([5.0, 5.0, 5.0, 1.0])
+    target = DualProblem(gram, linear, -wide, opened, 0.0)
+    moved, _, account = path.reach(start, target)
+    assert account.steps == 1  # the newcomer ends inside its box: it enters, no more
+    assert_certified(moved, 2 * np.eye(4), tol=1e-12)
 
 
 def before(problem, n):
