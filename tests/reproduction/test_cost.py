@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 
-from widemargin.reproduction import cost, cost_accuracy, cost_ramp, cost_report
+from widemargin.reproduction import (
+    cost,
+    cost_accuracy,
+    cost_newcomers,
+    cost_ramp,
+    cost_report,
+)
 from widemargin.reproduction.papers import Cell
 from widemargin.reproduction.results import ResultStore
 
@@ -103,6 +109,37 @@ def test_ramp_updates_are_timed_in_three_ways(small_data):
     assert min(found[way] for way in cost_ramp.WAYS) > 0
     table = cost_report.ramp_table(cells)
     assert "any, linear, n=300" in table and f"- {found['steps']:.0f}\n" in table
+
+
+def test_a_chunk_with_foresight_ends_where_the_chunk_ends(small_data, monkeypatch):
+    """Newcomers that come back are no part of the end: without them it is the same."""
+    monkeypatch.setattr(cost_newcomers, "SIZES", (60, 120))
+    monkeypatch.setattr(cost_newcomers, "TRIALS", 1)
+    shapes = {name: cost.KERNELS[name] for name in ("linear", "Gaussian")}
+    cells = list(
+        cost_newcomers.newcomer_cells("any", 300, cost.samples, cost.problem, shapes)
+    )
+    found = {cell.column: float(cell.ours) for cell in cells}
+    assert found["chunks"] == 4
+    assert 0 < found["come back"] < found["set out"]
+    assert 0 < found["with foresight"] < found["chunk"]
+    assert found["largest difference, relative"] <= 1e-8
+    table = cost_report.newcomers_table(cells)
+    assert "* - any" in table and f"- {found['set out']:.0f}\n" in table
+
+
+def test_those_set_out_whom_the_model_gets_wrong(small_data):
+    """Inside the margin of F as the base has it, by its own decision values."""
+    X, y = cost.samples("any", 0)
+    shape = cost.KERNELS["Gaussian"]
+    base, _ = cost.homotopy.fresh(cost.problem(X, y, shape, 100))
+    out = cost_newcomers.sets_out(base, cost.problem(X, y, shape, 150))
+    new = np.arange(100, 150)
+    apart = ((X[new, None] - X[None, :100]) ** 2).sum(axis=2)
+    decision = np.exp(-0.25 * apart) @ base.beta + base.intercept
+    margin = np.where(y[new] > 0, 1.0, 1 / 7)
+    assert_array_equal(out, new[y[new] * decision < margin])
+    assert 0 < out.size < 50
 
 
 def test_the_pages_are_written_from_the_stored_results(

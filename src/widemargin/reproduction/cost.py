@@ -30,6 +30,7 @@ from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial
 from widemargin.problem import DualProblem
 from widemargin.reproduction.cost_accuracy import accuracy_tasks, draw_accuracy
 from widemargin.reproduction.cost_figures import draw_growth
+from widemargin.reproduction.cost_newcomers import newcomer_tasks
 from widemargin.reproduction.cost_ramp import ramp_tasks
 from widemargin.reproduction.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin.reproduction.papers import Cell, Task
@@ -83,7 +84,7 @@ SMALL_CAP = 1  # the same below 5,000 rows
 
 
 def tasks(quick: bool) -> list[Task]:
-    """Return one task per data set, kernel and size; Figure 5; ramp-loss updates."""
+    """Return a task per data set, kernel and size; Figure 5; updates; newcomers."""
     chosen = [
         (name, kernel, size)
         for name, rows in ROWS.items()
@@ -101,8 +102,11 @@ def tasks(quick: bool) -> list[Task]:
         )
         for name, kernel, size in chosen
     ]
-    ramp = [] if quick else ramp_tasks(samples, KERNELS)
-    return work + accuracy_tasks(quick) + ramp
+    more = accuracy_tasks(quick)
+    if not quick:
+        more += ramp_tasks(samples, KERNELS)
+        more += newcomer_tasks(ROWS, samples, problem, KERNELS)
+    return work + more
 
 
 def trials(size: int) -> int:

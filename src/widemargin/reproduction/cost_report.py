@@ -11,7 +11,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from widemargin.reproduction import cost, cost_accuracy, cost_ramp
+from widemargin.reproduction import (
+    cost,
+    cost_accuracy,
+    cost_newcomers,
+    cost_ramp,
+)
 from widemargin.reproduction.papers import Cell
 from widemargin.reproduction.results import ResultStore
 from widemargin.reproduction.stored_tasks import cells_of, list_table, run_missing
@@ -120,6 +125,16 @@ def ramp_table(cells: Sequence[Cell]) -> str:
     return list_table(("", *ways, "clipped", "path steps"), rows)
 
 
+def newcomers_table(cells: Sequence[Cell]) -> str:
+    """Return how many newcomers come back, and the steps of a chunk that knew it."""
+    own = [cell for cell in cells if cell.table == cost_newcomers.TABLE]
+    rows = []
+    for row in dict.fromkeys(cell.row for cell in own):
+        found = {c.column: float(c.ours or 0.0) for c in own if c.row == row}
+        rows.append((row, *(f"{found[name]:.4g}" for name in cost_newcomers.COLUMNS)))
+    return list_table(("", *cost_newcomers.COLUMNS), rows)
+
+
 def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
     """Return mean and deviation over the trials of every method on every set."""
     own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
@@ -174,6 +189,15 @@ def incremental_section(store: ResultStore) -> str:
         parts.append(_picture(figure, f"{shown}, a curve for each way and kernel"))
     for size in (5000, 20000):
         parts += [f"**Into {size:,} rows**\n", times_table(cells, size)]
+    if any(cell.table == cost_newcomers.TABLE for cell in cells):
+        parts += [
+            "**Newcomers that come back.** Models of 250 to 2,000 rows, "
+            f"{cost_newcomers.TRIALS} draws each: the\n"
+            "chunks, those in which two newcomers or more set out from zero, all that\n"
+            "set out, those that come back; and the steps of the chunk, median over\n"
+            "kernels and sizes, as it is and without the rows that come back.\n",
+            newcomers_table(cells),
+        ]
     if any(cell.table == "Ramp update" for cell in cells):
         parts += [
             "**Ramp-loss updates.** Processor seconds of the first update of the\n"
