@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import widemargin
-from widemargin.reproduction.bench import report, suites
+from widemargin.reproduction.bench import SUITES, report
 from widemargin.reproduction.results import ResultStore
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,5 +42,5 @@ def test_links_lead_somewhere():
 
 def test_the_ratios_are_the_stored_ones():
     store = ResultStore(ROOT / "benchmarks" / "results" / "ratios.json")
-    table = report(store, "ratios", suites()["ratios"])
+    table = report(store, "ratios", SUITES["ratios"]())
     assert f"```\n{table}\n```" in README, "run python tools/readme_ratios.py"
