@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import widemargin
+from widemargin import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 BUDGET = 400
@@ -180,6 +181,23 @@ def test_what_is_taken_from_the_package_itself(path):
             for name in names:
                 there = (beside / f"{name}.py").exists() or (beside / name).is_dir()
                 assert there, f"line {node.lineno}: {name} comes from above"
+
+
+def test_the_types_of_the_core_are_those_it_has():
+    """The stub is all that mypy sees of compiled code."""
+    stub = ROOT / "src" / "widemargin" / "_core.pyi"
+    named = (ast.ClassDef, ast.FunctionDef)
+    written = ast.parse(stub.read_text(encoding="utf-8")).body
+    scopes = [(_core, written)]
+    scopes += [
+        (getattr(_core, node.name), node.body)
+        for node in written
+        if isinstance(node, ast.ClassDef)
+    ]
+    for compiled, body in scopes:
+        stated = {node.name for node in body if isinstance(node, named)}
+        there = {name for name in dir(compiled) if not name.startswith("_")}
+        assert stated == there
 
 
 def test_the_core_includes_no_python_outside_its_bindings():

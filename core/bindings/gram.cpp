@@ -204,7 +204,6 @@ void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
 void bind_gram(nb::module_& module) {
   nb::class_<Gram> gram(module, "Gram");
   gram.def_prop_ro("size", &Gram::size)
-      .def_prop_ro("threads", &Gram::threads)
       .def_prop_ro("evaluated", &Gram::evaluated)
       .def_prop_ro("single_precision_suffices",
                    [](const Gram& self) { return self.source().single_precision_suffices(); })

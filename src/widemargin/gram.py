@@ -59,7 +59,7 @@ class Gram:
         self.threads = threads
         self._X = _samples(X, kernel)
         self._rows: NDArray[np.int32] | None = None  # of X, for a view
-        self._core = _make(self._X, kernel, _bytes(cache_mb), threads)
+        self._core: _core.Gram = _make(self._X, kernel, _bytes(cache_mb), threads)
 
     @property
     def n(self) -> int:
@@ -351,7 +351,7 @@ def _called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
     return out
 
 
-def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> Any:
+def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
             raise ValueError(
