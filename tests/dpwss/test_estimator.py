@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +15,8 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC as LIBSVM
 
 from widemargin import DPWSSClassifier
+from widemargin.dpwss import estimator
+from widemargin.solve import solve
 
 EXHAUSTED = pytest.mark.filterwarnings("ignore:DPWSSClassifier ended 'exhausted'")
 
@@ -55,9 +60,24 @@ def test_stop_reasons(breast):
     assert hasty.stop_reason_ == "max_time"
 
 
+def test_one_time_limit_for_all_class_pairs(monkeypatch):
+    limits = []
+
+    def slow(*arguments, max_time, **options):
+        limits.append(max_time)
+        time.sleep(0.002)
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(estimator, "solve", slow)
+    X, y = load_iris(return_X_y=True)
+    DPWSSClassifier(once=False, max_time=60.0, random_state=0).fit(X, y)
+    assert len(limits) == 3 and limits[0] <= 60.0
+    assert all(later <= first - 0.002 for first, later in pairwise(limits))
+
+
 def test_a_monitor_may_interrupt():
     from widemargin.kernels import Linear
-    from widemargin.solve import DrawnPairs, solve
+    from widemargin.solve import DrawnPairs
 
     from tests.problems import Named, dual
 

@@ -65,7 +65,7 @@ class DPWSSClassifier(KernelClassifier):
     max_iter : int, default=-1
         Limit of pair steps per class pair; -1 for none.
     max_time : float, optional
-        Limit in seconds per class pair.
+        Limit of the whole fit in seconds.
     cache_size : float or "auto", default="auto"
         Memory for kernel rows in megabytes.
     n_jobs : int, optional
@@ -189,7 +189,7 @@ as in SVC
                 self._pair_problem(task),
                 tol=self.tol,
                 max_iter=self.max_iter,
-                max_time=self.max_time,
+                max_time=task.seconds_left,
                 shrinking=self.shrinking,
                 # Class pairs draw from streams of their own.
                 seed=int(seed) + 2**31 * (task.positive * 65537 + task.negative),
