@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "dispatch.hpp"
@@ -226,19 +227,34 @@ SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& k
   samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->mean(), scale);
 }
 
+namespace {
+
+// K(x, x), where <x, x> is given. No default here or in `semidefinite`: the compiler complains
+// about a kind that is missing.
+double with_itself(const KernelSpec& kernel, double square) {
+  const double inner = kernel.gamma * square + kernel.coef0;
+  switch (kernel.kind) {
+    case KernelKind::linear:
+      return square;
+    case KernelKind::polynomial:
+      return std::pow(inner, kernel.degree);
+    case KernelKind::gaussian:
+      return 1.0;
+    case KernelKind::sigmoid:
+      return std::tanh(inner);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
 void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
-  if (kernel_.kind == KernelKind::gaussian) {
-    std::fill_n(out, count, 1.0);
+  if (kernel_.kind == KernelKind::gaussian) {  // whatever the norms: none are computed
+    std::fill_n(out, count, with_itself(kernel_, 0.0));
     return;
   }
   const double* norms = samples_->half_norms<double>();
-  for (Size k = 0; k < count; ++k) {
-    const double square = 2.0 * norms[ids[k]];
-    const double inner = kernel_.gamma * square + kernel_.coef0;
-    if (kernel_.kind == KernelKind::linear) out[k] = square;
-    if (kernel_.kind == KernelKind::polynomial) out[k] = std::pow(inner, kernel_.degree);
-    if (kernel_.kind == KernelKind::sigmoid) out[k] = std::tanh(inner);
-  }
+  for (Size k = 0; k < count; ++k) out[k] = with_itself(kernel_, 2.0 * norms[ids[k]]);
 }
 
 // The exponent of a Gaussian entry is the difference of numbers as large as the squared norms.
@@ -284,8 +300,16 @@ void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& o
 }
 
 bool SampleSource::semidefinite() const {
-  return kernel_.kind == KernelKind::linear || kernel_.kind == KernelKind::gaussian ||
-         (kernel_.kind == KernelKind::polynomial && kernel_.gamma >= 0.0 && kernel_.coef0 >= 0.0);
+  switch (kernel_.kind) {
+    case KernelKind::linear:
+    case KernelKind::gaussian:
+      return true;
+    case KernelKind::polynomial:  // all terms of the expanded power, as in kernels.py
+      return kernel_.gamma >= 0.0 && kernel_.coef0 >= 0.0;
+    case KernelKind::sigmoid:
+      return false;
+  }
+  return false;
 }
 
 bool SampleSource::single_precision_suffices() const {

@@ -51,6 +51,31 @@ WIDEMARGIN_TEST(entries_are_the_formula) {
     }
 }
 
+WIDEMARGIN_TEST(the_diagonal_is_the_formula) {
+  const Data data(21, 5, 8, 0.4);
+  const auto all = testing::everyone(data.n);
+  std::vector<double> out(data.n);
+  for (const KernelSpec& spec : kKernels)
+    for (const auto& source : {data.dense(spec), data.sparse(spec)}) {
+      source->diagonal(all.data(), data.n, out.data());
+      for (Size k = 0; k < data.n; ++k)
+        require_close(out[k], data.kernel(spec, k, k), 1e-11, "of the diagonal");
+    }
+}
+
+WIDEMARGIN_TEST(what_is_known_to_be_semidefinite) {
+  const Data data(3, 2, 1);
+  const auto known = [&](KernelKind kind, double gamma, double coef0) {
+    return data.dense({kind, gamma, coef0, 3})->semidefinite();
+  };
+  require(known(KernelKind::linear, 1.0, 0.0), "linear");
+  require(known(KernelKind::gaussian, 1.0, 0.0), "gaussian");
+  require(known(KernelKind::polynomial, 1.0, 0.0), "polynomial");
+  require(!known(KernelKind::polynomial, 1.0, -1.0), "polynomial, negative coef0");
+  require(!known(KernelKind::polynomial, -1.0, 1.0), "polynomial, negative gamma");
+  require(!known(KernelKind::sigmoid, 1.0, 0.0), "sigmoid");
+}
+
 WIDEMARGIN_TEST(the_baseline_agrees_with_the_dispatched_routines) {
   const Data data(64, 9, 3);
   const Routines<double>& fast = routines<double>();
