@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian
-from widemargin.problem import DualProblem, classification_problem
+from widemargin.problem import DualProblem, classification_problem, only_point
 from widemargin.solve import solve
 
 from tests.certified import assert_certified, kernel_matrix, objective
@@ -85,3 +85,22 @@ def test_reduced_problem_reproduces_the_full_optimum(seed, fit_intercept):
     assert_allclose(
         objective(K, whole, named.y), objective(K, full.beta, named.y), rtol=1e-10
     )
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-13, 1e13])
+def test_the_only_point_of_a_box_and_a_sum(unit):
+    """Whatever the unit of the costs, and up to the rounding of sums."""
+    upper = unit * np.random.default_rng(0).uniform(0.1, 1.0, 1000)
+    lower = np.zeros(1000)
+    most = float(upper.sum())
+    sums_of_parts = float(upper[:300].sum()) + float(upper[300:].sum())
+    assert_array_equal(only_point(lower, upper, 0.0), lower)
+    assert_array_equal(only_point(-upper, lower, 0.0), lower)
+    assert_array_equal(only_point(lower, upper, most), upper)
+    assert_array_equal(only_point(lower, upper, sums_of_parts), upper)
+    for total in (0.5 * most, 1e-9 * most, (1 - 1e-9) * most, None):
+        assert only_point(lower, upper, total) is None
+
+
+def test_nobody_has_one_point():
+    assert only_point(np.zeros(0), np.zeros(0), None).size == 0

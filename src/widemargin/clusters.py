@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .gram import Gram
 from .kernels import Kernel, Precomputed
 from .partition import Partition
-from .problem import DualProblem
+from .problem import DualProblem, only_point
 from .routing import Samples, order_of
 from .solve import solve
 from .together import Together, go_on
@@ -130,20 +130,6 @@ class Part:
     total: float | None
     start: Vector | None = None
 
-    @property
-    def decided(self) -> Vector | None:
-        """The only feasible point, where there is just one.
-
-        A cluster of one class with an intercept is the usual case: all zero.
-        """
-        if self.total is not None:
-            slack = 1e-12 * max(1.0, float((self.upper - self.lower).sum()))
-            if self.lower.sum() >= self.total - slack:
-                return self.lower
-            if self.upper.sum() <= self.total + slack:
-                return self.upper
-        return None
-
 
 @dataclass(frozen=True)
 class PartSolution:
@@ -199,7 +185,7 @@ def solve_cluster(
     gram: Gram | None = None
     solved = []
     for part in parts:
-        decided = part.decided
+        decided = only_point(part.lower, part.upper, part.total)
         if decided is not None and not decided.any():
             solved.append(_constant(part))
             continue
@@ -227,7 +213,7 @@ def solve_cluster(
 def _constant(part: Part) -> PartSolution:
     """The part whose only feasible point is 0: a constant, with no loss (0.2)."""
     beta = np.zeros(len(part.linear))
-    at_lower = part.lower.sum() >= -1e-12
+    at_lower = not part.lower.any()
     intercept = float(part.linear.max() if at_lower else part.linear.min())
     residual = part.linear - intercept
     loss = np.maximum(part.lower * residual, part.upper * residual).sum()

@@ -91,6 +91,24 @@ class DualProblem:
         )
 
 
+def only_point(lower: Vector, upper: Vector, total: float | None) -> Vector | None:
+    """Return the one feasible point where the box and the sum allow no other.
+
+    A class that stands alone, with an intercept, is the usual case: all zero. Sums
+    count as equal up to their own rounding, whatever the unit of the costs.
+    """
+    if lower.size == 0:
+        return np.zeros(0)
+    if total is None:
+        return None
+    rounding = 1e-14 * float(np.abs(upper).sum() + np.abs(lower).sum())
+    if float(upper.sum()) - total <= rounding:
+        return upper.copy()
+    if total - float(lower.sum()) <= rounding:
+        return lower.copy()
+    return None
+
+
 def classification_problem(
     gram: Gram, y: ArrayLike, costs: ArrayLike, fit_intercept: bool = True
 ) -> DualProblem:

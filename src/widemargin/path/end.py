@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..certificate import optimal_intercept, violation
 from ..polish import EXACT, polish
-from ..problem import DualProblem
+from ..problem import DualProblem, only_point
 from ..solution import Solution
 from .dependent_rows import independent
 from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow
@@ -113,7 +113,7 @@ def accurate(solution: Solution) -> Solution:
 def only_solution(problem: DualProblem) -> Solution | None:
     """Return the one feasible point where the box allows no other (3.2, case 6)."""
     begun = time.perf_counter()
-    beta = _only_point(problem)
+    beta = only_point(problem.lower, problem.upper, problem.total)
     if beta is None:
         return None
     values = problem.gram.times(beta) if beta.any() else np.zeros(problem.n)
@@ -122,22 +122,9 @@ def only_solution(problem: DualProblem) -> Solution | None:
 
 def at_its_end(start: Start, target: DualProblem) -> bool:
     """Whether the start solves the target already, or the box leaves one point."""
-    if _only_point(target) is not None:
+    if only_point(target.lower, target.upper, target.total) is not None:
         return True
     return _solves(start.beta, start.values, target)
-
-
-def _only_point(problem: DualProblem) -> Vector | None:
-    if problem.n == 0:
-        return np.zeros(0)
-    if problem.total is None:
-        return None
-    scale = 1e-14 * float(np.abs(problem.upper).sum() + np.abs(problem.lower).sum())
-    if float(problem.upper.sum()) - problem.total <= scale:
-        return problem.upper.copy()
-    if problem.total - float(problem.lower.sum()) <= scale:
-        return problem.lower.copy()
-    return None
 
 
 def _certified(
