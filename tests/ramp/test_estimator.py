@@ -336,6 +336,12 @@ def test_bad_data_are_named():
         RampSVC().fit(X, y)
 
 
+def test_a_fit_without_screening_tells_of_none():
+    X, y, _ = moons(200)
+    model = RampSVC(gamma=1.0).fit(X, y)
+    assert model.history_ and all("screened" not in entry for entry in model.history_)
+
+
 def test_an_indefinite_kernel_is_solved_unscreened():
     X, y, _ = moons(200)
     with warnings.catch_warnings():
