@@ -15,13 +15,17 @@ import pytest
 from widemargin.cli.__main__ import main
 
 
-def command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def command(
+    *arguments: object, cwd: Path, stdin: bytes = b""
+) -> subprocess.CompletedProcess[str]:
     """Run the command's own entry point in this process: no start-up to wait for."""
-    out, err = io.StringIO(), io.StringIO()
+    written, err = io.BytesIO(), io.StringIO()
+    out = io.TextIOWrapper(written, write_through=True)
     argv = ["widemargin", *map(str, arguments)]
     with (
         contextlib.chdir(cwd),
         mock.patch.object(sys, "argv", argv),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         pytest.raises(SystemExit) as ended,
@@ -29,7 +33,9 @@ def command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         main()
     code = ended.value.code
     assert isinstance(code, int)
-    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(
+        argv, code, written.getvalue().decode(), err.getvalue()
+    )
 
 
 def spawn(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -26,7 +26,7 @@ from widemargin.cli.speaking import (
     refuse_overwriting,
     remark,
 )
-from widemargin.storage import replacing
+from widemargin.cli.streams import is_standard_output, writing
 
 
 @click.command()
@@ -36,22 +36,29 @@ from widemargin.storage import replacing
 @click.option("--label", metavar="COLUMN", help="CSV: the label, if the file has it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
-    """Predict DATA by MODEL and write one label a line to OUT."""
+    """Predict DATA by MODEL and write one label a line to OUT.
+
+    DATA or OUT may be a pipe, or - for standard input or output. CSV is told by its
+    name (.csv or .tsv) or by --label.
+    """
     refuse_overwriting(out, data, model)
     estimator = load_model(model)
     content = _matching(data, estimator, label, quiet, label_required=False)
     with hearing(quiet):
         predicted = estimator.predict(content.X)
     try:
-        with replacing(out) as file:
+        with writing(out) as file:
             file.write("".join(f"{value}\n" for value in predicted).encode())
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise InputError(f"{out}: {error.strerror}") from error
     if content.y is not None and not quiet:
         right = int(np.sum(_comparable(predicted, content.y)))
         share = 100 * right / len(predicted)
         click.echo(
-            f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)"
+            f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)",
+            err=is_standard_output(out),
         )
 
 
@@ -61,7 +68,7 @@ def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> 
 @click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(data: str, model: str, label: str | None, as_json: bool) -> None:
-    """Say how well MODEL predicts the labels of DATA."""
+    """Say how well MODEL predicts the labels of DATA, a file or - for stdin."""
     estimator = load_model(model)
     content = _matching(data, estimator, label, as_json, label_required=True)
     with hearing(as_json):

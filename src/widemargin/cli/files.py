@@ -7,15 +7,12 @@ offence is reported with file, line and column.
 
 from __future__ import annotations
 
-import bz2
-import contextlib
 import gzip
 import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -23,12 +20,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin import _core
+from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
 
-_OPENERS: dict[str, Callable[..., Any]] = {
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-    ".gz": gzip.open,
-}
 _PIECE = 1 << 22
 _MAX_LINE = 1 << 28
 _MAX_FEATURES = 50_000_000  # an index beyond is a typing error, not a feature
@@ -68,7 +61,8 @@ def read(
     ----------
     path : path-like
         LIBSVM's format, or CSV if ``label`` is given or the name ends in ``.csv`` or
-        ``.tsv``; either may be compressed with xz, bz2 or gzip.
+        ``.tsv``; either may be compressed with xz, bz2 or gzip, and a pipe. ``-`` is
+        standard input.
     label : str, optional
         CSV: name or number (counted from 1) of the column that holds the label.
     label_required : bool, default=True
@@ -78,22 +72,22 @@ def read(
         LIBSVM's precomputed kernels: each row starts with ``0:serial``, dropped here.
     watch : callable, optional
         Told, every few megabytes, how many bytes of the file have been read, and its
-        size.
+        size, which is 0 for a pipe.
     """
-    name = Path(path)
-    inner = name.with_suffix("") if name.suffix in _OPENERS else name
+    given = os.fspath(path)
+    shown = "stdin" if given == STANDARD else given
     try:
-        with open(name, "rb") as raw, _decompressed(raw, name.suffix) as file:
-            pieces = _watched(_pieces(file, os.fspath(path)), raw, watch)
-            if label is not None or inner.suffix.lower() in (".csv", ".tsv"):
-                return _read_csv(pieces, os.fspath(path), label, label_required)
-            return _read_svmlight(pieces, os.fspath(path), serial_numbers)
+        with reading(given) as (file, counted):
+            pieces = _watched(_pieces(file, shown), counted, watch)
+            if label is not None or inner_suffix(given) in (".csv", ".tsv"):
+                return _read_csv(pieces, shown, label, label_required)
+            return _read_svmlight(pieces, shown, serial_numbers)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{os.fspath(path)}: damaged archive: {error}") from error
+        raise DataError(f"{shown}: damaged archive: {error}") from error
     except OSError as error:
         if error.errno is None:  # bz2 reports damage as an OSError of its own
-            raise DataError(f"{os.fspath(path)}: damaged archive: {error}") from error
-        raise DataError(f"{os.fspath(path)}: {error.strerror}") from error
+            raise DataError(f"{shown}: damaged archive: {error}") from error
+        raise DataError(f"{shown}: {error.strerror}") from error
 
 
 class _Growing:
@@ -135,18 +129,12 @@ def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
         yield rest
 
 
-def _decompressed(raw: IO[bytes], suffix: str) -> Any:
-    opener = _OPENERS.get(suffix)
-    return contextlib.nullcontext(raw) if opener is None else opener(raw, "rb")
-
-
 def _watched(
-    pieces: Iterator[bytes], raw: IO[bytes], watch: Callable[[int, int], None] | None
+    pieces: Iterator[bytes], counted: Counted, watch: Callable[[int, int], None] | None
 ) -> Iterator[bytes]:
-    size = os.fstat(raw.fileno()).st_size
     for piece in pieces:
         if watch is not None:
-            watch(raw.tell(), size)
+            watch(counted.taken, counted.size)
         yield piece
 
 

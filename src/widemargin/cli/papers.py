@@ -13,6 +13,7 @@ from scipy import sparse
 
 from widemargin.cli.report import paper_page
 from widemargin.cli.speaking import InputError, read_data
+from widemargin.cli.streams import is_stream
 from widemargin.reproduction import papers, speed
 from widemargin.reproduction.bench import measure, report
 from widemargin.reproduction.contestants import Settings
@@ -86,14 +87,15 @@ def bench(
 ) -> None:
     """Time SVC against scikit-learn's and intelex's on DATA, as ratios of one run.
 
-    DATA is a file, or (part of) the name of a problem of the benchmark. Objectives are
-    recomputed independently; peers run in processes of their own.
+    DATA is a file, - for standard input, or (part of) the name of a problem of the
+    benchmark. Objectives are recomputed independently; peers run in processes of their
+    own.
     """
     named = speed.problems()
     if listing:
         click.echo("\n".join(named))
         return
-    if Path(data).is_file():
+    if is_stream(data) or Path(data).is_file():
         chosen = [_problem(data, C, gamma, kernel, label)]
     else:
         chosen = [problem for name, problem in named.items() if data in name]

@@ -42,11 +42,11 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
         except Exception as error:
             failed.append(name)
             click.echo(f"   this act failed: {type(error).__name__}: {error}", err=True)
-    written = _write(Path(report), played)
+    _write(report, played)
     click.echo()
     for act in played:
         click.echo(f"  {act.lead} {act.summary}  ({act.seconds:.1f} s)")
-    click.echo(f"\nThe report, with the pictures: {written.resolve().as_uri()}")
+    click.echo(f"\nThe report, with the pictures: {Path(report).resolve().as_uri()}")
     if "photograph" in chosen:
         click.echo("Act one again, in Python:")
         for line in LINES:
@@ -84,11 +84,10 @@ def play(name: str, module: Any) -> Act:
     return act
 
 
-def _write(path: Path, played: list[Act]) -> Path:
+def _write(path: str, played: list[Act]) -> None:
     from widemargin.cli.report import demo_page
-    from widemargin.storage import replacing
+    from widemargin.cli.streams import writing
 
     lines = LINES if any(act.name == "photograph" for act in played) else ()
-    with replacing(path) as file:
+    with writing(path) as file:
         file.write(demo_page(played, lines).encode())
-    return path

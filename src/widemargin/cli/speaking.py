@@ -48,7 +48,7 @@ def read_data(path: str, *, quiet: bool = False, **settings: Any) -> Data:
     ) as bar:  # fmt: skip
 
         def watch(done: int, size: int) -> None:
-            bar.total = size
+            bar.total = size or None
             bar.update(done - bar.n)
 
         try:

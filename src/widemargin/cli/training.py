@@ -27,6 +27,7 @@ from widemargin.cli.speaking import (
     save_model,
     show_progress,
 )
+from widemargin.cli.streams import is_stream
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
@@ -71,9 +72,11 @@ def train(
     """Train on DATA and write MODEL (by default DATA's name with .model).
 
     DATA is in LIBSVM's format or, with --label, CSV; either may be compressed (.xz
-    .bz2 .gz). LIBSVM's flags mean what they mean there. Exit codes: 0 done, 1 not
-    converged, 2 bad usage or input.
+    .bz2 .gz), come from a pipe, or be - for standard input. LIBSVM's flags mean what
+    they mean there. Exit codes: 0 done, 1 not converged, 2 bad usage or input.
     """
+    if model is None and folds is None and is_stream(data):
+        raise click.UsageError("say where to write MODEL: a pipe gives it no name")
     target = model or f"{Path(data).name}.model"
     refuse_overwriting(target, data)
     cls = estimator_class(method)
