@@ -22,9 +22,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
 
-# One BLAS thread a worker: idle ones spin, and the workers would wait for each other.
+# Idle threads of BLAS and of scikit-learn's OpenMP spin, and the workers would wait for each
+# other: one BLAS thread a worker, and OpenMP's wait asleep.
+QUIET := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 test: $(VENV)/.workshop
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.workshop
 	$(BIN)/ruff check .
@@ -46,7 +48,7 @@ sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	WIDEMARGIN_TARGET=baseline build/sanitize/core_tests
 
 campaign: $(VENV)/.workshop
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)
 
 docs: $(VENV)/.workshop
 	$(INSTALL) -e '.[all,docs]'

@@ -78,7 +78,7 @@ def inflated_gap(
 
 def free_masses(lower: Vector, upper: Vector, total: float) -> tuple[float, float]:
     """Return the mass that must lie below and above the intercept (0.2: W, Wtot-W)."""
-    return float(np.sum(upper) - total), float(total - np.sum(lower))
+    return float(upper.sum() - total), float(total - lower.sum())
 
 
 def intercept_bounds(
@@ -89,7 +89,7 @@ def intercept_bounds(
     As :func:`widemargin.certificate.intercept_interval`, but a quantile that is reached
     only up to rounding does not slip to the next target on the unsafe side.
     """
-    slack = RELATIVE_MASS_GUARD * float(np.sum(width))
+    slack = RELATIVE_MASS_GUARD * float(width.sum())
     if slack == 0.0:  # no box has any width, and no intercept is better than another
         return float(targets.min()), float(targets.max())
     most = len(targets) - 1
@@ -106,9 +106,8 @@ def intercept_bounds(
     return float(ordered[first]), float(ordered[last])
 
 
-def bounded(lower: Vector, upper: Vector, total: float) -> bool:
-    """Say whether the intercept is bounded on both sides (0.2)."""
-    below, above = free_masses(lower, upper, total)
+def bounded(below: float, above: float) -> bool:
+    """Say whether these masses bound the intercept on both sides (0.2)."""
     return min(below, above) > RELATIVE_MASS_GUARD * (below + above)
 
 
@@ -130,10 +129,10 @@ def interval_rule(
     -------
     at_lower, at_upper : masks
     """
-    if not bounded(lower, upper, total):
+    below, above = free_masses(lower, upper, total)
+    if not bounded(below, above):
         nothing = np.zeros(targets.shape, dtype=bool)
         return nothing, nothing.copy()
-    below, _ = free_masses(lower, upper, total)
     width = upper - lower
     if radii.min() == radii.max():  # a common shift moves a quantile by as much
         left, right = intercept_bounds(targets, width, below)
@@ -164,12 +163,12 @@ def rank_rule(
     -------
     at_lower, at_upper : masks over `candidates`
     """
-    if not bounded(lower, upper, total):
+    below, above = free_masses(lower, upper, total)
+    if not bounded(below, above):
         nothing = np.zeros(candidates.shape, dtype=bool)
         return nothing, nothing.copy()
     width = upper - lower
-    slack = RELATIVE_MASS_GUARD * float(np.sum(width))
-    below, above = free_masses(lower, upper, total)
+    slack = RELATIVE_MASS_GUARD * float(width.sum())
     ahead = targets[None, :] - targets[candidates, None]
     at_lower = (ahead > reach) @ width > above + slack
     at_upper = (-ahead > reach) @ width > below + slack
@@ -228,7 +227,7 @@ def decide(
     gap = inflated_gap(beta, targets - intercept, lower, upper, error)
     if total is not None:
         # A sum off by rounding moves the dual value by the intercept times the error.
-        gap += abs(float(np.sum(beta)) - total) * abs(intercept)
+        gap += abs(float(beta.sum()) - total) * abs(intercept)
     if gap > largest_gap:
         return Screened(np.zeros(beta.shape, bool), np.zeros(beta.shape, bool), gap)
     radius = float(np.sqrt(gap))
@@ -240,11 +239,12 @@ def decide(
     if total is not None and distances is not None:
         outside = (targets < left) | (targets > right)
         unsure = np.flatnonzero(outside & ~at_lower & ~at_upper & (upper > lower))
-        every = np.broadcast_to(guard, targets.shape)
-        reach = radius * distances(unsure) + every[unsure, None] + every[None, :]
-        low, high = rank_rule(targets, unsure, reach, lower, upper, total)
-        at_lower[unsure[low]] = True
-        at_upper[unsure[high]] = True
+        if unsure.size:
+            every = np.broadcast_to(guard, targets.shape)
+            reach = radius * distances(unsure) + every[unsure, None] + every[None, :]
+            low, high = rank_rule(targets, unsure, reach, lower, upper, total)
+            at_lower[unsure[low]] = True
+            at_upper[unsure[high]] = True
     at_lower |= upper <= lower  # a box without width is decided from the start
     at_upper &= ~at_lower
     return Screened(at_lower, at_upper, gap)

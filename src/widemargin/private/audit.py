@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ from .sensitivity import ADJACENCIES
 Vector = NDArray[np.float64]
 
 
+@lru_cache(maxsize=1024)  # the thresholds tried share their counts
 def proportion_bounds(hits: int, runs: int, error: float) -> tuple[float, float]:
     """Clopper-Pearson bounds of a proportion, each wrong with probability `error`."""
     lower = 0.0 if hits == 0 else float(beta_law.ppf(error, hits, runs - hits + 1))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import brentq
 
 from .accurate import sums_of_products, two_sum
@@ -36,7 +36,8 @@ _EXTRA_STEPS = 5
 
 def slope(room: Vector, width: float, centre: float | Vector = 0.5) -> Vector:
     """Slope of the rounded hinge: 0 well outside the margin, 1 well inside."""
-    return np.clip(centre + room / (2.0 * width), 0.0, 1.0)
+    share: Vector = centre + room / (2.0 * width)
+    return share.clip(0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -120,15 +121,15 @@ def _factor(square: Any) -> Any:
 
     A shift gives another direction of descent, no other minimiser; an error in its
     place would depend on the data. The last one, by the trace, outweighs any rounding.
+    (LAPACK without scipy's checks, which take longer than a small factorisation.)
     """
-    size = float(np.trace(square))
-    for share in (0.0, 1e-15, 1e-13, 1e-11, 1e-9, 1e-6):
-        try:
-            shifted = square + share * size * np.eye(len(square)) if share else square
-            return cho_factor(shifted, check_finite=False)
-        except LinAlgError:
-            continue
-    return cho_factor(square + size * np.eye(len(square)), check_finite=False)
+    factor, failed = dpotrf(square)
+    size = float(np.trace(square)) if failed else 0.0
+    for share in (1e-15, 1e-13, 1e-11, 1e-9, 1e-6, 1.0):
+        if not failed:
+            break
+        factor, failed = dpotrf(square + share * size * np.eye(len(square)))
+    return factor
 
 
 def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
@@ -145,8 +146,8 @@ def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
         square = scaled @ scaled.T
         right = scaled @ -gradient
     square = square.toarray() if sparse.issparse(square) else square
-    square[np.diag_indices_from(square)] += 1.0
-    solved = cho_solve(_factor(square), right)
+    square.flat[:: len(square) + 1] += 1.0
+    solved, _ = dpotrs(_factor(square), right)
     step = solved if dimension <= count else -gradient - scaled.T @ solved
     return np.asarray(step)
 

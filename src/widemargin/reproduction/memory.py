@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.reproduction.ramp_report import rst_table
 from widemargin.reproduction.results import ResultStore
@@ -48,8 +49,7 @@ class Shape:
         """Return random lines of the file, and the bytes they take once parsed."""
         numbers = rng.normal(size=_NUMBERS).round(6)
         texts = list(map(str, numbers))  # the digits are drawn, not printed each time
-        present = rng.random((rows, self.features), dtype=np.float32) < self.share
-        row, column = np.nonzero(present)
+        row, column = np.divmod(self._places(rng, rows), self.features)
         drawn = rng.integers(_NUMBERS, size=row.size)
         first = column < self.features // 2
         sums = np.bincount(row[first], numbers[drawn[first]], minlength=rows)
@@ -68,6 +68,15 @@ class Shape:
         if self.share == 1.0:
             return lines, 8 * row.size + label
         return lines, 12 * row.size + 4 * rows + label
+
+    def _places(self, rng: np.random.Generator, rows: int) -> NDArray[np.int64]:
+        """Places of the non-zeros in the block: the gaps are drawn, not every place."""
+        places = rows * self.features
+        if self.share == 1.0:
+            return np.arange(places)
+        enough = int(places * self.share + 10 * np.sqrt(places)) + 1
+        taken = np.cumsum(rng.geometric(self.share, size=enough)) - 1
+        return taken[taken < places]
 
 
 SHAPES = {
