@@ -52,7 +52,7 @@ def test_train_and_predict_equal_the_library(
     done = run("train", "data", "model", "--method", method, *flags, cwd=folder)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout == ""
-    done = run("predict", "data", "model", "out", cwd=folder)
+    done = command("predict", "data", "model", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     parameters = {"random_state": 0} if method in ("private", "dpwss") else {}
     if method == "private":
@@ -143,7 +143,7 @@ def test_bad_usage_and_bad_input_are_exit_code_2(
     (folder / "bad").write_text("1 1:2\n0 1:abc\n")
     (folder / "one").write_text("1 1:2\n1 1:3\n")
     before = sorted(p.name for p in folder.iterdir())
-    run = spawn if arguments == "train bad model" else command
+    run = spawn if arguments == "predict data data out" else command
     done = run(*arguments.split(), cwd=folder)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr

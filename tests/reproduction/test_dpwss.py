@@ -127,7 +127,7 @@ def test_the_audit_task_tells_the_three_apart():
     cells = {
         cell.row: cell
         for name in dpwss_extra.contestants()
-        for cell in dpwss_extra.audit(name, 0, runs=40, held_out=40)
+        for cell in dpwss_extra.audit(name, 0, runs=40, held_out=20)
     }
     assert cells["DPWSS, stated 0.1"].ours > 1.5
     assert cells["PrivateSVC, stated 1, noise/20"].ours > 1.0
