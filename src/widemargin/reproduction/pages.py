@@ -25,6 +25,7 @@ from widemargin.reproduction import (
     early_pays,
     memory,
     ramp_more,
+    ramp_pairs_timing,
     ramp_rank,
     ramp_report,
 )
@@ -63,6 +64,7 @@ TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
     "ramp targets": ("ramp_times", ramp_report.target_tables),
     "ramp rank": ("ramp_rank", ramp_rank.table),
     "ramp more": ("ramp_more", ramp_more.tables),
+    "ramp pairs": ("ramp_pairs", ramp_pairs_timing.tables),
     "early pays": ("early_pays", early_pays.as_rst),
     "train memory": ("memory", memory.as_rst),
     "demo run": ("demo", command_runs.demo_table),

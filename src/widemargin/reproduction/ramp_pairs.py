@@ -30,7 +30,6 @@ Mask = NDArray[np.bool_]
 
 LIBSVM_PIECE = 1000  # steps between two shrinkings of LIBSVM, at any number of samples
 PAPERS_SIZE = 20_000  # samples of the paper's data sets: for fewer, in proportion
-LONGER = 0.1  # of the steps made so far: a piece is at least as long
 HALVED = 0.5  # of the gap at the last look of the safe rules: then they look again
 WORTHWHILE = 0.1  # of the samples in play: taking out fewer does not pay for its copy
 ROUNDING = 1.001  # of the tolerance: sums made up for differ in the last digits
@@ -182,14 +181,14 @@ def solve_in_pieces(
     decisions propagate from one convex problem to the next (mathematics 5.3 and 5.4);
     before they look, all that was set aside is brought back. At the end everybody is
     brought back and checked, and the solve goes on if somebody objects. A piece has
-    `piece` steps, or a tenth of those made so far; more, in proportion, when fewer
-    samples are in play, since each piece has a price of its own.
+    `piece` steps; more, in proportion, when fewer samples are in play, since each piece
+    has a price of its own.
     """
     if start is None:
         nothing = np.zeros(problem.n)
         start = Solution(problem, nothing, nothing, "start", exact=True)
     run = Run(start)
-    due, begun = np.inf, tally.steps
+    due = np.inf
     while True:
         if safe and (run.point.certificate.gap or 0.0) <= due:
             run.bring_back()
@@ -201,8 +200,7 @@ def solve_in_pieces(
             run.take_out(run.shrunk(), safely=False)
         steps = tally.steps_left(run.in_play)
         if safe or shrink:
-            length = max(piece, int(LONGER * (tally.steps - begun)))
-            steps = min(steps, length * problem.n // run.in_play)
+            steps = min(steps, piece * problem.n // run.in_play)
         run.piece(steps, tol)
         tally.note(run.point)
         stopped = tally.steps_left(run.in_play) == 0
