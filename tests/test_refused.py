@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.datasets import make_classification
 
 from widemargin import (
@@ -61,3 +62,72 @@ def test_damaged_sparse_samples_end_no_process():
     *taken, count = done.stdout.splitlines()
     assert not taken, taken
     assert int(count.removesuffix(" calls")) > 400
+
+
+TOO_LARGE = {
+    "degree": ({"kernel": "poly", "degree": 60, "gamma": 1e6}, X),
+    "samples": ({"kernel": "linear"}, 1e200 * X),
+    "distances": ({"gamma": 1.0}, 1e200 * X),
+    "gamma": ({"gamma": 1e308}, X),
+}
+NOT_FINITE = "dual coefficients or intercepts are not finite. .* need to be preproc"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", TOO_LARGE)
+@pytest.mark.parametrize("divided", [False, True])
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC, RampSVC])
+def test_a_kernel_that_overflows_is_refused(estimator, divided, case):
+    parameters, samples = TOO_LARGE[case]
+    solver = "divide" if divided else "direct"
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        estimator(solver=solver, **parameters).fit(samples, y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", TOO_LARGE)
+def test_a_kernel_that_overflows_is_refused_by_the_others(case):
+    parameters, samples = TOO_LARGE[case]
+    early = {"prediction": "early", "n_levels": 1, "n_branches": 2}
+    for model in (
+        DivideConquerSVC(**parameters),
+        DivideConquerSVC(**parameters, **early),
+    ):
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            model.fit(samples, y)
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        DPWSSClassifier().fit(1e200 * X, y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_model_outlives_rows_that_are_too_large():
+    model = SVC(kernel="linear").fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.partial_fit(1e200 * X, y)
+    assert_allclose(model.decision_function(X), before)
+    assert model.ids_.size == len(X)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e200, 1e-155])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+def test_a_variance_without_a_gamma_is_named(kernel, scale, form):
+    with pytest.raises(ValueError, match=r"Var\(X\) is .* StandardScaler"):
+        SVC(kernel=kernel).fit(form(scale * X), y)
+    assert SVC(kernel=kernel).fit(np.zeros((60, 2)), y).gamma_ == 1.0  # as before
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e131, 1e200])
+def test_error_bars_around_too_large_values_are_refused(scale, form):
+    samples = form(-scale * np.abs(X))
+    for solver in ("newton", "ssgd", "socp"):
+        with pytest.raises(ValueError, match="large values and need to be preproc"):
+            ChanceConstrainedSVC(solver=solver).fit(samples, y)
+    model = ChanceConstrainedSVC(solver="ssgd", random_state=0)
+    with pytest.raises(ValueError, match="large values and need to be preproc"):
+        model.fit_blocks([(samples, y)])
+    with pytest.raises(ValueError, match="large values and need to be preproc"):
+        model.partial_fit(samples, y, classes=[0, 1])

@@ -132,4 +132,15 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
             block = np.asarray(X[start : start + 16384], dtype=np.float64) - first
             deviations = np.einsum("ij,ij->i", block, block)
             variance += float(weight[start : start + 16384] @ deviations) / mass
-    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    return gamma_of(variance, n_features)
+
+
+def gamma_of(variance: float, n_features: int) -> float:
+    """Return 1 / (n_features * variance), and 1 where nothing varies."""
+    gamma = 1.0 / (n_features * variance) if variance != 0.0 else 1.0
+    if not 0.0 < gamma < np.inf:
+        raise ValueError(
+            f'gamma="scale" is 1 / (n_features * Var(X)), but Var(X) is {variance:g}. '
+            "Scale the features, as with StandardScaler, or give gamma as a number."
+        )
+    return gamma

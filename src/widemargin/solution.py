@@ -22,6 +22,11 @@ from .problem import DualProblem
 
 Vector = NDArray[np.float64]
 
+NOT_FINITE = (  # in scikit-learn's words
+    "The dual coefficients or intercepts are not finite. The input data may contain "
+    "large values and need to be preprocessed."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -114,6 +119,8 @@ class Solution:
         objective = primal_objective(
             self.beta, values, self.intercept, p.linear, p.lower, p.upper, p.total
         )
+        if not np.isfinite(objective):  # kernel values too large for their numbers
+            raise ValueError(NOT_FINITE)
         gap = duality_gap(self.beta, residual, p.lower, p.upper)
         return Certificate(
             status=self.status,

@@ -124,8 +124,8 @@ def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> fl
     """Return a number for ``gamma``: "scale" is weighted, "auto" is 1 / n_features."""
     if not isinstance(gamma, str):
         return float(gamma)
-    if callable(kernel) or kernel == "precomputed":
-        return 0.0  # not used, as in scikit-learn
+    if callable(kernel) or kernel in ("linear", "precomputed"):
+        return 0.0  # not used
     if gamma == "scale":
         return scale_gamma(X, weights)
     return 1.0 / int(X.shape[1])

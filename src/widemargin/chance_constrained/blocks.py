@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_X_y
 
 from ..gram import refuse_damaged
 from ..validation import SAMPLE_FORM
-from .rows import row_weights
+from .rows import refuse_large, row_weights
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -146,6 +146,7 @@ def checked(block: Block) -> Block:
     if sparse.issparse(block.X):
         refuse_damaged(block.X)
     X, y = check_X_y(block.X, block.y, **SAMPLE_FORM)
+    refuse_large(X)
     return replace(block, X=X, y=y)
 
 

@@ -18,6 +18,7 @@ from ..validation import check_weights
 Floats = NDArray[np.float64]
 
 BLOCK = 8192
+LARGEST = 1e130  # its square leaves room for numbers of rows, costs and kappa^2
 
 
 def blocks(n_samples: int, size: int = BLOCK) -> Iterator[slice]:
@@ -37,6 +38,17 @@ def row_weights(sample_weight: Any, n_samples: int) -> Floats:
             "must be zero or more."
         )
     return weights
+
+
+def refuse_large(X: Any) -> None:
+    """Refuse samples whose squares would leave floating point: no solver would end."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise ValueError(
+            f"The input data may contain large values and need to be preprocessed: X "
+            f"reaches {largest:.3g}, and at most {LARGEST:g} can be squared and summed."
+        )
 
 
 def dense_rows(X: Any, rows: Any) -> Floats:

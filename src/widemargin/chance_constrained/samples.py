@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..validation import checked_samples, class_weights
 from .covariances import Moments, moments_of
 from .objective import ChanceProblem
-from .rows import row_weights
+from .rows import refuse_large, row_weights
 from .uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
@@ -39,6 +39,7 @@ def check_samples(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> Any:
     """Return X and y checked as scikit-learn does, without changing float32."""
     X, y = checked_samples(estimator, X, y, reset=reset)
     check_classification_targets(y)
+    refuse_large(X)
     return X, y
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from ..kernels import Kernel, make_kernel
+from ..kernels import Kernel, gamma_of, make_kernel
 from ..levels import level_record
 from ..multiclass import class_pairs
 from ..partition import divide
@@ -121,7 +121,7 @@ def _clusters(estimator: Any, n: int) -> tuple[int, int]:
 def _kernel(estimator: Any, n_features: int, variance: float) -> Kernel:
     gamma = estimator.gamma
     if gamma == "scale":
-        gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
+        gamma = gamma_of(variance, n_features)
     elif gamma == "auto":
         gamma = 1.0 / n_features
     return make_kernel(
