@@ -92,6 +92,7 @@ def test_text_in_a_table_may_be_the_label(
         ("x", "'x' is no row number nor a range"),
         ("1-2-3", "'1-2-3' is no row number nor a range"),
         ("2 2", "more than once"),
+        ("0-3", "no row would be left: delete model instead"),
         ("2 --output nowhere/model", "nowhere/model: No such file"),
     ],
 )
@@ -132,3 +133,25 @@ def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
     done = command("forget", "model", "1", "--output", "model", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert len(widemargin.load(folder / "model").ids_) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("-t 9 data", "0 linear, 1 poly, 2 rbf, 3 sigmoid, 4 precomputed"),
+        ("-c x missing", "-c, --C: 'x' is not among (0.0, inf)"),  # before reading
+        ("-h 2 data", "-h, --shrinking: '2' is not among true|false"),
+        ("--max-iter 1.5 data", "--max-iter: '1.5' is not among"),
+        ("-w1 5 -w7 3 data", "-w7, --class-weight 7=3: the data has no such label"),
+        ("fractions", "fractions: the label 1.5 is a fraction"),
+        ("data -", "'-' is no name for a model"),
+        ("-", "say where to write MODEL"),
+    ],
+)
+def test_training_that_cannot_be(folder: Path, line: str, message: str) -> None:
+    (folder / "fractions").write_text("1.5 1:1\n2.5 1:2\n")
+    assert message in refusal("train", *line.split(), cwd=folder)
+
+
+def test_one_weight_is_enough(folder: Path) -> None:
+    assert command("train", "-w1", "5", "data", "other", cwd=folder).returncode == 0

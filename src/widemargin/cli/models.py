@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 
 from widemargin.cli.speaking import (
     InputError,
+    check_model_path,
     hearing,
     load_model,
-    refuse_overwriting,
     remark,
     save_model,
 )
@@ -100,7 +100,8 @@ def forget(
     those that are left. MODEL is replaced whole or not at all.
     """
     lists = [text[1:] for text in ids if text.startswith("@")]
-    refuse_overwriting(output or model, *lists)
+    target = model if output is None else output
+    check_model_path(target, *lists)
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(final, "forget") or not hasattr(final, "ids_"):
@@ -109,14 +110,15 @@ def forget(
             "--method svc or --method cost"
         )
     chosen = expand(ids, np.asarray(final.ids_))
+    if len(chosen) == len(final.ids_) == len(set(chosen)):
+        raise InputError(f"no row would be left: delete {model} instead")
     if isinstance(estimator, Pipeline):
         remark("warning: the scaling still reflects the forgotten rows", quiet)
     with hearing(quiet) as heard:
         final.forget(chosen)
-        save_model(estimator, output or model)
+        save_model(estimator, target)
     remark(
-        f"{len(chosen)} rows forgotten, {len(final.ids_)} live; written to "
-        f"{output or model}",
+        f"{len(chosen)} rows forgotten, {len(final.ids_)} live; written to {target}",
         quiet,
     )
     ctx.exit(0 if heard.converged else 1)

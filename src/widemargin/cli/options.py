@@ -157,6 +157,39 @@ def estimator_parameters(
     return parameters
 
 
+def check_parameters(estimator: Any, given: dict[str, Any]) -> None:
+    """Raise if a parameter is not what it may be, in the words of the command line."""
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        found = re.search(r"'(\w+)' parameter", str(error))
+        name = found[1] if found else ""
+        text, choices = given.get(f"param_{name}"), _choices(type(estimator), name)
+        if text is None or not choices:
+            return  # what was not typed is for the fit to complain of
+        if name == "kernel":
+            possible = choices.split("|")
+            choices = ", ".join(
+                f"{n} {k}" for n, k in _KERNELS.items() if k in possible
+            )
+        flags = f"{SHORT[name]}, " if name in SHORT else ""
+        raise click.UsageError(
+            f"{flags}--{name.replace('_', '-')}: {text!r} is not among {choices}"
+        ) from error
+
+
+def check_weights(parameters: dict[str, Any], labels: list[Any]) -> None:
+    """Raise if a weight is that of a class that the data does not have."""
+    weights = parameters.get("class_weight")
+    for label, weight in weights.items() if isinstance(weights, dict) else ():
+        if label not in labels:
+            known = ", ".join(map(str, labels[:20]))
+            raise click.UsageError(
+                f"-w{label}, --class-weight {label}={weight:g}: the data has no such "
+                f"label; it has {known}"
+            )
+
+
 def convert(name: str, text: str) -> Any:
     """Turn the text of one option into a number, word, truth, list or weights."""
     if name == "kernel":

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from widemargin.cli.files import Data, DataError, read
+from widemargin.cli.streams import STANDARD
 from widemargin.persistence import StorageError, load, save
 
 
@@ -74,6 +75,13 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
         both = os.path.isfile(output) and os.path.exists(given)
         if both and os.path.samefile(output, given):
             raise InputError(f"{output}: would overwrite {given}, which is read")
+
+
+def check_model_path(path: str, *inputs: str) -> None:
+    """Raise, before any work, if no model can be written there."""
+    if path in ("", STANDARD):
+        raise InputError(f"{path!r} is no name for a model, which must be a file")
+    refuse_overwriting(path, *inputs)
 
 
 def save_model(model: Any, path: str) -> None:

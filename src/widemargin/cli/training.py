@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -17,12 +18,17 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.methods import METHODS, estimator_class
-from widemargin.cli.options import MethodCommand, estimator_parameters
+from widemargin.cli.options import (
+    MethodCommand,
+    check_parameters,
+    check_weights,
+    estimator_parameters,
+)
 from widemargin.cli.speaking import (
     InputError,
+    check_model_path,
     hearing,
     read_data,
-    refuse_overwriting,
     remark,
     save_model,
     show_progress,
@@ -77,14 +83,16 @@ def train(
     """
     if model is None and folds is None and is_stream(data):
         raise click.UsageError("say where to write MODEL: a pipe gives it no name")
-    target = model or f"{Path(data).name}.model"
-    refuse_overwriting(target, data)
+    target = f"{Path(data).name}.model" if model is None else model
+    check_model_path(target, data)
     cls = estimator_class(method)
     parameters = estimator_parameters(cls, method, given)
+    check_parameters(cls(**parameters), given)
     if "verbose" in cls().get_params() and show_progress(quiet):
         parameters["verbose"] = True
     precomputed = parameters.get("kernel") == "precomputed"
     content = read_data(data, quiet=quiet, label=label, serial_numbers=precomputed)
+    check_weights(parameters, _classes(content, data))
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
@@ -101,6 +109,18 @@ def train(
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if heard.converged else 1)
+
+
+def _classes(content: Data, data: str) -> list[Any]:
+    labels: NDArray[Any] = np.unique(np.asarray(content.y))
+    if labels.dtype.kind == "f" and np.any(labels != np.trunc(labels)):
+        fraction = labels[labels != np.trunc(labels)][0]
+        raise InputError(
+            f"{data}: the label {fraction:g} is a fraction, and classes are whole "
+            "numbers or, in CSV, text; widemargin has no regression"
+        )
+    found: list[Any] = labels.tolist()
+    return found
 
 
 def modest_cache(content: Data) -> dict[str, Any]:
