@@ -309,7 +309,7 @@ class KernelClassifier(
         )
         self.intercept_ = stacked.intercept
         self.n_iter_ = np.array([s.n_iter for s in solutions], dtype=np.int32)
-        self.shape_fit_ = (data.n_given, X.shape[1])
+        self.shape_fit_ = (data.n_given, self.n_features_in_)
         self.fit_status_ = int(not all(s.converged for s in solutions))
         certificates = [s.certificate for s in solutions]
         self.certificate_ = certificates[0] if len(tasks) == 1 else certificates

@@ -340,7 +340,8 @@ def _parts(X: Any) -> tuple[Any, ...]:
 
 
 def _called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
-    out = np.asarray(kernel.function(A, B), dtype=np.float64)
+    out = kernel.function(A, B)
+    out = np.asarray(out.toarray() if sparse.issparse(out) else out, dtype=np.float64)
     if out.shape != (A.shape[0], B.shape[0]):
         raise ValueError(
             f"kernel returned an array of shape {out.shape}; a callable kernel must "

@@ -259,3 +259,19 @@ def test_narrow_kernels_decide_by_what_single_precision_loses(n_classes):
         assert (decisions[kernel.max(axis=1) > 0] != 0).all()
     right = (n_classes * far[:, 0]).astype(int)
     assert np.mean(model.predict(far) == right) > 0.9
+
+
+def test_a_callable_kernel_may_return_a_sparse_matrix():
+    given = sparse.csr_array(X)
+    model = SVC(kernel=lambda A, B: A @ B.T).fit(given, y)
+    assert model.certificate_.kkt_violation <= 1e-3
+    expected = SVC(kernel="linear").fit(X, y).decision_function(X)
+    assert_allclose(model.decision_function(given), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "linear"])
+def test_rows_without_weight_count_in_the_shape_of_the_fit(kernel):
+    given = X @ X.T if kernel == "precomputed" else X
+    weights = np.where(np.arange(len(X)) % 3, 1.0, 0.0)
+    model = SVC(kernel=kernel).fit(given, y, sample_weight=weights)
+    assert model.shape_fit_ == given.shape
