@@ -20,6 +20,7 @@ from widemargin import (
     DivideConquerSVC,
     DPWSSClassifier,
     RampSVC,
+    validation,
 )
 
 X, y = make_classification(60, 4, flip_y=0.2, random_state=0)
@@ -131,3 +132,20 @@ def test_error_bars_around_too_large_values_are_refused(scale, form):
         model.fit_blocks([(samples, y)])
     with pytest.raises(ValueError, match="large values and need to be preproc"):
         model.partial_fit(samples, y, classes=[0, 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC, RampSVC])
+def test_a_matrix_that_is_not_symmetric_is_refused(estimator, form, monkeypatch):
+    monkeypatch.setattr(validation, "TILE", 16)  # the last tiles are partial
+    for row, column in ((59, 0), (3, 4), (20, 50)):
+        K = X @ X.T
+        K[row, column] += 0.5
+        model = estimator(kernel="precomputed")
+        with pytest.raises(ValueError, match=r"not symmetric.*up to 0\.5,.*K\.T\) / 2"):
+            model.fit(form(K), y)
+        rest = np.arange(60) != row  # a row without weight is as if absent
+        model.fit(form(K), y, sample_weight=rest.astype(float))
+    single = (X @ X.T).astype(np.float32)
+    single[0, 1] = np.nextafter(single[0, 1], np.float32(9.0))
+    assert estimator(kernel="precomputed").fit(form(single), y).support_.size

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from .validation import check_weights, checked_samples, plain_labels, plain_samples
+from .validation import (
+    check_weights,
+    checked_samples,
+    plain_labels,
+    plain_samples,
+    refuse_asymmetric,
+)
 
 CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
     from sklearn.calibration import CalibratedClassifierCV
@@ -92,5 +98,7 @@ def validate_training(
         weights = weights[rows]
     if rows.size < n:
         X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
+    if estimator.kernel == "precomputed":
+        refuse_asymmetric(X)
     named = None if ids is None else ids[rows]
     return Training(X, rows, labels, classes, weights, n, named)

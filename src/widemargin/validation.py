@@ -20,6 +20,8 @@ from .kernels import scale_gamma
 Vector = NDArray[np.float64]
 
 LEAST_CACHE = 16.0  # megabytes
+TILE = 1024  # rows and columns that are compared with their mirror image at a time
+SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # what float32 sums may differ by
 #: the samples that the engine reads, as scikit-learn's ``validate_data`` is told
 SAMPLE_FORM: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -65,6 +67,26 @@ def plain_labels(y: Any) -> bool:
     first, last = y.min(), y.max()
     whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
     return bool(whole and np.all((y == first) | (y == last)) and np.isfinite(last))
+
+
+def refuse_asymmetric(K: Any) -> None:
+    """Refuse a kernel matrix that is not symmetric: it prices no convex problem.
+
+    A tile and its mirror image are read at a time, so a memory map stays on disk.
+    """
+    largest = worst = 0.0
+    for top in range(0, K.shape[0], TILE):
+        for left in range(0, top + 1, TILE):
+            tile = K[top : top + TILE, left : left + TILE]
+            mirror = K[left : left + TILE, top : top + TILE].T
+            largest = max(largest, float(abs(tile).max()))
+            worst = max(worst, float(abs(tile - mirror).max()))
+    if worst > SYMMETRIC * largest:
+        raise ValueError(
+            f'X is not symmetric, as the matrix of kernel="precomputed" must be: '
+            f"entries differ from their mirror images by up to {worst:.3g}, the "
+            f"largest is {largest:.3g}. Give (K + K.T) / 2 if that is rounding."
+        )
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
