@@ -1,15 +1,17 @@
 """Newton in the primal for linear problems: feasible, optimal, equal to pairs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from widemargin import SVC
+from widemargin import SVC, linear_newton
 from widemargin.certificate import kkt_violation
 from widemargin.gram import Gram
 from widemargin.kernels import Linear, Polynomial
-from widemargin.linear_newton import newton_pays, newton_start
+from widemargin.linear_newton import _Primal, newton_pays, newton_start
 from widemargin.problem import DualProblem, classification_problem
 from widemargin.solve import solve
 
@@ -107,3 +109,34 @@ def test_dense_equals_sparse():
     assert_allclose(
         dense.certificate_.objective, thin.certificate_.objective, rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_start_that_was_not_finished_in_time(monkeypatch, intercept):
+    X, y = overlapping()
+    problem = classification_problem(Gram(X, Linear()), y, 1.0, intercept)
+    whole, steps = _Primal.newton_step, []
+
+    def counted(*arguments):
+        steps.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(_Primal, "newton_step", counted)
+    newton_start(problem, X, 1e-3)
+    enough, steps[:] = len(steps), []
+    readings = iter([0.0] * (enough // 2))
+    clock = SimpleNamespace(perf_counter=lambda: next(readings, 2.0))
+    monkeypatch.setattr(linear_newton, "time", clock)
+    beta = newton_start(problem, X, 1e-3, deadline=1.0)
+    assert 0 < len(steps) <= enough // 2
+    assert (beta >= problem.lower).all() and (beta <= problem.upper).all()
+
+
+def test_max_time_is_heard_before_the_first_step(monkeypatch):
+    X, y = overlapping()
+    problem = classification_problem(Gram(X, Linear()), y, 1.0)
+    monkeypatch.setattr(_Primal, "newton_step", lambda *_: pytest.fail("too late"))
+    solution = solve(problem, max_time=1e-9)
+    assert solution.status == "max_time"
+    # weights that no step has settled make duals that are worse than none
+    assert solution.certificate.bound >= 0.0

@@ -1,18 +1,29 @@
 """Long work in a thread of its own ends when the thread that waits is stopped."""
 
+import numpy as np
 import pytest
 
+from widemargin.kernels import Linear
+from widemargin.linear_newton import newton_start
 from widemargin.path import repair
 from widemargin.polish import polish
 from widemargin.solve import solve
 from widemargin.together import Together
 
-from tests.problems import dual, real_problems
+from tests.problems import Named, dual, real_problems
 
+
+def linear_data():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    return X, np.where(X.sum(axis=1) > 0.5, 1.0, -1.0)
+
+
+LINEAR = dual(Named("linear", *linear_data(), Linear()))
 WORK = {
     "products": lambda solution: solution.problem.gram.times(solution.beta),
     "polish": lambda solution: polish(solution, tol=0.0),
     "path": repair,
+    "newton": lambda _: newton_start(LINEAR, LINEAR.gram.samples, 1e-3),
 }
 
 

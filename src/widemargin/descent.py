@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from .certificate import optimal_intercept, violation
+from .certificate import dual_objective, optimal_intercept, violation
 from .kernels import Linear
 from .linear_newton import newton_pays, newton_start
 from .path import path_seconds, repair
@@ -88,6 +88,11 @@ class Budget:
         left, pause = self.steps_left(), max(0, self.pause - self.steps)
         return pause if left < 0 else min(left, pause)
 
+    @property
+    def deadline(self) -> float:
+        """Reading of ``time.perf_counter`` at which to end."""
+        return np.inf if self.max_time is None else self.start + self.max_time
+
     def seconds_left(self) -> float:
         """Return how many seconds are left; -1 without a limit."""
         return -1.0 if self.max_time is None else max(0.0, self.max_time - self.seconds)
@@ -138,7 +143,8 @@ class Descent:
     ) -> None:
         beta, values, exact = starting_point(problem, start)
         if manner.blocks and isinstance(problem.gram.kernel, Linear):
-            beta, values = ahead(problem, beta, values, tol, cold=start is None)
+            ends = {"cold": start is None, "deadline": budget.deadline}
+            beta, values = ahead(problem, beta, values, tol, **ends)
         self.problem, self.manner, self.budget = problem, manner, budget
         self.beta, self.gradient = beta, values - problem.linear
         self.stale = np.zeros(problem.n, dtype=np.bool_)
@@ -289,7 +295,13 @@ class Descent:
 
 
 def ahead(
-    problem: DualProblem, beta: Vector, values: Vector, tol: float, *, cold: bool
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    tol: float,
+    *,
+    cold: bool,
+    deadline: float,
 ) -> tuple[Vector, Vector]:
     """Go on in the primal where a linear problem is far from solved: it is faster."""
     X = problem.gram.samples
@@ -301,6 +313,10 @@ def ahead(
         box = problem.linear, problem.lower, problem.upper, problem.total
         intercept = optimal_intercept(values, *box)
         near = np.append(np.asarray(X.T @ beta).ravel(), intercept)
-    beta = newton_start(problem, X, tol, near)
-    beta = project(beta, problem.lower, problem.upper, problem.total)
-    return beta, problem.gram.times(beta)
+    moved = newton_start(problem, X, tol, near, deadline)
+    moved = project(moved, problem.lower, problem.upper, problem.total)
+    there = problem.gram.times(moved)
+    # What had no time to become a solution may be worse than where it began.
+    reached = dual_objective(moved, there, problem.linear)
+    better = reached <= dual_objective(beta, values, problem.linear)
+    return (moved, there) if better else (beta, values)

@@ -18,6 +18,7 @@ narrow ones. (The chance-constrained system smooths in the same way; mathematics
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils.extmath import row_norms
 
 from .problem import DualProblem
+from .together import go_on
 
 Vector = NDArray[np.float64]
 
@@ -54,14 +56,19 @@ def newton_pays(X: Any) -> bool:
 
 
 def newton_start(
-    problem: DualProblem, X: Any, tol: float, near: Vector | None = None
+    problem: DualProblem,
+    X: Any,
+    tol: float,
+    near: Vector | None = None,
+    deadline: float = np.inf,
 ) -> Vector:
     """Return dual variables that violate optimality by about ``tol`` or less.
 
     They lie in the box, and their sum is ``total`` but for rounding. ``near`` holds
-    weights and intercept of a similar problem, if one has been solved.
+    weights and intercept of a similar problem, if one has been solved. After the
+    ``deadline``, a reading of ``time.perf_counter``, no step is begun.
     """
-    whole = _Primal.of(problem, X)
+    whole = replace(_Primal.of(problem, X), deadline=deadline)
     # At first everybody is on a parabola: otherwise nothing holds the intercept.
     first = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
     narrow, final = max(PART_WIDTH * first, 10 * tol), FINAL_SHARE * tol
@@ -70,14 +77,15 @@ def newton_start(
         order = np.random.default_rng(0).permutation(X.shape[0])
         for size in _part_sizes(*X.shape):
             part = whole.part(np.sort(order[:size]))
-            near, _ = part.descend(near, width, narrow)
+            near, *_ = part.descend(near, width, narrow)
             width = narrow / SHRINK
     else:
         width = narrow / SHRINK
-    _, residual = whole.descend(near, width, final, STILL_SHARE * tol / _longest(X))
-    beta = whole.slopes(residual, final)
+    still = STILL_SHARE * tol / _longest(X)
+    _, residual, width = whole.descend(near, width, final, still)
+    beta = whole.slopes(residual, width)
     np.clip(beta, problem.lower, problem.upper, out=beta)
-    return _settle_sum(problem, beta, np.abs(residual) < final)
+    return _settle_sum(problem, beta, np.abs(residual) < width)
 
 
 def _longest(X: Any) -> float:
@@ -116,6 +124,8 @@ class _Primal:
         Linear term in weights and intercept.
     free : bool
         Whether there is an intercept.
+    deadline : float
+        When to make do with what there is.
     """
 
     X: Any
@@ -124,6 +134,7 @@ class _Primal:
     half: Vector
     pull: Vector
     free: bool
+    deadline: float = np.inf
 
     @classmethod
     def of(cls, problem: DualProblem, X: Any) -> _Primal:
@@ -155,13 +166,19 @@ class _Primal:
         X, middle, half = self.X[rows], self.middle[rows], self.half[rows]
         if sparse.issparse(X) and rows.size * X.shape[1] <= DENSE_ENTRIES:
             X = X.toarray()
-        return _Primal(X, self.linear[rows], middle, half, pull, self.free)
+        linear = self.linear[rows]
+        return replace(self, X=X, linear=linear, middle=middle, half=half, pull=pull)
+
+    @property
+    def late(self) -> bool:
+        return time.perf_counter() > self.deadline
 
     def descend(
         self, point: Vector, width: float, final: float, still: float = np.inf
-    ) -> tuple[Vector, Vector]:
-        """Go to the optimum of ever narrower parabolas; return point and residuals.
+    ) -> tuple[Vector, Vector, float]:
+        """Go to the optimum of ever narrower parabolas.
 
+        Return point, residuals and width, the ``final`` one if there was time for it.
         The last gradient is no longer than ``still``. Few samples come near their kink
         on the way from one width to the next: the others are looked at when it is done.
         """
@@ -177,8 +194,8 @@ class _Primal:
                 if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
                     break  # nobody left out has come to the kink
             point, residual = moved, after
-            if width <= final:
-                return point, residual
+            if width <= final or self.late:
+                return point, residual, width
             width = max(final, SHRINK * width)
 
     def minimised(
@@ -190,6 +207,8 @@ class _Primal:
         """
         residual = self.linear - self.fitted(point)
         for _ in range(STEPS):
+            if self.late:
+                break
             gradient = self.gradient(point, self.slopes(residual, width))
             step = self.newton_step(gradient, np.abs(residual) < width, width)
             still = float(np.linalg.norm(gradient)) <= longest
@@ -244,6 +263,7 @@ class _Primal:
         members = np.flatnonzero(band)
         share = max(1, BLOCK_ENTRIES // (d + 1))
         for first in range(0, members.size, share):
+            go_on()
             chosen = members[first : first + share]
             rows = self.X[chosen]
             block = np.ones((chosen.size, d + 1))
