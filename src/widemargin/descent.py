@@ -143,8 +143,10 @@ class Descent:
     ) -> None:
         beta, values, exact = starting_point(problem, start)
         if manner.blocks and isinstance(problem.gram.kernel, Linear):
-            ends = {"cold": start is None, "deadline": budget.deadline}
-            beta, values = ahead(problem, beta, values, tol, **ends)
+            beta, values = ahead(
+                problem, beta, values, tol,
+                cold=start is None, deadline=budget.deadline,
+            )  # fmt: skip
         self.problem, self.manner, self.budget = problem, manner, budget
         self.beta, self.gradient = beta, values - problem.linear
         self.stale = np.zeros(problem.n, dtype=np.bool_)
