@@ -82,13 +82,25 @@ def assert_certified(
     slack = digits + (0.5 * tol if rounding is None else rounding)
     found = violation(K, beta, problem)
     assert found <= tol + slack, (found, certificate)
+    assert certificate.kkt_violation is not None
+    assert_allclose(certificate.kkt_violation, found, atol=slack)
+    if problem.gram.kernel.semidefinite:
+        _assert_bounded(solution, K, tol, slack)
+    else:  # nothing is proved of the optimum
+        assert certificate.bound is None and certificate.gap is None
+    assert_allclose(solution.values, values, atol=slack)
+    assert certificate.n_iter >= 0 and certificate.seconds >= 0.0
+
+
+def _assert_bounded(solution: Solution, K: Matrix, tol: float, slack: float) -> None:
+    """Assert that gap and bound are those of the point, to ``slack`` in a gradient."""
+    problem, beta = solution.problem, solution.beta
+    certificate = solution.certificate
     width = (problem.upper - problem.lower).sum()
     gap = gap_at_best_intercept(K, beta, problem)
     assert gap <= (tol + slack) * width
     assert certificate.gap is not None and certificate.gap >= 0.0
     assert_allclose(certificate.gap, gap, atol=slack * width, rtol=1e-6)
-    assert certificate.kkt_violation is not None
-    assert_allclose(certificate.kkt_violation, found, atol=slack)
     assert certificate.bound is not None
     dual_value = -objective(K, beta, problem.linear)
     assert_allclose(certificate.bound, dual_value, rtol=1e-9, atol=slack * width)
@@ -97,5 +109,3 @@ def assert_certified(
         certificate.gap,
         atol=1e-9 * max(1.0, abs(certificate.objective)),
     )
-    assert_allclose(solution.values, values, atol=slack)
-    assert certificate.n_iter >= 0 and certificate.seconds >= 0.0

@@ -15,6 +15,7 @@ No solver is imported here: a certificate must not depend on whom it certifies.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,10 @@ class Certificate:
     objective : float
         Primal objective of the model.
     bound : float or None
-        A lower bound on the optimal objective; None where the method has none.
+        A lower bound on the optimal objective; None where the method has none, and
+        where the kernel is not positive semidefinite (sigmoid, polynomial with a
+        negative coef0): nothing is proved there. A precomputed matrix or a callable
+        kernel is taken to be, unless its support vectors show that it is not.
     gap : float or None
         ``objective - bound``, computed without cancellation.
     kkt_violation : float or None
@@ -65,6 +69,12 @@ class Certificate:
     n_iter: int
     seconds: float
     threads: int = 1
+
+
+def total_gap(gaps: Iterable[float | None]) -> float | None:
+    """Return the sum of the gaps of problems solved side by side, if all have one."""
+    known = list(gaps)
+    return None if None in known else float(sum(gap for gap in known if gap))
 
 
 def inner(first: Vector, second: Vector) -> float:

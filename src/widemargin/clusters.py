@@ -138,7 +138,7 @@ class PartSolution:
     beta: Vector
     intercept: float
     objective: float
-    gap: float
+    gap: float | None
     kkt_violation: float
     n_iter: int
     status: str
@@ -201,7 +201,7 @@ def solve_cluster(
                 solution.beta,
                 solution.intercept,
                 certificate.objective,
-                float(certificate.gap or 0.0),
+                certificate.gap,
                 float(certificate.kkt_violation or 0.0),
                 solution.n_iter,
                 solution.status,

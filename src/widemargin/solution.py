@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from .certificate import (
     Certificate,
     duality_gap,
+    inner,
     optimal_intercept,
     primal_objective,
+    total_gap,
     violation,
 )
-from .kernels import Gaussian, Linear
+from .kernels import CallableKernel, Gaussian, Linear, Precomputed
 from .problem import DualProblem
 
 Vector = NDArray[np.float64]
 
+PROBES = 100  # support vectors among which a matrix given by the user is looked at
 NOT_FINITE = (  # in scikit-learn's words
     "The dual coefficients or intercepts are not finite. The input data may contain "
     "large values and need to be preprocessed."
@@ -121,11 +124,14 @@ class Solution:
         )
         if not np.isfinite(objective):  # kernel values too large for their numbers
             raise ValueError(NOT_FINITE)
-        gap = duality_gap(self.beta, residual, p.lower, p.upper)
+        gap = bound = None
+        if is_convex(p, self.beta, values):
+            gap = duality_gap(self.beta, residual, p.lower, p.upper)
+            bound = objective - gap
         return Certificate(
             status=self.status,
             objective=objective,
-            bound=objective - gap,
+            bound=bound,
             gap=gap,
             kkt_violation=violation(p, self.beta, values),
             n_iter=self.n_iter,
@@ -146,6 +152,26 @@ class Solution:
             self.n_iter,
             self.seconds,
         )
+
+
+def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
+    """Say whether the kernel is positive semidefinite, so that the gap is a proof.
+
+    Of a matrix or a function that a user gave, whether nothing shows that it is not:
+    neither the norm of the solution nor the eigenvalues among some support vectors.
+    """
+    kernel = problem.gram.kernel
+    if not isinstance(kernel, Precomputed | CallableKernel):
+        return kernel.semidefinite
+    support = np.flatnonzero(beta)
+    some = support[:: max(1, -(-support.size // PROBES))]
+    block = problem.gram.rows(some, some)
+    rounding = float(np.finfo(np.float32).eps) * float(np.abs(block).max(initial=0.0))
+    norm, sizes = inner(beta, values), float(np.abs(beta).sum())
+    if norm < -rounding * sizes * sizes:
+        return False
+    least = float(np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=0.0))
+    return least >= -rounding * some.size
 
 
 class Certified(Protocol):
@@ -170,7 +196,7 @@ def stage_record(
     """Return an entry of ``history_``: what all of them have, then its own `figures`.
 
     Objective and gap are summed over what the stage solved side by side: class pairs,
-    clusters.
+    clusters. The gap is None where one of them has none.
     """
     certificates = list(certificates)
     return {
@@ -178,7 +204,7 @@ def stage_record(
         "size": size,
         "seconds": seconds,
         "objective": float(sum(c.objective for c in certificates)),
-        "gap": float(sum(c.gap or 0.0 for c in certificates)),
+        "gap": total_gap(c.gap for c in certificates),
         **figures,
     }
 

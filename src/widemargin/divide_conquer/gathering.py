@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..certificate import Certificate
+from ..certificate import Certificate, total_gap
 from ..levels import precision_recall
 from ..multiclass import class_pairs
 from ..solution import stage_record
@@ -119,7 +119,7 @@ def _store_exact(
         replace(
             certificate,
             objective=certificate.objective + loss,
-            gap=certificate.gap + loss,
+            gap=total_gap([certificate.gap, loss]),
             kkt_violation=max(certificate.kkt_violation, found.violation),
             seconds=seconds,
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate import Certificate
+from ..certificate import Certificate, total_gap
 from ..clusters import ClusterMonitor, Division, Level, Limits, PartSolution
 from ..levels import Plan, precision_recall, run_levels
 from . import checkpoint
@@ -183,12 +183,12 @@ def block_certificate(
 ) -> Certificate:
     """Certificate of the block-kernel problem: sums over the clusters."""
     objective = float(sum(part.objective for part in parts))
-    gap = float(sum(part.gap for part in parts))
+    gap = total_gap(part.gap for part in parts)
     unsolved = [p.status for p in parts if p.status not in ("converged", "polished")]
     return Certificate(
         status=unsolved[0] if unsolved else "early",
         objective=objective,
-        bound=objective - gap,
+        bound=None if gap is None else objective - gap,
         gap=gap,
         kkt_violation=max(part.kkt_violation for part in parts),
         n_iter=sum(part.n_iter for part in parts),
