@@ -41,6 +41,16 @@ def test_libsvm_format(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("piece", [1, 1 << 22])
+def test_a_byte_order_mark_is_no_part_of_the_label(
+    tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", piece)
+    assert_array_equal(read(write(tmp_path, "\ufeff1 1:2\n-1 1:3\n")).y, [1, -1])
+    with pytest.raises(DataError, match="no samples"):
+        read(write(tmp_path, "\ufeff"))
+
+
 def test_full_rows_become_dense_and_sparse_ones_stay_sparse(tmp_path: Path) -> None:
     assert isinstance(read(write(tmp_path, "1 1:1 2:2\n2 1:3\n")).X, np.ndarray)
     assert sparse.issparse(read(write(tmp_path, "1 1:1 90:2\n2 1:3\n")).X)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -144,14 +146,34 @@ def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
         ("--max-iter 1.5 data", "--max-iter: '1.5' is not among"),
         ("-w1 5 -w7 3 data", "-w7, --class-weight 7=3: the data has no such label"),
         ("fractions", "fractions: the label 1.5 is a fraction"),
+        ("one", "one: every label is 1"),
+        ("bare", "bare: no sample has a feature"),
         ("data -", "'-' is no name for a model"),
         ("-", "say where to write MODEL"),
     ],
 )
 def test_training_that_cannot_be(folder: Path, line: str, message: str) -> None:
     (folder / "fractions").write_text("1.5 1:1\n2.5 1:2\n")
+    (folder / "one").write_text("1 1:1\n1 1:2\n")
+    (folder / "bare").write_text("1\n2\n")
     assert message in refusal("train", *line.split(), cwd=folder)
 
 
 def test_one_weight_is_enough(folder: Path) -> None:
     assert command("train", "-w1", "5", "data", "other", cwd=folder).returncode == 0
+
+
+def test_the_report_of_the_demo_needs_a_folder(folder: Path) -> None:
+    message = refusal("demo", "costs", "--report", "nowhere/page.html", cwd=folder)
+    assert "--report nowhere/page.html: there is no such folder" in message
+
+
+def test_what_the_system_refuses_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("widemargin.cli.models.model_facts", fail)
+    message = refusal("info", "model", cwd=folder)
+    assert message == "Error: output: No space left on device"

@@ -6,7 +6,10 @@ input, with file, line and column of the first offence.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import sys
 from typing import NoReturn
 
@@ -71,10 +74,20 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("widemargin: interrupted; nothing was written", err=True)
         code = 1
-    except BrokenPipeError:  # as in: widemargin info model | head
-        sys.stderr.close()
+    except OSError as error:  # a pipe closed by its reader, a full disk, a lost folder
+        _give_up_stdout()
         code = 0
+        if error.errno != errno.EPIPE:  # widemargin info model | head is no mistake
+            where, what = error.filename or "output", error.strerror or str(error)
+            click.echo(f"Error: {where}: {what}", err=True)
+            code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _give_up_stdout() -> None:
+    """Let what could not be written go, or Python would try once more at the end."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

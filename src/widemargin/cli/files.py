@@ -78,7 +78,7 @@ def read(
     shown = "stdin" if given == STANDARD else given
     try:
         with reading(given) as (file, counted):
-            pieces = _watched(_pieces(file, shown), counted, watch)
+            pieces = _watched(_unmarked(_pieces(file, shown)), counted, watch)
             if label is not None or inner_suffix(given) in (".csv", ".tsv"):
                 return _read_csv(pieces, shown, label, label_required)
             return _read_svmlight(pieces, shown, serial_numbers)
@@ -127,6 +127,14 @@ def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
         rest = block[end:]
     if rest:
         yield rest
+
+
+def _unmarked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Without the byte-order mark that spreadsheets and editors put at the start."""
+    first = next(pieces, b"").removeprefix(b"\xef\xbb\xbf")
+    if first:
+        yield first
+    yield from pieces
 
 
 def _watched(
@@ -260,8 +268,6 @@ def _read_csv(
     first = next(pieces, b"")
     if not first.strip():
         raise DataError(f"{path}: no samples in the file")
-    if first.startswith(b"\xef\xbb\xbf"):  # spreadsheets put a byte-order mark there
-        first = first[3:]
     head = first.split(b"\n", 1)[0].rstrip(b"\r")
     separator = max(b",;\t", key=lambda code: head.count(code))
     fields = _fields(head, chr(separator), path)

@@ -29,6 +29,8 @@ LINES = (
 @click.pass_context
 def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     """See what widemargin does: six short acts, about a minute, no network."""
+    if not Path(report).parent.is_dir():  # said now, not after the last act
+        raise click.UsageError(f"--report {report}: there is no such folder")
     chosen = list(acts) or list(ACTS)
     click.echo(f"widemargin: {len(chosen)} act{'s' * (len(chosen) > 1)}, live")
     _get_ready()

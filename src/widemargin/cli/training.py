@@ -112,6 +112,7 @@ def train(
 
 
 def _classes(content: Data, data: str) -> list[Any]:
+    """Return the labels there are, if a classifier can be trained on them."""
     labels: NDArray[Any] = np.unique(np.asarray(content.y))
     if labels.dtype.kind == "f" and np.any(labels != np.trunc(labels)):
         fraction = labels[labels != np.trunc(labels)][0]
@@ -119,6 +120,10 @@ def _classes(content: Data, data: str) -> list[Any]:
             f"{data}: the label {fraction:g} is a fraction, and classes are whole "
             "numbers or, in CSV, text; widemargin has no regression"
         )
+    if len(labels) == 1:
+        raise InputError(f"{data}: every label is {labels[0]}: no two classes")
+    if content.X.shape[1] == 0:
+        raise InputError(f"{data}: no sample has a feature")
     found: list[Any] = labels.tolist()
     return found
 
