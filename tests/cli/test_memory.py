@@ -29,7 +29,7 @@ linux = pytest.mark.skipif(
 @linux
 @pytest.mark.parametrize("kind", ["CSV", "svmlight, sparse"])
 def test_training_on_a_file(kind: str) -> None:
-    found = train_memory(SHAPES[kind], 100.0, METHODS["svc, 200 steps"])
+    found = train_memory(SHAPES[kind], 100.0, METHODS["svc, 200 steps"], distinct=4)
     assert found["parsed_mb"] > 80
     # Reading runs ahead by some blocks, more of them the freer the machine is.
     assert found["ratio"] < 2.0 + BUFFERS_MB / found["parsed_mb"]

@@ -8,11 +8,12 @@ the data caused.
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,16 +87,25 @@ SHAPES = {
 }
 
 
-def generate(path: Path, shape: Shape, megabytes: float) -> int:
-    """Write a data file of about that size; return the bytes of its parsed arrays."""
+def generate(
+    path: Path, shape: Shape, megabytes: float, *, distinct: int | None = None
+) -> int:
+    """Write a data file of about that size; return the bytes of its parsed arrays.
+
+    With `distinct` so many blocks are drawn and repeated: the same size, sooner.
+    """
     rng = np.random.default_rng(0)
+    blocks: Iterator[tuple[list[str], int]]
+    blocks = (shape.block(rng, _ROWS) for _ in itertools.count())
+    if distinct is not None:
+        blocks = itertools.cycle(itertools.islice(blocks, distinct))
     parsed = 0
     with open(path, "w", encoding="ascii") as file:
         if shape.suffix == ".csv":
             names = ",".join(f"x{k}" for k in range(shape.features))
             file.write(f"kind,{names}\n")
         while file.tell() < megabytes * 1e6:
-            lines, size = shape.block(rng, _ROWS)
+            lines, size = next(blocks)
             file.write("\n".join([*lines, ""]))
             parsed += size
     return parsed
@@ -118,13 +128,17 @@ def peak_bytes(arguments: Sequence[str]) -> int:
 
 
 def train_memory(
-    shape: Shape, megabytes: float, options: Sequence[str]
+    shape: Shape,
+    megabytes: float,
+    options: Sequence[str],
+    *,
+    distinct: int | None = None,
 ) -> dict[str, float]:
     """Train on a generated file; sizes in megabytes, and peak over parsed size."""
     with tempfile.TemporaryDirectory(prefix="widemargin-") as name:
         folder = Path(name)
         data, small = folder / f"data{shape.suffix}", folder / f"few{shape.suffix}"
-        parsed = generate(data, shape, megabytes)
+        parsed = generate(data, shape, megabytes, distinct=distinct)
         size = data.stat().st_size
         with open(data, "rb") as file:
             head = file.read(1 << 16)
