@@ -75,7 +75,7 @@ class ChanceConstrainedSVC(StreamedModel):
     max_iter : int, default=1000
         Newton steps at most.
     max_time : float, optional
-        Seconds; the best model so far is kept, with a warning.
+        Seconds for the whole fit; the best model so far is kept, with a warning.
     memory_mb : float, default=256
         For "ssgd" on memory-mapped files and blocks: budget for copies of the data.
     n_jobs : int, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,23 +17,34 @@ from .solution import ChanceSolution, Stage
 from .stochastic import stochastic
 
 Monitor = Callable[[Stage], None] | None
-Solver = Callable[[Any, ChanceProblem, np.random.Generator, Monitor], ChanceSolution]
+Seconds = float | None
+Solver = Callable[
+    [Any, ChanceProblem, np.random.Generator, Seconds, Monitor], ChanceSolution
+]
 
 
 def _newton(
-    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, monitor: Monitor
+    estimator: Any,
+    problem: ChanceProblem,
+    _rng: np.random.Generator,
+    max_time: Seconds,
+    monitor: Monitor,
 ) -> ChanceSolution:
     return newton(
         problem,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
-        max_time=estimator.max_time,
+        max_time=max_time,
         monitor=monitor,
     )
 
 
 def _stochastic(
-    estimator: Any, problem: ChanceProblem, rng: np.random.Generator, monitor: Monitor
+    estimator: Any,
+    problem: ChanceProblem,
+    rng: np.random.Generator,
+    max_time: Seconds,
+    monitor: Monitor,
 ) -> ChanceSolution:
     jobs = estimator.n_jobs
     return stochastic(
@@ -42,23 +54,31 @@ def _stochastic(
         refine=estimator.refine,
         rng=rng,
         workers=1 if jobs is None else effective_threads(jobs),
-        max_time=estimator.max_time,
+        max_time=max_time,
         monitor=monitor,
     )
 
 
 def _cones(
-    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, _monitor: Monitor
+    estimator: Any,
+    problem: ChanceProblem,
+    _rng: np.random.Generator,
+    max_time: Seconds,
+    _monitor: Monitor,
 ) -> ChanceSolution:
     shared = problem.uncertainty.groups is not None
     solve = shared_cones if shared else sample_cones
-    return solve(problem, tol=estimator.tol, max_time=estimator.max_time)
+    return solve(problem, tol=estimator.tol, max_time=max_time)
 
 
 def _semidefinite(
-    estimator: Any, problem: ChanceProblem, _rng: np.random.Generator, _monitor: Monitor
+    estimator: Any,
+    problem: ChanceProblem,
+    _rng: np.random.Generator,
+    max_time: Seconds,
+    _monitor: Monitor,
 ) -> ChanceSolution:
-    return semidefinite(problem, tol=estimator.tol, max_time=estimator.max_time)
+    return semidefinite(problem, tol=estimator.tol, max_time=max_time)
 
 
 SOLVERS: dict[str, Solver] = {
@@ -72,8 +92,13 @@ SOLVERS: dict[str, Solver] = {
 def solve_all(
     estimator: Any, problems: list[ChanceProblem], rng: np.random.Generator
 ) -> list[ChanceSolution]:
-    """Solve the binary problems one after the other, with a progress bar if wanted."""
+    """Solve the binary problems one after the other, with a progress bar if wanted.
+
+    All have one time limit. What Ctrl-C leaves of the last one is a model; without the
+    ones to come there is none.
+    """
     solve = SOLVERS[estimator.solver]
+    started, solutions = time.perf_counter(), []
     with Progress(estimator.verbose, estimator.tol, "ChanceConstrainedSVC") as progress:
 
         def monitor(stage: Stage) -> None:
@@ -83,4 +108,11 @@ def solve_all(
             progress(stage["size"], share, len(problems))
 
         watch = monitor if estimator.verbose else None
-        return [solve(estimator, problem, rng, watch) for problem in problems]
+        for problem in problems:
+            left = estimator.max_time
+            if left is not None:
+                left = max(0.0, left - (time.perf_counter() - started))
+            solutions.append(solve(estimator, problem, rng, left, watch))
+            if solutions[-1].status == "interrupted" and problem is not problems[-1]:
+                raise KeyboardInterrupt
+    return solutions
