@@ -226,3 +226,25 @@ def test_polished_fits_have_exact_decision_values():
     assert_allclose(
         straight.decision_function(X), shuffled.decision_function(X), atol=1e-8
     )
+
+
+def test_support_vectors_are_as_the_samples_were_given():
+    """What docs/from_sklearn.rst says differs, and still does."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    for given in (X.astype(np.float32), sparse.csr_array(X), sparse.csr_matrix(X)):
+        kept = SVC(gamma=0.1).fit(given, y).support_vectors_
+        assert type(kept) is type(given) and kept.dtype == given.dtype
+    assert sklearn.svm.SVC().fit(X.astype(np.float32), y).support_vectors_.dtype == "d"
+    model = SVC(kernel=lambda A, B: A @ B.T).fit(X, y)
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+def test_balanced_classes_are_counted_by_weight():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    weights = 1.0 + (np.arange(100) < 60)
+    rows = np.repeat(np.arange(100), weights.astype(int))
+    ours = SVC(class_weight="balanced").fit(X, y, sample_weight=weights)
+    again = SVC(class_weight="balanced").fit(X[rows], y[rows])
+    assert_allclose(ours.class_weight_, again.class_weight_)
