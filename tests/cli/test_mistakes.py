@@ -148,7 +148,10 @@ def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
         ("fractions", "fractions: the label 1.5 is a fraction"),
         ("one", "one: every label is 1"),
         ("bare", "bare: no sample has a feature"),
-        ("data -", "'-' is no name for a model"),
+        ("missing -", "'-' is no name for a model"),  # these are said before reading
+        ("missing fifo", "'fifo' is no name for a model"),
+        ("missing folder", "folder: Is a directory"),
+        ("missing nowhere/model", "nowhere/model: No such file"),
         ("-", "say where to write MODEL"),
     ],
 )
@@ -156,11 +159,16 @@ def test_training_that_cannot_be(folder: Path, line: str, message: str) -> None:
     (folder / "fractions").write_text("1.5 1:1\n2.5 1:2\n")
     (folder / "one").write_text("1 1:1\n1 1:2\n")
     (folder / "bare").write_text("1\n2\n")
+    os.mkfifo(folder / "fifo")
+    (folder / "folder").mkdir()
     assert message in refusal("train", *line.split(), cwd=folder)
 
 
-def test_one_weight_is_enough(folder: Path) -> None:
-    assert command("train", "-w1", "5", "data", "other", cwd=folder).returncode == 0
+@pytest.mark.parametrize("line", ["-w1 5", '--class-weight {"1":5}'])
+def test_one_weight_is_enough(folder: Path, line: str) -> None:
+    done = command("train", *line.split(), "data", "other", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert widemargin.load(folder / "other").class_weight == {1: 5}
 
 
 def test_the_report_of_the_demo_needs_a_folder(folder: Path) -> None:

@@ -200,9 +200,13 @@ def convert(name: str, text: str) -> Any:
         return _weights(text)
     if text[:1] in "[{":
         try:
-            return json.loads(text)
+            value = json.loads(text)
         except ValueError as error:
-            raise click.UsageError(f"--{name}: {error}") from error
+            flag = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{flag}: not JSON: {error}") from error
+        if isinstance(value, dict):  # JSON has no numbers for keys, labels may be
+            return {convert("", label): weight for label, weight in value.items()}
+        return value
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]

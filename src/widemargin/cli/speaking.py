@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from widemargin.cli.files import Data, DataError, read
-from widemargin.cli.streams import STANDARD
+from widemargin.cli.streams import is_stream
 from widemargin.persistence import StorageError, load, save
 
 
@@ -79,8 +79,14 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
 
 def check_model_path(path: str, *inputs: str) -> None:
     """Raise, before any work, if no model can be written there."""
-    if path in ("", STANDARD):
+    if path == "" or is_stream(path):  # a device would be replaced by the model
         raise InputError(f"{path!r} is no name for a model, which must be a file")
+    if os.path.isdir(path):
+        raise InputError(f"{path}: Is a directory")
+    try:
+        os.stat(os.path.join(os.path.dirname(path) or ".", ""))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
     refuse_overwriting(path, *inputs)
 
 
