@@ -287,3 +287,8 @@ def test_a_crash_while_saving_leaves_the_old_file(
         save(SVC(), path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["model"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"make the folder.*nowhere.model'$"):
+        save(SVC(), tmp_path / "nowhere" / "model")

@@ -26,7 +26,7 @@ INDEFINITE = [
 EARLY = {"prediction": "early", "n_levels": 1, "n_branches": 2}
 
 
-def unproven(model):
+def assert_unproven(model):
     """Assert that neither the certificate nor the history tells of a bound."""
     certificate = model.certificate_
     assert certificate.bound is None and certificate.gap is None
@@ -38,21 +38,21 @@ def unproven(model):
 @pytest.mark.parametrize("kernel", INDEFINITE, ids=["sigmoid", "poly", "callable"])
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC, RampSVC])
 def test_an_indefinite_kernel_has_no_bound(estimator, kernel):
-    unproven(estimator(**kernel, max_time=5.0).fit(X, y))
+    assert_unproven(estimator(**kernel, max_time=5.0).fit(X, y))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kernel", INDEFINITE[:2], ids=["sigmoid", "poly"])
 def test_nor_have_its_clusters(kernel):
-    unproven(DivideConquerSVC(**kernel, **EARLY, max_time=5.0).fit(X, y))
-    unproven(SVC(**kernel, solver="divide", max_time=5.0).fit(X, y))
+    assert_unproven(DivideConquerSVC(**kernel, **EARLY, max_time=5.0).fit(X, y))
+    assert_unproven(SVC(**kernel, solver="divide", max_time=5.0).fit(X, y))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_nor_has_a_matrix_that_shows_it():
     K = sigmoid_kernel(X, gamma=0.5, coef0=-1.0)
     assert np.linalg.eigvalsh(K)[0] < -1.0
-    unproven(SVC(kernel="precomputed", max_time=5.0).fit(K, y))
+    assert_unproven(SVC(kernel="precomputed", max_time=5.0).fit(K, y))
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
@@ -73,7 +73,7 @@ def test_a_semidefinite_matrix_keeps_its_bound(function, precision):
 def test_learning_on_and_files_carry_it(tmp_path):
     kernel = INDEFINITE[0]
     model = SVC(**kernel).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
-    unproven(model)
+    assert_unproven(model)
     save(model, tmp_path / "model")
     assert load(tmp_path / "model").certificate_.bound is None
     several = SVC(**kernel).fit(*load_iris(return_X_y=True))

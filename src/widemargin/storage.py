@@ -20,6 +20,7 @@ replaces it only when complete and on disk: a crash leaves the old file.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -152,6 +153,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Whatever goes wrong inside the block, an interrupt included, ``path`` stays as it
     was and the temporary file is removed.
     """
+    refuse_lost(path)
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
@@ -164,6 +166,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
+
+
+def refuse_lost(path: str | os.PathLike[str], parameter: str = "") -> None:
+    """Refuse a file to write in a folder that is not there, and say which file."""
+    if not Path(os.path.realpath(path)).parent.is_dir():
+        why = f"{os.strerror(errno.ENOENT)} (make the folder first)"
+        why = f"{parameter}: {why}" if parameter else why
+        raise FileNotFoundError(errno.ENOENT, why, os.fspath(path))
 
 
 def _sync_directory(folder: Path) -> None:

@@ -210,3 +210,13 @@ def test_digest_sees_every_array():
     assert same == checkpoint.data_digest(X.copy(), np.ones(3))
     assert same != checkpoint.data_digest(X.reshape(2, 3), np.ones(3))
     assert same != checkpoint.data_digest(X, np.zeros(3))
+
+
+@pytest.mark.parametrize("n_levels", ["auto", 0, 1])
+def test_a_folder_that_is_not_there_is_named_before_any_work(tmp_path, n_levels):
+    path = tmp_path / "nowhere" / "file"
+    model = DivideConquerSVC(checkpoint=path, n_levels=n_levels)
+    with pytest.raises(
+        FileNotFoundError, match=r"checkpoint: .*folder.*nowhere.file'$"
+    ):
+        model.fit([[0.0], [1.0]], [0, 0])  # labels that would be refused

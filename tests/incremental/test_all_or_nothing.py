@@ -75,6 +75,7 @@ def test_bad_chunks(estimator, change, match):
         ([1.5], "integers or all strings"),
         ([True], "integers or all strings"),
         ([2**63], "64 bits"),
+        (["q\0"], "NUL"),
         (None, "not a list"),
         (2.5, "not a list"),
         (b"3", "not a list"),
@@ -113,6 +114,8 @@ def test_bad_ids_to_add(estimator):
     )
     with pytest.raises(ValueError, match="one each"):
         estimator().fit(X, y, ids=[1, 2])
+    with pytest.raises(ValueError, match="NUL"):  # "q" and "q\\0" would be one
+        estimator().fit(X[:2], [0, 1], ids=["q", "q\0"])
     named.forget([5]).partial_fit(X[:1], y[:1], ids=[5])  # a free id may be used again
     assert named.ids_[-1] == 5
 

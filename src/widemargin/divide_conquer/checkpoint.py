@@ -56,6 +56,12 @@ def settings_digest(kernel: Kernel, settings: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def check(path: Path | None) -> None:
+    """Refuse a path that cannot be written to, before any work is done for it."""
+    if path is not None:
+        storage.refuse_lost(path, "checkpoint")
+
+
 def write(
     path: Path, level: Level, history: list[dict[str, Any]], data: str, settings: str
 ) -> None:

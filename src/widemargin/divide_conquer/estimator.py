@@ -202,6 +202,7 @@ feature_names_in_
         self : object
             The fitted estimator.
         """
+        checkpoints.check(self.checkpoint)
         if is_dask(X, y, sample_weight):
             from .collections import fit_collections
 

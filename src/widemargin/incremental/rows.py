@@ -154,6 +154,11 @@ def _listed(ids: Any) -> list[Any]:
 
 def _typed(listed: list[Any]) -> NDArray[Any]:
     if all(isinstance(label, str) for label in listed):
+        if any(label.endswith("\0") for label in listed):
+            raise ValueError(
+                "ids must not end in NUL characters, which NumPy takes away: 'q' and "
+                "'q\\0' would be one id. Strip them."
+            )
         return np.array(listed)
     # a list of ids_ entries holds NumPy integers; True is not a name for row 1
     whole = (int, np.integer)
