@@ -85,7 +85,7 @@ class CostSensitiveSVC(IncrementalClassifier):
     n_jobs : int, default=None
         Threads; None for all cores.
     max_time : float, optional
-        Limit in seconds.
+        Limit of ``fit`` in seconds. Exact updates of a model are not cut short.
     warm_start : bool, default=False
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"

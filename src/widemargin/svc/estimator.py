@@ -55,7 +55,7 @@ class SVC(IncrementalClassifier):
     n_jobs : int, default=None
         Threads; None for all cores. The model is bitwise the same for any number.
     max_time : float, optional
-        Limit in seconds.
+        Limit of ``fit`` in seconds. Exact updates of a model are not cut short.
     warm_start : bool, default=False
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
