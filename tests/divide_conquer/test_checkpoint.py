@@ -217,6 +217,4 @@ def test_a_folder_that_is_not_there_is_named_before_any_work(tmp_path, n_levels)
     path = tmp_path / "nowhere" / "file"
     model = DivideConquerSVC(checkpoint=path, n_levels=n_levels)
     with pytest.raises(FileNotFoundError, match=r"checkpoint: .*folder.*nowhere.file'"):
-        FileNotFoundError, match=r"checkpoint: .*folder.*nowhere.file'$"
-    ):
         model.fit([[0.0], [1.0]], [0, 0])  # labels that would be refused
