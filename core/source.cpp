@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "dispatch.hpp"
+#include "kernel_facts.hpp"
 
 namespace widemargin {
 
@@ -227,27 +227,6 @@ SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& k
   samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->mean(), scale);
 }
 
-namespace {
-
-// K(x, x), where <x, x> is given. No default here or in `semidefinite`: the compiler complains
-// about a kind that is missing.
-double with_itself(const KernelSpec& kernel, double square) {
-  const double inner = kernel.gamma * square + kernel.coef0;
-  switch (kernel.kind) {
-    case KernelKind::linear:
-      return square;
-    case KernelKind::polynomial:
-      return std::pow(inner, kernel.degree);
-    case KernelKind::gaussian:
-      return 1.0;
-    case KernelKind::sigmoid:
-      return std::tanh(inner);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-}  // namespace
-
 void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
   if (kernel_.kind == KernelKind::gaussian) {  // whatever the norms: none are computed
     std::fill_n(out, count, with_itself(kernel_, 0.0));
@@ -300,16 +279,7 @@ void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& o
 }
 
 bool SampleSource::semidefinite() const {
-  switch (kernel_.kind) {
-    case KernelKind::linear:
-    case KernelKind::gaussian:
-      return true;
-    case KernelKind::polynomial:  // all terms of the expanded power, as in kernels.py
-      return kernel_.gamma >= 0.0 && kernel_.coef0 >= 0.0;
-    case KernelKind::sigmoid:
-      return false;
-  }
-  return false;
+  return widemargin::semidefinite(kernel_);
 }
 
 bool SampleSource::single_precision_suffices() const {

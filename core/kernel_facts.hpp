@@ -1,0 +1,42 @@
+// What is known of a kernel without evaluating it between samples.
+//
+// No default in the switches: the compiler complains about a kind that is missing.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "common.hpp"
+
+namespace widemargin {
+
+// K(x, x), where <x, x> is given.
+inline double with_itself(const KernelSpec& kernel, double square) {
+  const double inner = kernel.gamma * square + kernel.coef0;
+  switch (kernel.kind) {
+    case KernelKind::linear:
+      return square;
+    case KernelKind::polynomial:
+      return std::pow(inner, kernel.degree);
+    case KernelKind::gaussian:
+      return 1.0;
+    case KernelKind::sigmoid:
+      return std::tanh(inner);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+inline bool semidefinite(const KernelSpec& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::linear:
+    case KernelKind::gaussian:
+      return true;
+    case KernelKind::polynomial:  // all terms of the expanded power, as in kernels.py
+      return kernel.gamma >= 0.0 && kernel.coef0 >= 0.0;
+    case KernelKind::sigmoid:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace widemargin
