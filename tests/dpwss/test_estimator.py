@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -17,6 +14,8 @@ from sklearn.svm import SVC as LIBSVM
 from widemargin import DPWSSClassifier
 from widemargin.dpwss import estimator
 from widemargin.solve import solve
+
+from tests.time_limits import assert_one_limit_for_all_pairs
 
 EXHAUSTED = pytest.mark.filterwarnings("ignore:DPWSSClassifier ended 'exhausted'")
 
@@ -61,18 +60,9 @@ def test_stop_reasons(breast):
 
 
 def test_one_time_limit_for_all_class_pairs(monkeypatch):
-    limits = []
-
-    def slow(*arguments, max_time, **options):
-        limits.append(max_time)
-        time.sleep(0.002)
-        return solve(*arguments, **options)
-
-    monkeypatch.setattr(estimator, "solve", slow)
     X, y = load_iris(return_X_y=True)
-    DPWSSClassifier(once=False, max_time=60.0, random_state=0).fit(X, y)
-    assert len(limits) == 3 and limits[0] <= 60.0
-    assert all(later <= first - 0.002 for first, later in pairwise(limits))
+    model = DPWSSClassifier(once=False, max_time=60.0, random_state=0)
+    assert_one_limit_for_all_pairs(monkeypatch, estimator, lambda: model.fit(X, y))
 
 
 def test_a_monitor_may_interrupt():

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,10 +17,10 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.model_selection import cross_val_score
 
 from widemargin import SVC, base
-from widemargin.solve import solve
 from widemargin.together import Together, go_on, in_company
 
 from tests.ctrl_c import needs_signals, seconds_to_stop
+from tests.time_limits import assert_one_limit_for_all_pairs
 
 DATA = """
 from widemargin import SVC
@@ -169,18 +168,9 @@ def test_work_within_work_ends_with_it():
 
 
 def test_one_time_limit_for_all_class_pairs(monkeypatch):
-    limits = []
-
-    def slow(*arguments, max_time, **options):
-        limits.append(max_time)
-        time.sleep(0.002)
-        return solve(*arguments, **options)
-
-    monkeypatch.setattr(base, "solve", slow)
     X, y = make_classification(200, 8, n_informative=6, n_classes=3, random_state=0)
-    SVC(max_time=60.0, n_jobs=1).fit(X, y)
-    assert len(limits) == 3 and limits[0] <= 60.0
-    assert all(later <= first - 0.002 for first, later in pairwise(limits))
+    model = SVC(max_time=60.0, n_jobs=1)
+    assert_one_limit_for_all_pairs(monkeypatch, base, lambda: model.fit(X, y))
 
 
 def test_class_pairs_share_one_cache_budget():
