@@ -44,7 +44,7 @@ CONTESTANTS: dict[str, dict[str, Any]] = {
 }
 FIGURE_3 = ((0.05, 1.0), (0.05, 10.0), (0.5, 10.0), (5.0, 100.0))  # kappa, C
 LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
-LONG = 5.0  # seconds from which one run is a measurement: no repeats
+LONG = 15.0  # seconds from which one run is a measurement: no repeats
 
 
 def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
