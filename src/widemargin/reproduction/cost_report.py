@@ -166,8 +166,9 @@ def incremental_section(store: ResultStore) -> str:
     parts = [
         "50 new rows in the paper's setting (C = 1, C+ = 1, C- = 4, features in\n"
         "[0, 1], three kernels, models of 250 rows and more). Steps and margin sets\n"
-        f"are means over random orders, {cost.trials(250)} up to 5,000 rows and "
-        f"{cost.trials(20000)} above; times are medians of\n"
+        f"are means over random orders, {cost.trials(1000)} up to 1,000 rows, "
+        f"{cost.trials(5000)} up to 5,000 and\n"
+        f"{cost.trials(20000)} above; times are medians of "
         "processor seconds, all to the same accuracy (scikit-learn: tol 1e-8, one\n"
         "run, with a limit: > is a lower bound). "
         f"{len(cut)} of {len(asked)} settings are measured.\n",
