@@ -302,14 +302,14 @@ def targets(cells: Sequence[Cell]) -> list[Cell]:
         own = [found for row, found in rows.items() if row.startswith(f"{name},")]
         if not own:
             continue
-        ratios = [found["chunk: steps"] / max(found["one by one: steps"], 1.0)
-                  for found in own]  # fmt: skip
+        means = [(found["chunk: steps"], found["one by one: steps"]) for found in own]
+        ratios = [chunk / single for chunk, single in means if single > 0.0]
         draws = [found.get("largest ratio of one draw", 0.0) for found in own]
         judged += [
             Cell("steps", name, "chunk, median", median(
-                found["chunk: steps"] for found in own)),
+                chunk for chunk, _ in means)),
             Cell("steps", name, "one by one, median", median(
-                found["one by one: steps"] for found in own)),
+                single for _, single in means)),
             Cell("steps", name, "median ratio", median(ratios)),
             Cell("steps", name, "largest ratio", max(ratios)),
             Cell("steps", name, "largest ratio of one draw", max(draws)),

@@ -168,10 +168,10 @@ def incremental_section(store: ResultStore) -> str:
         "[0, 1], three kernels, models of 250 rows and more). Steps and margin sets\n"
         f"are means over random orders, {cost.trials(1000)} up to 1,000 rows, "
         f"{cost.trials(5000)} up to 5,000 and\n"
-        f"{cost.trials(20000)} above; times are medians of "
-        "processor seconds, all to the same accuracy (scikit-learn: tol 1e-8, one\n"
-        "run, with a limit: > is a lower bound). "
-        f"{len(cut)} of {len(asked)} settings are measured.\n",
+        f"{cost.trials(20000)} above; times are medians of processor seconds, "
+        "all to the same\n"
+        "accuracy (scikit-learn: tol 1e-8, one run, with a limit: > is a lower\n"
+        f"bound). {len(cut)} of {len(asked)} settings are measured.\n",
         _origin(store, "Figures"),
         "**Path steps, median over kernels and sizes.** Asked: fewer with the chunk,\n"
         f"and never more than {cost.FAR:g} times. A cell (set, kernel, size) is\n"
