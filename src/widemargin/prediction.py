@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from .gram import Gram
@@ -67,7 +66,10 @@ class PairPrediction:
         if self.kernel == "precomputed":
             values = X[:, self.support_] @ weights
         elif self.kernel == "linear":  # one product with w instead of many with samples
-            values = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+            # a dense w: scikit-learn multiplies sparse matrices of one precision only
+            weights = self.coef_
+            weights = weights.toarray() if sparse.issparse(weights) else weights
+            values = X @ weights.T
             values = values.ravel() if self.classes_.size == 2 else values
         else:
             threads = effective_threads(self.n_jobs)

@@ -269,6 +269,23 @@ def test_a_callable_kernel_may_return_a_sparse_matrix():
     assert_allclose(model.decision_function(given), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.parametrize("asked", [np.float32, np.float64])
+def test_sparse_samples_of_either_precision_are_predicted(kernel, fitted, asked):
+    iris, species = load_iris(return_X_y=True)
+    iris = iris.astype(np.float32).astype(float)  # the same numbers in both
+    for samples, labels in ((X.astype(np.float32), y), (iris, species)):
+        given = sparse.csr_matrix(samples)
+        model = SVC(kernel=kernel, gamma=0.5).fit(given.astype(fitted), labels)
+        expected = SVC(kernel=kernel, gamma=0.5).fit(given.toarray(), labels)
+        assert_allclose(
+            model.decision_function(given.astype(asked)),
+            expected.decision_function(given.toarray()),
+            atol=1e-5,
+        )
+
+
 @pytest.mark.parametrize("kernel", ["precomputed", "linear"])
 def test_rows_without_weight_count_in_the_shape_of_the_fit(kernel):
     given = X @ X.T if kernel == "precomputed" else X
