@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -164,9 +164,10 @@ class IncrementalClassifier(KernelClassifier):
             The estimator, with the model of ``fit`` on the live rows at the new
             values.
         """
-        shadow = self._shadow()
-        shadow.set_params(**params)
-        return self._replaced_by(shadow._settle())
+        wanted = copy(self).set_params(**params)
+        wanted._replaced_by(wanted._shadow()._settle())
+        self.__dict__ = wanted.__dict__  # now, or nothing of it
+        return self
 
     # ---- all or nothing ------------------------------------------------------
 
@@ -218,9 +219,10 @@ class IncrementalClassifier(KernelClassifier):
         check_fitted(self)
         before = self._rows_before()
         gone = find_rows(ids, before.ids)
-        if isinstance(self.gamma, str) and self.kernel in ("rbf", "poly", "sigmoid"):
+        # "auto" is 1 / n_features: no row has a share in it
+        if self.gamma == "scale" and self.kernel in ("rbf", "poly", "sigmoid"):
             warnings.warn(
-                f"gamma={self.gamma!r} was estimated as gamma_={self.gamma_:.6g} and "
+                f"gamma='scale' was estimated as gamma_={self.gamma_:.6g} and "
                 "kept: it still reflects rows that are now forgotten. Call fit, or set "
                 "gamma to a number before the first fit.",
                 UserWarning,
