@@ -26,12 +26,15 @@ def test_at_the_defaults_it_is_svc(kernel):
     settings = {"kernel": kernel, "gamma": 0.5, "C": 3.0, "coef0": 0.1}
     ours = CostSensitiveSVC(**settings).fit(X, y)
     plain = SVC(**settings).fit(X, y)
-    assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=1e-10)
+    assert_allclose(
+        ours.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-10
+    )
     assert ours.certificate_.kkt_violation <= 1e-8
     three = CostSensitiveSVC(**settings).fit(iris, species)
     assert_allclose(
         three.decision_function(iris),
         SVC(**settings).fit(iris, species).decision_function(iris),
+        rtol=0,
         atol=1e-10,
     )
 
@@ -39,10 +42,14 @@ def test_at_the_defaults_it_is_svc(kernel):
 def test_at_c_minus_one_it_is_the_svm_with_two_costs():
     ours = CostSensitiveSVC(C=2.0, gamma=1.0, cost_positive=4.0).fit(X, y)
     two = SVC(C=2.0, gamma=1.0, class_weight={1: 4.0}).fit(X, y)
-    assert_allclose(ours.decision_function(X), two.decision_function(X), atol=1e-10)
+    assert_allclose(
+        ours.decision_function(X), two.decision_function(X), rtol=0, atol=1e-10
+    )
     theirs = LibSVC(C=2.0, gamma=1.0, class_weight={1: 4.0}, tol=1e-9).fit(X, y)
     # LIBSVM keeps kernel rows in float32, hence the looser bound
-    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), rtol=0, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("cost_negative", [1.5, 2.0, 4.0])
@@ -54,9 +61,13 @@ def test_above_it_moves_the_negative_margin(cost_negative):
         C=1e4, kernel="linear", cost_positive=20.0, cost_negative=cost_negative
     ).fit(points, labels)
     margin = 1 / (2 * cost_negative - 1)
-    assert_allclose(model.decision_function(points[[1, 2]]), [-margin, 1.0], atol=1e-8)
+    assert_allclose(
+        model.decision_function(points[[1, 2]]), [-margin, 1.0], rtol=0, atol=1e-8
+    )
     weighted = SVC(C=1e4, kernel="linear", class_weight={1: 20.0}).fit(points, labels)
-    assert_allclose(weighted.decision_function(points[[1, 2]]), [-1.0, 1.0], atol=1e-8)
+    assert_allclose(
+        weighted.decision_function(points[[1, 2]]), [-1.0, 1.0], rtol=0, atol=1e-8
+    )
     assert model.certificate_.kkt_violation <= 1e-8
 
 
@@ -74,7 +85,7 @@ def test_pos_label_turns_the_roles_round():
     mirror = CostSensitiveSVC(gamma=1.0, cost_positive=9.0, cost_negative=2.0)
     mirror.fit(X, 1 - y)
     assert_allclose(
-        turned.decision_function(X), -mirror.decision_function(X), atol=1e-8
+        turned.decision_function(X), -mirror.decision_function(X), rtol=0, atol=1e-8
     )
     with pytest.raises(ValueError, match="pos_label='none'"):
         CostSensitiveSVC(pos_label="none").fit(X, names)
@@ -99,7 +110,9 @@ def test_cost_matrix_prices_every_pair():
 def test_cost_matrix_of_two_classes_is_a_ratio():
     model = CostSensitiveSVC(gamma=1.0, cost_matrix=[[0, 1], [5, 0]]).fit(X, y)
     same = CostSensitiveSVC(gamma=1.0, cost_positive=5.0).fit(X, y)
-    assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-9)
+    assert_allclose(
+        model.decision_function(X), same.decision_function(X), rtol=0, atol=1e-9
+    )
 
 
 def test_dearer_misses_are_rarer():
@@ -115,7 +128,9 @@ def test_weights_and_class_weights_multiply_the_costs():
     model = CostSensitiveSVC(gamma=1.0, cost_positive=6.0, class_weight={1: 0.5})
     model.fit(X, y, sample_weight=weight)
     plain = SVC(gamma=1.0).fit(X, y, sample_weight=weight * np.where(y == 1, 3.0, 1.0))
-    assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-9)
+    assert_allclose(
+        model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-9
+    )
 
 
 def test_solver_divide_ends_at_the_same_model():
@@ -123,7 +138,7 @@ def test_solver_divide_ends_at_the_same_model():
     direct = CostSensitiveSVC(solver="direct", **settings).fit(X, y)
     divided = CostSensitiveSVC(solver="divide", random_state=0, **settings).fit(X, y)
     assert_allclose(
-        direct.decision_function(X), divided.decision_function(X), atol=1e-7
+        direct.decision_function(X), divided.decision_function(X), rtol=0, atol=1e-7
     )
 
 
@@ -144,7 +159,9 @@ def test_an_update_of_roles_or_prices_is_the_fit_with_them(params):
     fresh = CostSensitiveSVC(**settings | params).fit(X, y)
     assert model.pair_costs_ == fresh.pair_costs_
     assert model.certificate_.kkt_violation <= 1e-8
-    assert_allclose(model.decision_function(X), fresh.decision_function(X), atol=1e-8)
+    assert_allclose(
+        model.decision_function(X), fresh.decision_function(X), rtol=0, atol=1e-8
+    )
     assert np.abs(model.decision_function(X) - before).max() > 0.1
 
 
@@ -191,4 +208,4 @@ def test_with_an_intercept_it_is_class_weights_and_a_moved_threshold(plus, minus
         ).fit(X, y)
     two = SVC(C=2.0, gamma=1.0, class_weight={1: plus / scale, 0: weight / scale})
     moved = scale * two.fit(X, y).decision_function(X) + shift
-    assert_allclose(ours.decision_function(X), moved, atol=1e-8)
+    assert_allclose(ours.decision_function(X), moved, rtol=0, atol=1e-8)

@@ -46,7 +46,7 @@ def assert_is_the_fit(model, samples, labels, weight=None, atol=1e-8):
     fresh = clone(model).set_params(gamma=model.gamma_ or 1.0)
     fresh.fit(samples, labels, sample_weight=weight)
     expected = fresh.decision_function(samples)
-    assert_allclose(model.decision_function(samples), expected, atol=atol)
+    assert_allclose(model.decision_function(samples), expected, rtol=0, atol=atol)
     for ours, theirs in zip(certificates(model), certificates(fresh), strict=True):
         assert_allclose(ours.objective, theirs.objective, rtol=1e-8)
     assert_array_equal(model.classes_, fresh.classes_)
@@ -91,7 +91,9 @@ def test_a_dense_chunk_joins_sparse_rows_and_the_other_way_round():
     first.partial_fit(X[80:], y[80:])
     second = SVC(gamma=0.5).fit(X[:80], y[:80])
     second.partial_fit(sparse.csr_matrix(X[80:]), y[80:])
-    assert_allclose(first.decision_function(X), second.decision_function(X), atol=1e-9)
+    assert_allclose(
+        first.decision_function(X), second.decision_function(X), rtol=0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
@@ -133,7 +135,7 @@ def test_order_of_chunks_and_of_rows_does_not_matter():
     backwards = SVC(gamma=1.0).partial_fit(X[:79:-1], y[:79:-1], classes=[0, 1])
     backwards.partial_fit(X[79::-1], y[79::-1])
     assert_allclose(
-        forwards.decision_function(X), backwards.decision_function(X), atol=1e-9
+        forwards.decision_function(X), backwards.decision_function(X), rtol=0, atol=1e-9
     )
 
 
@@ -142,7 +144,7 @@ def test_add_then_forget_is_the_identity():
     model.fit(X[:120], y[:120])
     before = model.decision_function(X)
     model.partial_fit(X[120:], y[120:]).forget(np.arange(120, 160))
-    assert_allclose(model.decision_function(X), before, atol=1e-8)
+    assert_allclose(model.decision_function(X), before, rtol=0, atol=1e-8)
 
 
 def test_chunks_of_one_row():
@@ -327,7 +329,10 @@ def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
         model.certificate_.objective, exact.certificate.objective, rtol=1e-9
     )
     assert_allclose(
-        model.decision_function(samples), exact.values + exact.intercept, atol=1e-7
+        model.decision_function(samples),
+        exact.values + exact.intercept,
+        rtol=0,
+        atol=1e-7,
     )
 
 
