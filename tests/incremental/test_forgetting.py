@@ -134,6 +134,26 @@ def test_no_number_of_a_forgotten_row_is_left(kernel, form, begin):
     assert traces(pickle.loads(pickle.dumps(model)), secrets).size == 0
 
 
+@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
+@pytest.mark.parametrize("who", ["a class", "everybody"])
+def test_nothing_is_left_of_a_class_or_of_everybody(who, begin):
+    X, y, _ = scene()
+    gone = np.flatnonzero(y == 1) if who == "a class" else np.arange(90)
+    model = CostSensitiveSVC(gamma=0.3, C=50.0, cost_positive=3.0)
+    if begin == "fit":
+        model.fit(X, y)
+    else:
+        model.partial_fit(X, y, classes=[0, 1])
+    assert traces(model, X[gone].ravel()).size >= X[gone].size
+    model.forget(gone)
+    for twin in (model, pickle.loads(pickle.dumps(model))):
+        assert traces(twin, X[gone].ravel()).size == 0
+        assert not handles(twin)
+        assert not kept_bytes(twin, X[gone])
+        arrays = [a for a in reachable(twin) if isinstance(a, np.ndarray) and a.ndim]
+        assert {90, gone.size}.isdisjoint(len(a) for a in arrays)
+
+
 def test_every_array_has_the_live_length():
     X, y, _ = scene()
     weight = np.linspace(0.5, 2.0, 90)
