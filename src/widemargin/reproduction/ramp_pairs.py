@@ -11,23 +11,26 @@ pair steps times samples in play, which is counted as well as timed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.certificate import duality_gap, violation
+from widemargin.descent import Budget, Descent, Manner
+from widemargin.gram import Gram
 from widemargin.problem import DualProblem
 from widemargin.ramp.concave_convex import Outcome, RampProblem, descend
 from widemargin.reproduction.ramp import out_of_reach
 from widemargin.reproduction.ramp_timing import CONTESTANTS
 from widemargin.screening import screen
 from widemargin.solution import Solution
-from widemargin.solve import solve
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+MANNER = Manner(False, 0, "second_order", None, None)  # pair steps, and no looking on
 LIBSVM_PIECE = 1000  # steps between two shrinkings of LIBSVM, at any number of samples
 PAPERS_SIZE = 20_000  # samples of the paper's data sets: for fewer, in proportion
 HALVED = 0.5  # of the gap at the last look of the safe rules: then they look again
@@ -60,109 +63,132 @@ class Tally:
         """Return how many steps the limit allows with that many samples in play."""
         return max(0, (self.most - self.entries) // in_play)
 
-    def note(self, piece: Solution) -> None:
-        """Add a piece of a solve."""
-        self.steps += piece.n_iter
-        self.entries += piece.n_iter * piece.problem.n
+    def note(self, steps: int, in_play: int) -> None:
+        """Add that many steps with that many samples in play."""
+        self.steps += steps
+        self.entries += steps * in_play
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A problem from which samples were taken out at the bounds they were at.
+    """Samples that left play together, at the bounds they were at.
 
     Attributes
     ----------
-    point : Solution
-        The point at that moment: the last at which all these gradients were known.
     members : array of int
-        Who stayed in play.
+        Who was in play before.
+    gram : Gram
+        Their view of the kernel matrix, with the rows gathered so far.
+    gone : array of int
+        Who left.
+    beta : array of shape (n,)
+        The point at that moment: the last at which the values of these were known.
     safely : bool
-        Whether the others are certain to be at those bounds in every solution.
+        Whether they are certain to be at those bounds in every solution.
     """
 
-    point: Solution
     members: NDArray[np.intp]
+    gram: Gram
+    gone: NDArray[np.intp]
+    beta: Vector
     safely: bool
 
-    def rest(self) -> Solution:
-        """Return the point of the problem over the members."""
-        whole = self.point.problem
-        beta = self.point.beta[self.members]
-        problem = whole.reduced(self.members, self.point.beta)
-        # The sum stays what it is to the last bit: nobody leaves a bound by rounding.
-        problem = replace(problem, total=float(beta.sum()))
-        values = self.point.values[self.members] - self._pull(problem)
-        return Solution(problem, beta, values, "max_iter", exact=True)
 
-    def put_back(self, inner: Solution) -> Solution:
-        """Return the point over everybody, the gradients of the others made up for."""
-        problem = self.point.problem
-        beta, values = self.point.beta.copy(), self.point.values.copy()
-        beta[self.members] = inner.beta
-        values[self.members] = inner.values + self._pull(inner.problem)
-        others = np.delete(np.arange(problem.n), self.members)
-        values[others] += problem.gram.times(beta - self.point.beta, others)
-        return Solution(problem, beta, values, inner.status, exact=True)
-
-    def _pull(self, inner: DualProblem) -> Vector:
-        """Return what those taken out add to the values of the members."""
-        pull: Vector = self.point.problem.linear[self.members]
-        return pull - inner.linear
-
-
-@dataclass
 class Run:
-    """A convex problem on its way: the samples in play, and below them those out."""
+    """A convex problem on its way.
 
-    point: Solution
-    levels: list[Level] = field(default_factory=list)
+    Attributes
+    ----------
+    problem : DualProblem
+        Over all samples.
+    beta, values : array of shape (n,)
+        The point and the kernel matrix times it; the values of samples out of play are
+        of the moment they left.
+    members : array of int
+        The samples in play.
+    gram : Gram
+        The kernel matrix among them.
+    levels : list of Level
+        The samples out of play, those that left last at the end.
+    """
+
+    def __init__(self, start: Solution) -> None:
+        self.problem = start.problem
+        self.beta, self.values = start.beta.copy(), start.values.copy()
+        self.members, self.gram = np.arange(self.problem.n), self.problem.gram
+        self.levels: list[Level] = []
 
     @property
-    def in_play(self) -> int:
-        """The number of samples in play."""
-        return self.point.problem.n
+    def point(self) -> Solution:
+        """The point of the problem over the samples in play, the others fixed.
+
+        What the others add to the values stays in them, and so in no linear term: the
+        gradient is the same, and pair steps, violation, gap and safe rules are
+        functions of the gradient. The sum is what it is to the last bit, so that nobody
+        leaves a bound by rounding.
+        """
+        whole, chosen = self.problem, self.members
+        beta = self.beta[chosen]
+        box = whole.lower[chosen], whole.upper[chosen]
+        part = DualProblem(self.gram, whole.linear[chosen], *box, float(beta.sum()))
+        return Solution(part, beta, self.values[chosen], "start", exact=True)
 
     def within(self, tol: float) -> bool:
         """Say whether nobody in play violates the optimality conditions by more."""
-        violation = self.point.certificate.kkt_violation
-        return violation is not None and violation <= ROUNDING * tol
+        point = self.point
+        return violation(point.problem, point.beta, point.values) <= ROUNDING * tol
 
     def take_out(self, gone: Mask, *, safely: bool) -> None:
-        """Go on without these samples, if that is worth it; they are at a bound."""
-        if WORTHWHILE * gone.size <= np.count_nonzero(gone) < gone.size:
-            self.levels.append(Level(self.point, np.flatnonzero(~gone), safely))
-            self.point = self.levels[-1].rest()
+        """Go on without these samples in play, if that is worth it; all at a bound."""
+        if not WORTHWHILE * gone.size <= np.count_nonzero(gone) < gone.size:
+            return
+        left, before = self.members[gone], self.beta.copy()
+        self.levels.append(Level(self.members, self.gram, left, before, safely))
+        self.members = self.members[~gone]
+        self.gram = self.problem.gram.subset(self.members)
 
     def bring_back(self, *, decided: bool = False) -> None:
         """Bring back all that was set aside, and what is decided only if asked to."""
         while self.levels and (decided or not self.levels[-1].safely):
-            self.point = self.levels.pop().put_back(self.point)
+            level = self.levels.pop()
+            moved = self.beta - level.beta
+            self.values[level.gone] += self.problem.gram.times(moved, level.gone)
+            self.members, self.gram = level.members, level.gram
 
-    def piece(self, steps: int, tol: float) -> None:
-        """Make that many pair steps, or fewer if they are enough for `tol`."""
-        made = solve(
-            self.point.problem,
-            tol=tol,
-            start=self.point,
-            max_iter=steps,
-            selection="second_order",
-        )
-        self.point = replace(made, exact=True)  # this solver's rows are float64
+    def piece(self, steps: int, tol: float) -> tuple[str, int]:
+        """Make that many pair steps, or fewer if they are enough for `tol`.
+
+        Returns how it ended and how many were made. Rows are float64, so that nothing
+        has to be computed again.
+        """
+        start = self.point
+        descent = Descent(start.problem, start, MANNER, Budget(steps, None), tol)
+        descent.run(tol)
+        self.beta[self.members] = descent.beta
+        self.values[self.members] = descent.gradient + start.problem.linear
+        return descent.status, descent.budget.steps
+
+    def gap(self) -> float:
+        """Return the duality gap of the problem over the samples in play."""
+        point = self.point
+        residual = point.problem.linear - point.values - point.intercept
+        box = point.problem.lower, point.problem.upper
+        return duality_gap(point.beta, residual, *box)
 
     def screened(self) -> tuple[Mask, float]:
         """Return whom the safe rules decide and who is at that bound, and the gap."""
-        problem, beta = self.point.problem, self.point.beta
-        found = screen(problem, beta, self.point.values, rank=False)
-        low = found.at_lower & (beta == problem.lower)
-        high = found.at_upper & (beta == problem.upper)
+        point = self.point
+        found = screen(point.problem, point.beta, point.values, rank=False)
+        low = found.at_lower & (point.beta == point.problem.lower)
+        high = found.at_upper & (point.beta == point.problem.upper)
         return low | high, found.gap
 
     def shrunk(self) -> Mask:
         """Return who is at a bound that no violating pair would take it from."""
-        problem, beta = self.point.problem, self.point.beta
-        gradient = self.point.values - problem.linear
-        everybody = np.ones(problem.n, bool)
-        return out_of_reach(gradient, beta, problem.lower, problem.upper, everybody)
+        point = self.point
+        gradient = point.values - point.problem.linear
+        box = point.problem.lower, point.problem.upper
+        return out_of_reach(gradient, point.beta, *box, np.ones(gradient.size, bool))
 
 
 def solve_in_pieces(
@@ -181,8 +207,7 @@ def solve_in_pieces(
     decisions propagate from one convex problem to the next (mathematics 5.3 and 5.4);
     before they look, all that was set aside is brought back. At the end everybody is
     brought back and checked, and the solve goes on if somebody objects. A piece has
-    `piece` steps; more, in proportion, when fewer samples are in play, since each piece
-    has a price of its own.
+    `piece` steps; where nobody is ever taken out, all steps are one piece.
     """
     if start is None:
         nothing = np.zeros(problem.n)
@@ -190,30 +215,28 @@ def solve_in_pieces(
     run = Run(start)
     due = np.inf
     while True:
-        if safe and (run.point.certificate.gap or 0.0) <= due:
+        if safe and run.gap() <= due:
             run.bring_back()
             gone, gap = run.screened()
             due = HALVED * gap
             run.take_out(gone, safely=True)
-            tally.decided = max(tally.decided, 1.0 - run.in_play / problem.n)
+            tally.decided = max(tally.decided, 1.0 - run.members.size / problem.n)
         if shrink:
             run.take_out(run.shrunk(), safely=False)
-        steps = tally.steps_left(run.in_play)
-        if safe or shrink:
-            steps = min(steps, piece * problem.n // run.in_play)
-        run.piece(steps, tol)
-        tally.note(run.point)
-        stopped = tally.steps_left(run.in_play) == 0
-        if run.point.status == "max_iter" and not stopped:
+        in_play = run.members.size
+        steps = tally.steps_left(in_play)
+        status, made = run.piece(min(steps, piece) if safe or shrink else steps, tol)
+        tally.note(made, in_play)
+        stopped = tally.steps_left(in_play) == 0
+        if status == "max_iter" and not stopped:
             continue
         run.bring_back()
         if run.within(tol) or stopped:
             run.bring_back(decided=True)
             safe = False  # who objects now had been decided: nobody is, until the end
-        if run.within(tol) or stopped or run.point.status == "stalled":
-            missed = "max_iter" if stopped else "stalled"
-            status = "converged" if run.within(tol) else missed
-            return replace(run.point, status=status)
+        if run.within(tol) or stopped:
+            status = "converged" if run.within(tol) else "max_iter"
+            return Solution(problem, run.beta, run.values, status, exact=True)
 
 
 def scaled_piece(n: int) -> int:
