@@ -234,7 +234,7 @@ def test_who_was_stopped_counts_as_a_bound(moons, tmp_path):
     store = stored(
         tmp_path / "pairs.json",
         linear=[(9, 90, 0), (9, 90, 0), (9, 60, 1), (6, 60, 1)],
-        kappa_5=[(4, 40, 1), (9, 90, 0), (4, 40, 1), (9, 90, 0)],
+        kappa_5=[(4, 40, 1), (3, 90, 0), (4, 40, 1), (9, 90, 0)],
     )
     text = ramp_pairs_timing.tables(store)
     assert rows(text) == {
@@ -242,7 +242,7 @@ def test_who_was_stopped_counts_as_a_bound(moons, tmp_path):
         "linear": ["1", "1.00", "1.00", "1.50", "1.00", "1.50", "1.50"],
         "all": ["2", "0.50", "1.00", "0.75", "0.50", "1.25", "0.75"],
     }
-    assert "none was stopped in 1 settings, and in 1 of these safe+shrink ended" in text
+    assert "none was stopped in 1 of them, and in 1 of these safe+shrink ended" in text
     assert "is missed by time (0.75 times) and missed by entries" in text
     assert "in 1 of the 1 settings in which it ended" in text
     # 6 and 4 are the fastest that ended

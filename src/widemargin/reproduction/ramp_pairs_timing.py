@@ -167,7 +167,7 @@ def _caption(store: ResultStore) -> str:
         f"piece of {' or '.join(str(scaled_piece(n)) for n in sizes)} steps. "
         f"{len(every)} of the {total} settings were measured. A fit is stopped after "
         f"{MOST_ENTRIES / 1e9:g} billion entries and counts with what it had taken by "
-        f"then: none was stopped in {len(stopped)} settings, and in {bounds} of these "
+        f"then: none was stopped in {len(stopped)} of them, and in {bounds} of these "
         "safe+shrink ended, so that its figures there are bounds from below; where "
         "both were stopped a figure is about 1, and where only the other was, 0.\n"
     )
@@ -194,8 +194,8 @@ def _verdict(every: list[Runs]) -> str:
     engine = [runs["engine"]["processor"] for runs in every]
     best = [_fastest(runs) for runs in every]
     return (
-        f"That safe+shrink is {TARGET:g} times as fast as none on the median setting "
-        f"(the paper: almost 50% less time) is {' and '.join(words)}. It takes "
+        f"The target that safe+shrink be {TARGET:g} times as fast as none on the median "
+        f"setting (the paper: almost 50% less time) is {' and '.join(words)}. It takes "
         f"{np.median(np.divide(both, alone)):.2f} times as long as shrink alone on the "
         "median setting, and is within 1.25 times the fastest of the four plus 0.1 s "
         f"in {reach} of the {len(times)} settings in which it ended.\n\n"
