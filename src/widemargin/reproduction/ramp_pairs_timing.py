@@ -194,8 +194,9 @@ def _verdict(every: list[Runs]) -> str:
     engine = [runs["engine"]["processor"] for runs in every]
     best = [_fastest(runs) for runs in every]
     return (
-        f"The target that safe+shrink be {TARGET:g} times as fast as none on the median "
-        f"setting (the paper: almost 50% less time) is {' and '.join(words)}. It takes "
+        f"The target that safe+shrink be {TARGET:g} times as fast as none on the "
+        "median setting (the paper: almost 50% less time) is "
+        f"{' and '.join(words)}. It takes "
         f"{np.median(np.divide(both, alone)):.2f} times as long as shrink alone on the "
         "median setting, and is within 1.25 times the fastest of the four plus 0.1 s "
         f"in {reach} of the {len(times)} settings in which it ended.\n\n"
