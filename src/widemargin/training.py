@@ -60,8 +60,7 @@ def validate_training(
 
     Error messages are scikit-learn's own where it has one.
     """
-    if estimator.probability is True:
-        raise ValueError(CALIBRATION.format(name=type(estimator).__name__))
+    refuse_probability(estimator)
     if plain_samples(X) and plain_labels(y) and X.shape[0] == y.size:
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
@@ -102,3 +101,9 @@ def validate_training(
         refuse_asymmetric(X)
     named = None if ids is None else ids[rows]
     return Training(X, rows, labels, classes, weights, n, named)
+
+
+def refuse_probability(estimator: Any) -> None:
+    """Say what to use instead of probability=True."""
+    if estimator.probability is True:
+        raise ValueError(CALIBRATION.format(name=type(estimator).__name__))

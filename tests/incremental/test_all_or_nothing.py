@@ -8,6 +8,7 @@ import signal
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
@@ -139,9 +140,23 @@ def test_a_fit_that_fails_leaves_the_old_model(estimator):
         "more than once": lambda m: m.fit(X, y, ids=np.zeros(120, int)),
         "NaN": lambda m: m.fit(broken, y),
         "inconsistent": lambda m: m.fit(X, y[:-1]),
+        "negative weights": lambda m: m.fit(X @ X.T, y, -np.ones(120)),
+        "greater than one": lambda m: m.fit(pd.DataFrame({"a": y}), np.ones(120)),
     }
     for match, action in cases.items():
         assert_unchanged(model, action, ValueError, match)
+
+
+def test_ctrl_c_in_a_fit_leaves_the_old_model():
+    model = CostSensitiveSVC(kernel=interrupting).fit(X, y)
+    before = pickle.dumps(model.set_params(cost_positive=3.0))
+    CALLS["left"] = 2
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(np.c_[X, X], y)
+    finally:
+        CALLS["left"] = None
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -206,6 +221,15 @@ def test_kernel_changed_by_set_params_is_refused_until_fit():
     estimated = SVC(gamma="scale").fit(X, y)
     number = estimated.gamma_
     estimated.set_params(gamma=number).partial_fit(X[:1], y[:1])  # the same number
+
+
+def test_probability_is_refused_as_by_fit():
+    match = "CalibratedClassifierCV"
+    given = SVC(probability=True)
+    begin = {"classes": [0, 1]}
+    assert_unchanged(given, lambda m: m.partial_fit(X, y, **begin), ValueError, match)
+    model = SVC(gamma=1.0).fit(X, y)
+    assert_unchanged(model, lambda m: m.update(probability=True), ValueError, match)
 
 
 def test_before_any_fit():

@@ -29,7 +29,7 @@ from ..multiclass import BinaryTask
 from ..prediction import check_fitted
 from ..problem import DualProblem
 from ..solution import Solution, stage_record
-from ..training import Training
+from ..training import Training, refuse_probability
 from ..validation import effective_threads
 from .chunk import validate_chunk
 from .pairs import PairState
@@ -48,7 +48,6 @@ MODEL = (
 class IncrementalClassifier(KernelClassifier):
     """A kernel classifier that adds and removes rows exactly."""
 
-    @validated
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None
     ) -> IncrementalClassifier:
@@ -71,6 +70,17 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The fitted estimator.
         """
+        former = dict(vars(self))
+        try:
+            return self._begin_again(X, y, sample_weight, ids)
+        except BaseException:
+            self.__dict__ = former
+            raise
+
+    @validated
+    def _begin_again(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any
+    ) -> IncrementalClassifier:
         if ids is not None:
             ids = check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
         self._fit(X, y, sample_weight, ids)
@@ -252,10 +262,11 @@ class IncrementalClassifier(KernelClassifier):
 
     def _rows_before(self) -> LiveRows:
         """Return the live rows, having checked that their kernel stands."""
+        refuse_probability(self)
         if isinstance(self._kernel, Precomputed):
             raise ValueError(
-                'kernel="precomputed" has no samples to keep, so rows cannot be added '
-                "or removed; use another kernel or a callable."
+                'kernel="precomputed" has no samples to keep, so the model can only be '
+                "fitted anew; call fit, or use another kernel or a callable."
             )
         if not self._kernel_stands():
             raise ValueError(
