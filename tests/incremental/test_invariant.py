@@ -21,6 +21,8 @@ from widemargin.kernels import Gaussian
 from widemargin.problem import DualProblem
 from widemargin.solve import solve
 
+from tests.incremental.the_fit import assert_is_the_fit, certificates
+
 X, y = make_moons(160, noise=0.25, random_state=0)
 iris, species = load_iris(return_X_y=True)
 shuffled = np.random.default_rng(0).permutation(150)
@@ -30,28 +32,6 @@ iris, species = iris[shuffled], species[shuffled]
 def gaussian(A, B):
     """Return a kernel matrix by a function of ours."""
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
-
-
-def certificates(model):
-    """Return the certificates of all pairs as a list."""
-    found = model.certificate_
-    return found if isinstance(found, list) else [found]
-
-
-def assert_is_the_fit(model, samples, labels, weight=None, atol=1e-8):
-    """Assert that the model is that of fit on these rows, exactly optimal."""
-    for certificate in certificates(model):
-        assert certificate.kkt_violation <= 1e-8
-        assert certificate.gap >= 0
-    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0)
-    fresh.fit(samples, labels, sample_weight=weight)
-    expected = fresh.decision_function(samples)
-    assert_allclose(model.decision_function(samples), expected, rtol=0, atol=atol)
-    for ours, theirs in zip(certificates(model), certificates(fresh), strict=True):
-        assert_allclose(ours.objective, theirs.objective, rtol=1e-8)
-    assert_array_equal(model.classes_, fresh.classes_)
-    assert len(model.support_vectors_.shape) == 2
-    assert model.shape_fit_ == (len(labels), samples.shape[1])
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "callable"])

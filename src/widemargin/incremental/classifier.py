@@ -28,11 +28,12 @@ from ..kernels import Kernel, Precomputed, make_kernel
 from ..multiclass import BinaryTask
 from ..prediction import check_fitted
 from ..problem import DualProblem
-from ..solution import Solution, stage_record
+from ..solution import Solution
 from ..training import Training, refuse_probability
 from ..validation import effective_threads
 from .chunk import validate_chunk
 from .pairs import PairState
+from .record import update_record
 from .rows import LiveRows, check_ids, find_rows, lasting, trimmed
 
 Vector = NDArray[np.float64]
@@ -311,7 +312,7 @@ class IncrementalClassifier(KernelClassifier):
             self.__dict__.pop(name, None)
         self._live, self.ids_ = live, live.ids
         if live.n == 0:
-            self.history_ = [*history, _record(stage, chunk, 0, begun, [], [])]
+            self.history_ = [*history, update_record(stage, chunk, 0, begun, [], [])]
             return
         data = self._training(live)
         gram = self._make_gram(data, self._kernel, effective_threads(self.n_jobs))
@@ -331,7 +332,7 @@ class IncrementalClassifier(KernelClassifier):
         KernelClassifier._store(self, data, self._kernel, tasks, solutions)
         self._pairs = [PairState.of(solution, age) for solution, _, age in moved]
         accounts = [account for _, account, _ in moved]
-        record = _record(stage, chunk, live.n, begun, solutions, accounts)
+        record = update_record(stage, chunk, live.n, begun, solutions, accounts)
         self.history_ = [*history, record]
         self._warn_unless_converged(solutions)
 
@@ -352,8 +353,11 @@ class IncrementalClassifier(KernelClassifier):
     ) -> tuple[Solution, PathAccount, int]:
         """Return the pair's new solution, what it took, and the age of its values."""
         target = self._pair_problem(task)
+        if np.unique(task.y).size == 1:
+            # Through the origin there is no saying yes to all: that takes an intercept.
+            target = replace(target, total=0.0)
         convex = self._kernel.semidefinite  # otherwise there is no path to follow
-        if state is None or members.size == 0 or not convex:
+        if state is None or not (convex and members.size and state.leads_to(target)):
             return *homotopy.fresh(target, self._solve, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)
@@ -365,35 +369,3 @@ class IncrementalClassifier(KernelClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are live rows: none, none left, or some."""
         return bool("ids_" in vars(self) and self.ids_.size)
-
-
-def _record(
-    stage: str,
-    chunk: int,
-    size: int,
-    begun: float,
-    solutions: list[Solution],
-    accounts: list[PathAccount],
-) -> dict[str, Any]:
-    """Return the stage record of one update, summed over the pairs of classes.
-
-    Of violations and margin sets (rows strictly inside their boxes) the largest.
-    """
-    certificates = [solution.certificate for solution in solutions]
-    routes = sorted({account.route for account in accounts} - {"unchanged"})
-    violations = (c.kkt_violation or 0.0 for c in certificates)
-    return stage_record(
-        stage,
-        size,
-        time.perf_counter() - begun,
-        certificates,
-        kkt_violation=max(violations, default=0.0),
-        chunk=chunk,
-        steps=sum(account.steps for account in accounts),
-        margin=max((solution.margin.size for solution in solutions), default=0),
-        exchanges=sum(account.exchanges for account in accounts),
-        shifts=sum(account.shifts for account in accounts),
-        perturbations=sum(account.perturbations for account in accounts),
-        refactorisations=sum(account.refactorisations for account in accounts),
-        route="+".join(routes) or "unchanged",
-    )

@@ -80,6 +80,10 @@ class PairState:
             vars(solution)["intercept"] = self.intercept  # its cached property
         return solution
 
+    def leads_to(self, problem: DualProblem) -> bool:
+        """Whether a path leads from here: both have an intercept, or neither has."""
+        return (self.total is None) == (problem.total is None)
+
     def solves(self, problem: DualProblem) -> bool:
         """Whether this is exactly the problem that was solved."""
         return (
