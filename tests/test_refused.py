@@ -68,6 +68,7 @@ def test_damaged_sparse_samples_end_no_process():
 TOO_LARGE = {
     "degree": ({"kernel": "poly", "degree": 60, "gamma": 1e6}, X),
     "samples": ({"kernel": "linear"}, 1e200 * X),
+    "single precision": ({"kernel": "linear"}, 1e25 * X),
     "distances": ({"gamma": 1.0}, 1e200 * X),
     "gamma": ({"gamma": 1e308}, X),
 }

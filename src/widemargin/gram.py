@@ -88,6 +88,12 @@ class Gram:
         """Whether float32 entries are good to about 1e-6 for these samples."""
         return bool(self._core.single_precision_suffices)
 
+    @property
+    def overflows(self) -> bool:
+        """Whether float32 has no number for the largest entries."""
+        largest = np.abs(self.diagonal()).max(initial=0.0)  # |K_ij|^2 <= K_ii K_jj
+        return not largest <= float(np.finfo(np.float32).max)
+
     def rows(
         self,
         indices: ArrayLike,

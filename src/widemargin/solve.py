@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .descent import Budget, Descent, DrawnPairs, Manner, Monitor, Screen
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
-from .solution import Solution, assume_the_worst
+from .solution import NOT_FINITE, Solution, assume_the_worst
 
 __all__ = ["DrawnPairs", "Monitor", "Screen", "solve"]
 
@@ -85,6 +85,11 @@ def solve(
     -------
     Solution
         Also when the limits were reached first: the status says which.
+
+    Raises
+    ------
+    ValueError
+        Where kernel values are too large for the numbers they are kept in.
     """
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
@@ -117,4 +122,6 @@ def solve(
             solution = polish(solution, tol=tol)
         if solution.status == "polished":
             break
+    if solution.status == "stalled" and problem.gram.overflows:
+        raise ValueError(NOT_FINITE)  # no step was possible: its entries are infinite
     return solution
