@@ -7,9 +7,13 @@ is the matter of :mod:`widemargin.descent`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from numpy.typing import ArrayLike
 
 from .descent import Budget, Descent, DrawnPairs, Manner, Monitor, Screen
+from .kernels import CallableKernel, Precomputed
+from .path import path_seconds, repair
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
 from .solution import NOT_FINITE, Solution, assume_the_worst
@@ -18,6 +22,7 @@ __all__ = ["DrawnPairs", "Monitor", "Screen", "solve"]
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
 POLISH_START = 1e-6  # where the polish starts again if it failed from ``tol``
+PATH_SECONDS = 2.0  # by estimate, the longest path where both failed
 
 
 def solve(
@@ -124,4 +129,27 @@ def solve(
             break
     if solution.status == "stalled" and problem.gram.overflows:
         raise ValueError(NOT_FINITE)  # no step was possible: its entries are infinite
+    if exact and solution.status in ("converged", "stalled"):
+        return _along_the_path(solution, descent.budget, seed)
     return solution
+
+
+def _along_the_path(solution: Solution, budget: Budget, seed: int) -> Solution:
+    """Return the exact solution where the polish failed from a tight one, if it can be.
+
+    Rows that are all but equal, as float32 makes them of decimals, leave the polish a
+    system that it cannot solve; the path meets them one by one.
+    """
+    problem, margin = solution.problem, solution.margin.size
+    kernel = problem.gram.kernel
+    known = not isinstance(kernel, Precomputed | CallableKernel)
+    if not (known and kernel.semidefinite):  # else there may be no path
+        return solution
+    left = PATH_SECONDS if budget.max_time is None else budget.seconds_left()
+    if path_seconds(problem.n, margin, margin) > min(PATH_SECONDS, left):
+        return solution
+    reached, _, _ = repair(solution, seed=seed)
+    if reached is None:
+        return solution
+    done = solution.n_iter + reached.n_iter, solution.seconds + reached.seconds
+    return replace(reached, n_iter=done[0], seconds=done[1], extras=solution.extras)
