@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from widemargin import SVC, CostSensitiveSVC
+from widemargin.gram import Gram
 
 X, y = make_moons(120, noise=0.25, random_state=0)
 
@@ -60,3 +62,36 @@ def test_only_a_gamma_with_a_share_of_the_rows_is_warned_about():
         SVC(gamma="auto").fit(X, y).forget([0])
     with pytest.warns(UserWarning, match="still reflects rows"):
         SVC(gamma="scale").fit(X, y).forget([0])
+
+
+def test_the_pairs_of_a_first_chunk_share_the_time(monkeypatch):
+    """As in fit: each had all of it, and three classes three times as much."""
+    limits = []
+
+    def slow(self, problem, **wishes):
+        limits.append(wishes["max_time"])
+        time.sleep(0.05)
+        return solve(self, problem, **wishes)
+
+    solve = SVC._solve
+    monkeypatch.setattr(SVC, "_solve", slow)
+    three = np.arange(120) % 3
+    SVC(gamma=1.0, max_time=100.0).partial_fit(X, three, classes=[0, 1, 2])
+    assert len(limits) == 3
+    assert limits[0] <= 100.0 and (np.diff(limits) <= -0.05).all()
+    limits.clear()
+    SVC(gamma=1.0).partial_fit(X, three, classes=[0, 1, 2])
+    assert limits == [None] * 3
+
+
+def test_every_update_keeps_to_the_cache_size(monkeypatch):
+    sizes, begin = [], Gram.__init__
+
+    def noting(self, X, kernel, *, cache_mb=200.0, threads=1):
+        sizes.append(cache_mb)
+        begin(self, X, kernel, cache_mb=cache_mb, threads=threads)
+
+    monkeypatch.setattr(Gram, "__init__", noting)
+    model = SVC(gamma=1.0, cache_size=7.0).fit(X[:110], y[:110])
+    model.partial_fit(X[110:], y[110:]).forget([0, 1]).update(C=2.0)
+    assert len(sizes) >= 4 and set(sizes) == {7.0}

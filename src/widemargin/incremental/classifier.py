@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -315,14 +316,16 @@ class IncrementalClassifier(KernelClassifier):
             self.history_ = [*history, update_record(stage, chunk, 0, begun, [], [])]
             return
         data = self._training(live)
-        gram = self._make_gram(data, self._kernel, effective_threads(self.n_jobs))
-        shrinks = live.n < before.n
-        old_gram = (
-            Gram(before.X, self._kernel, threads=gram.threads) if shrinks else gram
-        )
+        threads = effective_threads(self.n_jobs)
+        old_gram = gram = self._make_gram(data, self._kernel, threads)
+        if live.n < before.n:
+            former_rows = self._training(before)
+            old_gram = self._make_gram(former_rows, self._kernel, threads)
         tasks = self._binary_tasks(data, gram, self._kernel)
         moved = []
         for number, task in enumerate(tasks):
+            if self.max_time is not None:
+                task.deadline = begun + self.max_time
             members = np.flatnonzero(
                 (before.labels == task.positive) | (before.labels == task.negative)
             )
@@ -358,7 +361,8 @@ class IncrementalClassifier(KernelClassifier):
             target = replace(target, total=0.0)
         convex = self._kernel.semidefinite  # otherwise there is no path to follow
         if state is None or not (convex and members.size and state.leads_to(target)):
-            return *homotopy.fresh(target, self._solve, convex=convex), 0
+            solver = partial(self._solve, max_time=task.seconds_left)
+            return *homotopy.fresh(target, solver, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)
             return kept, PathAccount(route="unchanged"), state.age
