@@ -37,6 +37,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
       source_(gram.source()),
       team_(team),
       gram_(gram),
+      evaluated_before_(gram.evaluated()),
       beta_(beta),
       gradient_(gradient),
       order_(problem.n),
@@ -47,8 +48,8 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
   snapshots_.push_back({std::vector<double>(beta, beta + problem.n), 0.0});
   std::iota(order_.begin(), order_.end(), Index(0));
   source_.diagonal(order_.data(), problem.n, diagonal.data());
-  const bool cold = std::all_of(beta, beta + problem.n, [](double b) { return b == 0.0; });
-  if (!cold) {
+  cold_ = std::all_of(beta, beta + problem.n, [](double b) { return b == 0.0; });
+  if (!cold_) {
     const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
       return beta[i] > problem.lower[i] && beta[i] < problem.upper[i];
     }));
@@ -111,16 +112,21 @@ Size ActiveSet<Real>::next_stage() const {
 }
 
 // Where most samples become support vectors, going there in stages only solves the problem twice.
+// A stage is left early: who is at zero and about to move counts as well.
 template <class Real>
 bool ActiveSet<Real>::most_matter() const {
-  Size moved = 0, inside = 0;
+  Size moving = 0, inside = 0;
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
-    moved += beta_[i] != 0.0;
+    moving += beta_[i] != 0.0;
     inside += beta_[i] > problem_.lower[i] && beta_[i] < problem_.upper[i];
   }
+  const double level = survey_active().level(problem_.equality);
+  for (Size p = 0; p < samples.size(); ++p)
+    moving += betas[p] == 0.0 && ((upper[p] > 0.0 && gradients[p] < level) ||
+                                  (lower[p] < 0.0 && gradients[p] > level));
   const double share = double(inside) / double(universe_);
-  return double(moved) > kMost * double(universe_) &&
+  return double(moving) > kMost * double(universe_) &&
          cache_.has_room_for(Size(share * double(remaining_)));
 }
 
@@ -165,12 +171,27 @@ void ActiveSet<Real>::mark_unseen() const {
     gradient_[order_[k]] = std::numeric_limits<double>::quiet_NaN();
 }
 
+// Whoever is taken out loses its column in every row at hand, and is evaluated there again when
+// brought back. That is worth it once a solve has evaluated those rows twice over, since they did
+// not fit in the cache or changed all the time.
+template <class Real>
+bool ActiveSet<Real>::removal_pays() const {
+  const std::uint64_t at_hand = std::uint64_t(cache_.held()) * cache_.columns().size();
+  return gram_.evaluated() - evaluated_before_ >= 2 * at_hand;
+}
+
+// A solve that begins at the end of another one is short: it is looked at once, before it begins.
+template <class Real>
+bool ActiveSet<Real>::screens() const {
+  return options_.decide && !recalled_ && (cold_ || removal_pays());
+}
+
 template <class Real>
 bool ActiveSet<Real>::screen(long steps) {
-  if (!options_.decide || recalled_) return false;
+  if (!screens() && !(options_.decide && steps == 0)) return false;
   std::vector<char> keep(remaining_, 1);
   options_.decide(steps, order_.data(), remaining_, keep.data());
-  if (std::find(keep.begin(), keep.end(), 1) == keep.end()) return false;
+  if (!removal_pays() || std::find(keep.begin(), keep.end(), 1) == keep.end()) return false;
   std::vector<Index> decided;
   Size kept = 0;
   for (Size k = 0; k < remaining_; ++k) {

@@ -42,9 +42,11 @@ class ActiveSet {
   // step ever taken. Not where a few of them show that these are far below `room`. False when the
   // caller wishes to stop.
   bool renew(double room, Control& control, const Progress& progress);
-  // Takes out samples that are certain to stay where they are; false when there was none.
+  // Takes out samples that are certain to stay where they are; false when there was none, or when
+  // it would not pay.
   bool screen(long steps);
-  bool recall();  // brings them back; false when none was taken out
+  bool screens() const;  // whether it is asked on the way
+  bool recall();         // brings them back; false when none was taken out
 
   // A sample moves; `gain` is the change of the dual objective.
   void move(Size position, double beta, double gain);
@@ -77,6 +79,7 @@ class ActiveSet {
   double moved_since(const Snapshot& snapshot) const;
   void forget_snapshots();
   bool most_matter() const;
+  bool removal_pays() const;
   void extend(Size universe);
 
   const Problem& problem_;
@@ -85,12 +88,14 @@ class ActiveSet {
   const Source& source_;
   Team& team_;
   Gram& gram_;
+  const std::uint64_t evaluated_before_;
   double* beta_;
   double* gradient_;
 
   std::vector<Index> order_;  // the universe is its first universe_ members
   Size universe_ = 0;
   Size remaining_ = 0;     // beyond them stand the samples that screening has taken out
+  bool cold_ = false;      // the solve begins at zero
   bool keeps_all_;         // all of the universe is active
   bool recalled_ = false;  // they have been brought back; no more screening
   double level_ = 0.0;     // where the gradients of free samples stood after the last round

@@ -84,7 +84,7 @@ class BlockSolver {
 
   // With screening the way to the tolerance is cut, so that there is something to check between:
   // where everybody's gradient is at hand.
-  bool checks_on_the_way() const { return options_.decide && set_.all_active(); }
+  bool checks_on_the_way() const { return set_.screens() && set_.all_active(); }
 
   double first_target() const {
     if (!checks_on_the_way()) return tolerance();

@@ -108,9 +108,9 @@ void RowCache<Real>::layout(Size columns) {
   const Size limit = rows_of(capacity);
   // Many rows that know less than half of their new length are dropped: moving them apart touches
   // all of their new memory at once (seconds), and most of them had to be evaluated anyway.
-  const Size moved_bytes = (slots_.size() - free_.size()) * capacity * sizeof(Real);
+  const Size moved_bytes = held() * capacity * sizeof(Real);
   const Size worth = capacity >= 2 * capacity_ && moved_bytes > kMovedBytes ? 0 : limit;
-  while (slots_.size() - free_.size() > worth) release(oldest_);
+  while (held() > worth) release(oldest_);
   // Close the holes: the last used slot moves into the first free one.
   std::sort(free_.begin(), free_.end());
   for (Index hole : free_) {

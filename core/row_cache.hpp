@@ -22,6 +22,8 @@ class RowCache {
   // Whether that many rows over all samples can be kept.
   bool has_room_for(Size rows) const { return rows * source_.size() * sizeof(Real) <= budget_; }
 
+  Size held() const { return slots_.size() - free_.size(); }  // rows
+
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.
   const std::vector<Index>& arrange(const std::vector<Index>& wanted, Team& team);

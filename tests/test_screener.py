@@ -75,6 +75,47 @@ def test_a_warm_start_is_screened_before_the_first_step():
     assert_allclose(again.beta, first.beta)
 
 
+def half_taken_out(n=8000):
+    """Return a rule that takes out every other sample when first asked, and its log."""
+    asked = []
+
+    def rule(problem, n_iter, remaining, beta, gradient, error):
+        asked.append((n_iter, len(remaining)))
+        keep = np.ones(len(remaining), dtype=bool)
+        if len(remaining) == n:
+            keep[::2] = False
+        return keep
+
+    return rule, asked
+
+
+def test_samples_taken_out_are_out_until_the_last_look():
+    X, y = blobs(8000)
+    gram = Gram(X, Gaussian(0.3), cache_mb=2)  # rows are evaluated again and again
+    problem = classification_problem(gram, y, np.full(8000, 1.0))
+    rule, asked = half_taken_out()
+    solution = solve(problem, tol=1e-4, shrinking=False, screen=rule)
+    assert [count for _, count in asked[:2]] == [8000, 4000]
+    assert solution.recomputed().certificate.kkt_violation <= 1e-4
+
+
+def test_rows_at_hand_are_not_given_up_for_samples_taken_out():
+    """A solve that begins near its end, with the rows of the last one, keeps them."""
+    X, y = blobs(8000)
+    rule, asked = half_taken_out()
+
+    def evaluated(screen):
+        gram = Gram(X, Gaussian(0.3), cache_mb=400)
+        problem = classification_problem(gram, y, np.full(8000, 1.0))
+        start = solve(problem, tol=1e-2, shrinking=False)
+        before = gram.evaluated
+        solve(problem, tol=1e-4, shrinking=False, start=start, screen=screen)
+        return gram.evaluated - before
+
+    assert evaluated(rule) == evaluated(None)
+    assert asked[0] == (0, 8000)  # it is asked, all the same (5.4)
+
+
 def test_a_sample_wrongly_removed_comes_back():
     """The last look is at all samples, whoever decided: a bad rule cannot spoil it."""
     X, y = blobs(800)

@@ -60,9 +60,12 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
       try {
         using Samples = nb::ndarray<nb::numpy, const Index, nb::ndim<1>>;
         using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
+        // Views that live as long as the call: without an owner nanobind would copy them, and what
+        // is written to the flags would be lost.
+        const nb::object borrowed = nb::none();
         if (!failure)
-          (*decide)(steps, Samples(samples, {count}),
-                    Flags(reinterpret_cast<bool*>(keep), {count}));
+          (*decide)(steps, Samples(samples, {count}, borrowed),
+                    Flags(reinterpret_cast<bool*>(keep), {count}, borrowed));
       } catch (...) {
         failure = std::current_exception();
       }

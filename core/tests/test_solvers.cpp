@@ -1,6 +1,7 @@
 // The solvers on the core alone: optimal, warm equals cold, right after return from shrinking.
 #include <algorithm>
 
+#include "active_set.hpp"
 #include "block_solver.hpp"
 #include "pair_solver.hpp"
 #include "testing.hpp"
@@ -91,6 +92,17 @@ WIDEMARGIN_TEST(blocks_reach_the_optimum_from_small_to_staged) {
         Case one(n, 2.0, equality, sparse);
         one.solve(1e-3);
       }
+}
+
+WIDEMARGIN_TEST(where_most_are_about_to_move_the_rest_follows_at_once) {
+  Case one(9000, 2.0, true, false);
+  Options options;
+  Team team(1);
+  ActiveSet<float> set(one.problem, *one.gram, options, team, one.beta.data(), one.gradient.data());
+  require(!set.complete(), "the first stage is a part of the samples");
+  require(set.next_stage() == 9000, "all are at zero, and all want to move");
+  std::fill(set.gradients.begin(), set.gradients.end(), 0.0);
+  require(set.next_stage() < 9000, "nobody wants to move: the next stage is a part as well");
 }
 
 WIDEMARGIN_TEST(shrinking_and_a_small_cache_change_nothing) {

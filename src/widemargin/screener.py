@@ -109,13 +109,13 @@ class Screener:
         if np.count_nonzero(settled) < WORTH_REMOVING * len(remaining):
             settled[:] = False
         keep: Mask = ~settled
-        self._last = problem, int(np.count_nonzero(keep)), decided.gap
+        self._last = problem, len(remaining), decided.gap
         return keep
 
     def _wanted(self, problem: DualProblem, in_play: int) -> float:
         """Return the largest gap at which a check is due."""
         if self._last is None or self._last[0] is not problem:
             return np.inf
-        _, kept, gap = self._last
-        # With more samples than were kept, the engine has started afresh.
-        return np.inf if in_play > kept else HALVED * gap
+        _, before, gap = self._last
+        # With more samples than there were, the engine has started afresh.
+        return np.inf if in_play > before else HALVED * gap
