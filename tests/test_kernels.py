@@ -1,7 +1,9 @@
-"""Which kernels are positive semidefinite: what convexity, and so safety, rests on."""
+"""Which kernels are positive semidefinite: what convexity rests on; gamma="scale"."""
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
 
 from widemargin import SVC
 from widemargin.gram import Gram
@@ -12,6 +14,7 @@ from widemargin.kernels import (
     Polynomial,
     Precomputed,
     Sigmoid,
+    scale_gamma,
 )
 
 CONVEX = [
@@ -62,3 +65,18 @@ def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite():
         model = SVC(kernel="poly", gamma=0.5, coef0=coef0).fit(X[:70], y[:70])
         routes[coef0] = model.partial_fit(X[70:], y[70:]).history_[-1]["route"]
     assert routes == {1.0: "path", -1.0: "solve"}
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1.0, 1e5 / 3, -7.7])
+@pytest.mark.parametrize("rows", [3, 20, 1000, 20000])
+def test_nothing_varies_in_constant_features_up_to_rounding(value, rows):
+    """The sum of equal numbers is off by rounding; gamma was 1e33, or no number."""
+    weights = np.random.default_rng(rows).uniform(0.2, 3.0, rows)
+    for X in (np.full((rows, 2), value), sparse.csr_matrix(np.full((rows, 2), value))):
+        for given in (None, weights):
+            assert scale_gamma(X, given) == 1.0
+    varied = np.full((rows, 2), value)
+    varied[0, 0] *= 1.001
+    expected = 1 / (2 * varied.var())
+    assert_allclose(scale_gamma(varied), expected, rtol=1e-9)
+    assert_allclose(scale_gamma(sparse.csr_matrix(varied)), expected, rtol=1e-2)

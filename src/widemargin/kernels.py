@@ -106,6 +106,9 @@ def make_kernel(
     return makers[kernel]()
 
 
+CONSTANT = 1e-12  # entries that differ by so little of themselves are all the same
+
+
 def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return the ``gamma="scale"`` heuristic, 1 / (n_features * Var(X)).
 
@@ -125,6 +128,7 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
             squares[part] = np.asarray(products, dtype=float).ravel()
         first = float(weight @ sums) / mass
         variance = float(weight @ squares) / mass - first * first
+        rounding = CONSTANT * first * first  # of a difference of squares
     else:
         first = float(weight @ X.sum(axis=1, dtype=np.float64)) / mass
         variance = 0.0
@@ -132,7 +136,8 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
             block = np.asarray(X[start : start + 16384], dtype=np.float64) - first
             deviations = np.einsum("ij,ij->i", block, block)
             variance += float(weight[start : start + 16384] @ deviations) / mass
-    return gamma_of(variance, n_features)
+        rounding = (CONSTANT * first) ** 2
+    return gamma_of(variance if abs(variance) > rounding else 0.0, n_features)
 
 
 def gamma_of(variance: float, n_features: int) -> float:
