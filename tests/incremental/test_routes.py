@@ -31,3 +31,16 @@ def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch
     model.update(C=4.0, **PRICES)
     assert_is_the_fit(model, iris[30:], species[30:])
     assert all(forced in record["route"] for record in model.history_[-3:])
+
+
+@pytest.mark.parametrize("what", ["add", "forget"])
+def test_prices_set_before_a_chunk_move_with_it(what):
+    """C- moves the linear term too, not the boxes alone."""
+    model = CostSensitiveSVC(gamma=0.5).fit(iris[:120], species[:120])
+    model.set_params(C=2.0, **PRICES)
+    if what == "add":
+        model.partial_fit(iris[120:], species[120:])
+        assert_is_the_fit(model, iris, species)
+    else:
+        model.forget(np.arange(40))
+        assert_is_the_fit(model, iris[40:120], species[40:120])
