@@ -216,6 +216,7 @@ class Scripted:
 def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(ramp_timing.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(ramp_timing, "LONG", 5.0)
     models = {
         "busy": Scripted(clock, (4.0, "max_time"), (2.0, "converged"), (3.0, "late")),
         "stopped": Scripted(clock, (4.0, "converged"), (1.0, "max_time"), (4.5, "-")),
