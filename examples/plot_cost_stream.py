@@ -4,8 +4,8 @@ Streaming and forgetting: always the full fit
 ==============================================
 
 Rows arrive in chunks (``partial_fit``) and leave on request (``forget``). After each
-call the model is exactly that of ``fit`` on the live rows: the picture shows the
-objective of both, and by how much the decision values differ.
+call the model is exactly that of ``fit`` on the live rows: the pictures show how long
+an update and a full retrain take, and by how much their decision values differ.
 """
 
 # %%

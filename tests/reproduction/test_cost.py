@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -167,6 +169,19 @@ def test_the_pages_are_written_from_the_stored_results(
     assert "Total cost" in (tmp_path / "cost_sensitive_measured.inc").read_text()
     assert ".. image:: incremental_steps.svg" in text
     assert "training rows" in (tmp_path / "incremental_steps.svg").read_text()
+
+
+@pytest.mark.parametrize("page", ["incremental", "cost_sensitive"])
+def test_the_pages_say_what_is_stored(page):
+    root = Path(__file__).parents[2]
+    store = ResultStore(root / "benchmarks" / "results" / "cost.json")
+    sections = {
+        "incremental": cost_report.incremental_section,
+        "cost_sensitive": cost_report.accuracy_section,
+    }
+    path = root / "docs" / "systems" / f"{page}_measured.inc"
+    text = sections[page](store) + "\n"
+    assert path.read_text() == text, "run python benchmarks/cost.py --write"
 
 
 def test_a_budget_of_seconds_begins_nothing_more(small_data, tmp_path, capsys):
