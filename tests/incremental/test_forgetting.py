@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widemargin import SVC, CostSensitiveSVC
+from widemargin import SVC, CostSensitiveSVC, load, save
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian
 
@@ -152,6 +152,21 @@ def test_nothing_is_left_of_a_class_or_of_everybody(who, begin):
         assert not kept_bytes(twin, X[gone])
         arrays = [a for a in reachable(twin) if isinstance(a, np.ndarray) and a.ndim]
         assert {90, gone.size}.isdisjoint(len(a) for a in arrays)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_nothing_is_left_in_a_model_from_a_file_nor_in_its_next_file(form, tmp_path):
+    X, y, secrets = scene()
+    data = sparse.csr_matrix(X) if form == "csr" else X
+    save(SVC(gamma=0.3, C=50.0).fit(data, y), tmp_path / "before")
+    model = load(tmp_path / "before")
+    assert traces(model, secrets).size >= 80
+    save(model.forget(np.arange(10, 30)), tmp_path / "after")
+    for twin in (model, load(tmp_path / "after")):
+        assert traces(twin, secrets).size == 0 and not handles(twin)
+    written = (tmp_path / "after").read_bytes()
+    assert not any(row.tobytes() in written for row in X[10:30])
+    assert all(row.tobytes() in written for row in X[30:])
 
 
 def test_every_array_has_the_live_length():
