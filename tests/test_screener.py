@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Polynomial, Sigmoid
+from widemargin.polish import polish
 from widemargin.problem import classification_problem
 from widemargin.screener import Screener
 from widemargin.screening import reduce, screen
@@ -50,14 +51,18 @@ def test_solving_with_and_without_screening_is_the_same(
 
 def test_after_the_polish_the_objectives_agree_to_nine_digits():
     rng = np.random.default_rng(8)
+    acted = 0
     for _ in range(60):
         problem = random_problem(rng, intercept=bool(rng.random() < 0.5), size=25)
+        screener = Screener(smallest=0, rank=True)
         ends = [
-            solve(problem, tol=1e-9, accuracy="exact", screen=screener).certificate
-            for screener in (None, Screener(smallest=0, rank=True))
+            solve(problem, tol=1e-9, accuracy="exact", screen=screen).certificate
+            for screen in (None, screener)
         ]
         assert ends[0].kkt_violation <= 1e-8 and ends[1].kkt_violation <= 1e-8
         assert_allclose(ends[0].objective, ends[1].objective, rtol=1e-9, atol=1e-12)
+        acted += any(check["share"] > 0.1 for check in screener.checks)
+    assert acted >= 20  # the others are linear and solved at their start, or undecided
 
 
 def test_a_warm_start_is_screened_before_the_first_step():
@@ -114,6 +119,42 @@ def test_rows_at_hand_are_not_given_up_for_samples_taken_out():
 
     assert evaluated(rule) == evaluated(None)
     assert asked[0] == (0, 8000)  # it is asked, all the same (5.4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_without_the_samples_that_left_the_end_is_the_same(intercept):
+    """A rule that knows the optimum: most samples do leave, and nine digits agree."""
+    X, y = blobs(8000)
+    gram = Gram(X, Gaussian(0.3), cache_mb=2)
+    problem = classification_problem(gram, y, np.full(8000, 50.0), intercept)
+    best = polish(solve(problem, tol=1e-4, shrinking=False), tol=1e-4)
+    distance = np.abs(best.values + best.intercept - problem.linear)
+    certain = (distance > 0.01) & ~problem.inside(best.beta)
+    asked = []
+
+    def rule(problem, n_iter, remaining, beta, gradient, error):
+        asked.append(len(remaining))
+        return ~(certain & (beta == best.beta))[remaining]
+
+    left = solve(problem, tol=1e-4, shrinking=False, screen=rule)
+    assert min(asked) < 0.5 * 8000
+    polished = polish(left, tol=1e-4)
+    assert polished.status == best.status == "polished"
+    assert_allclose(
+        polished.certificate.objective, best.certificate.objective, rtol=1e-9
+    )
+
+
+def test_a_solution_tells_of_the_checks_of_its_own_solve():
+    X, y = blobs(400)
+    screener = Screener(smallest=0)
+    told = []
+    for accuracy in ("tol", "exact"):
+        problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
+        solution = solve(problem, tol=1e-6, accuracy=accuracy, screen=screener)
+        told.append(solution.extras["screened"])
+    assert told[0] and told[1] and told[0] + told[1] == screener.checks
+    assert solve(problem).extras == {}
 
 
 def test_a_sample_wrongly_removed_comes_back():
@@ -186,6 +227,23 @@ def test_removed_samples_pull_as_fixed_ones_do():
         assert_allclose(screener.checks[0]["gap"], apart.gap, rtol=1e-6, atol=1e-9)
         assert_array_equal(keep, ~settled)
     assert compared >= 30
+
+
+def test_a_decided_sample_stays_in_play_until_it_is_at_its_bound():
+    """Taken out elsewhere, it would break the sum of the others."""
+    X, y = blobs(400)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
+    best = solve(problem, tol=1e-8)
+    inwards = 0.5 * (problem.lower + problem.upper)
+    near = (1 - 1e-6) * best.beta + 1e-6 * (inwards - inwards.mean())
+    everyone = np.arange(400, dtype=np.int32)
+    kept = []
+    for beta in (best.beta, near):
+        values = problem.gram.times(beta)
+        assert np.count_nonzero(~screen(problem, beta, values).active) > 300
+        gradient = values - problem.linear
+        kept.append(Screener(smallest=0)(problem, 0, everyone, beta, gradient, 0.0))
+    assert kept[0].sum() < 100 and kept[1].all()
 
 
 def test_few_samples_are_not_checked():

@@ -243,10 +243,7 @@ class KernelClassifier(
         `wishes` are options of :func:`widemargin.solve.solve` that differ from them.
         """
         options = self._solve_options(problem) | wishes
-        solution = self._solve_with(problem, start, record, options)
-        if "screen" in options:
-            solution.extras["screened"] = options["screen"].checks
-        return solution
+        return self._solve_with(problem, start, record, options)
 
     def _solve_with(
         self, problem: DualProblem, start: Any, record: Any, options: dict[str, Any]

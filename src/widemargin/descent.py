@@ -114,6 +114,11 @@ class Manner:
         """Whether the engine chooses; the pair rules are studied for their own path."""
         return self.selection == "blocks"
 
+    @property
+    def checks(self) -> list[dict[str, Any]] | None:
+        """What the screening rule tells of itself, if it does."""
+        return getattr(self.screen, "checks", None)
+
 
 class Descent:
     """The point of a solve, its gradient, and what may still be spent.
@@ -153,6 +158,7 @@ class Descent:
         self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
         self.exact = False
         self.status = "start"
+        self._checked = len(manner.checks or ())  # by earlier solves with this rule
         budget.pause = SLOW * problem.n
 
     def run(self, tol: float, single: bool = True) -> None:
@@ -189,6 +195,7 @@ class Descent:
 
     def solution(self, unseen: NDArray[np.bool_] | None = None) -> Solution:
         """Return the point reached."""
+        checks = self.manner.checks
         return Solution(
             self.problem,
             self.beta.copy(),
@@ -196,6 +203,7 @@ class Descent:
             self.status,
             self.budget.steps,
             self.budget.seconds,
+            extras={} if checks is None else {"screened": checks[self._checked :]},
             exact=self.exact,
             stale=self.stale.copy() if self.stale.any() else None,
             unseen=unseen,

@@ -79,7 +79,8 @@ def solve(
         ``screen(problem, n_iter, remaining, beta, gradient, error)`` says which of the
         samples `remaining` stay in play; the others must be certain to stay at the
         bound they are at. ``gradient`` is up to date for `remaining`, to within about
-        `error`. Only "blocks" asks. See :class:`widemargin.screener.Screener`.
+        `error`. Only "blocks" asks. See :class:`widemargin.screener.Screener`, whose
+        ``checks`` of this solve are kept as ``Solution.extras["screened"]``.
     every_value : bool
         Whether ``K beta`` is wanted for all samples, also those far from the margin
         that are otherwise passed over (see ``Solution.stale``). Only "blocks" asks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widemargin import SVC, DivideConquerSVC, RampSVC
+from widemargin import SVC, DivideConquerSVC, RampSVC, base
 from widemargin.gram import Gram
 from widemargin.ramp.concave_convex import RampProblem, stationarity
+from widemargin.screener import Screener
 from widemargin.solution import Solution
 
 
@@ -103,6 +105,10 @@ def test_objective_falls_over_the_history():
     for entry in rounds:
         assert {"size", "seconds", "gap", "clipped", "screened"} <= set(entry)
         assert entry["gap"] >= 0.0
+        for check in entry["screened"]:
+            assert 0.0 <= check["share"] <= 1.0 and check["gap"] >= 0.0
+            assert 0 <= check["n_iter"] <= entry["n_iter"]
+            assert 0.0 <= check["seconds"]
     # every round after the first is screened before its first step
     assert all(entry["screened"][0]["n_iter"] == 0 for entry in rounds[1:])
 
@@ -116,15 +122,20 @@ CONTESTANTS = [
 
 @pytest.mark.parametrize("init", ["svm", "continuation"])
 @pytest.mark.parametrize("C", [0.5, 10.0])
-def test_the_four_contestants_end_alike(init, C):
+def test_the_four_contestants_end_alike(init, C, monkeypatch):
     """Equal to 1e-9 where the clipped sets agree; else parted at the kink (5.5)."""
+    # So few samples would not be screened at all.
+    monkeypatch.setattr(base, "Screener", partial(Screener, smallest=0))
     X, y, _ = moons(400, share=0.1, seed=1)
     models = [
         RampSVC(C=C, gamma=1.0, init=init, **choice).fit(X, y) for choice in CONTESTANTS
     ]
     reference = models[0]
-    for model in models:
+    for model, choice in zip(models, CONTESTANTS, strict=True):
         assert_certified(model, 1e-8)
+        checks = [c for entry in model.history_ for c in entry.get("screened", [])]
+        shares = [check["share"] for check in checks]
+        assert max(shares, default=0.0) > 0.1 if choice["screening"] else not checks
     for model in models[1:]:
         parted = np.setxor1d(model.outliers_, reference.outliers_)
         if parted.size == 0:
@@ -178,14 +189,14 @@ def test_screening_is_offered_by_every_kernel_estimator():
     for model in (
         SVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe"),
         DivideConquerSVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe"),
+        DivideConquerSVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe", n_levels=2),
     ):
         model.fit(X, y)
         assert model.certificate_.kkt_violation <= 1e-6
         assert_allclose(
             model.certificate_.objective, plain.certificate_.objective, rtol=1e-8
         )
-    screened = SVC(C=1.0, gamma=1.0, tol=1e-6, screening="safe").fit(X, y)
-    assert screened.history_[-1]["screened"][-1]["share"] > 0.5
+        assert model.history_[-1]["screened"][-1]["share"] > 0.5
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
