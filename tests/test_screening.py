@@ -87,12 +87,20 @@ class Truth:
         assert not np.any(screened.at_upper > self.may_be_upper)
 
 
+def later_points(problem):
+    """Points on the way to the optimum that pair steps would reach after their cut."""
+    for tol in (1e-1, 1e-3, 1e-5, 1e-7):
+        beta = solve(problem, tol=tol).beta
+        yield beta, problem.gram.times(beta)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_screened_samples_are_decided_at_every_iterate(intercept, seed):
     """4 seeds x 260 problems with and without intercept: 2,080, at every iterate.
 
-    Most runs are followed to their end; the slowest are cut.
+    Most runs are followed to their end; the slowest are cut, and their way is looked at
+    in four places more.
     """
     rng = np.random.default_rng([seed, intercept])
     decided = ended = 0
@@ -108,6 +116,8 @@ def test_screened_samples_are_decided_at_every_iterate(intercept, seed):
             truth.assert_allows(screened)
             decided += np.count_nonzero(~screened.active)
         ended += steps < ITERATES
+        for point, values in later_points(problem) if steps == ITERATES else ():
+            truth.assert_allows(screen(problem, point, values))
     assert decided > 10_000  # a rule that never decides is safe too
     assert ended > 0.55 * 260
 
@@ -210,13 +220,17 @@ def test_rank_rule_decides_what_the_interval_rule_decides_and_more():
     assert more > 100
 
 
-def test_rank_rule_alone_equals_its_definition():
+@pytest.mark.parametrize("equal", [True, False])
+def test_rank_rule_alone_equals_its_definition(equal):
+    """With equal boxes the masses meet exactly: then the intercept may be at ``i``."""
     rng = np.random.default_rng(4)
     for _ in range(30):
         n = 12
-        targets, lower = rng.normal(size=n), -rng.uniform(size=n)
-        upper = lower + rng.uniform(0.5, 1.5, size=n)
+        targets = rng.normal(size=n)
+        lower = -np.ones(n) if equal else -rng.uniform(size=n)
+        upper = lower + (1.0 if equal else rng.uniform(0.5, 1.5, size=n))
         total = float(rng.uniform(lower.sum(), upper.sum()))
+        total = -float(rng.integers(1, n)) if equal else total
         reach = rng.uniform(0, 1, size=(n, n))
         width, needed = upper - lower, upper.sum() - total
         low, high = rank_rule(targets, np.arange(n), reach, lower, upper, total)

@@ -131,18 +131,29 @@ def test_carrying_moves_few_samples():
 def test_gap_is_a_gap_when_samples_are_clipped():
     """The gap of (16) tends to the sum of mu, not to zero (mathematics 5.1)."""
     rng = np.random.default_rng(4)
-    seen = 0
     for _ in range(20):
         ramp = random_ramp(rng, s=0.0)
         clipped = rng.random(ramp.gram.n) < 0.3
         problem = ramp.convex(clipped)
+        mu = np.where(clipped, ramp.costs, 0.0)
         for tol in (1e-1, 1e-3, 1e-6):
             solution = solve(problem, tol=tol)
             residual = problem.linear - solution.values - solution.intercept
             gap = duality_gap(solution.beta, residual, problem.lower, problem.upper)
             assert 0.0 <= gap <= tol * np.sum(ramp.costs)
-        seen += 1
-    assert seen == 20
+            quadratic = 0.5 * solution.beta @ problem.gram.times(solution.beta)
+            margins = ramp.margins(solution)
+            loss = ramp.costs * np.maximum(0.0, 1.0 - margins) + mu * margins
+            printed = quadratic + loss.sum() - (ramp.y @ solution.beta - quadratic)
+            assert_allclose(printed, gap + mu.sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("s", [0.0, -0.5])
+def test_a_sample_at_the_kink_is_not_clipped(s):
+    ramp = RampProblem(Gram(np.eye(4), Linear()), np.ones(4), np.ones(4), s, False)
+    margins = np.array([s - 1e-12, s, s + 1e-12, 2.0])
+    point = Solution(ramp.convex(np.zeros(4, bool)), margins, margins, "given")
+    assert_array_equal(ramp.clips(point), [True, False, False, False])
 
 
 def test_without_a_ceiling_the_first_problem_is_the_last():
@@ -215,16 +226,21 @@ def test_a_solve_that_was_stopped_ends_the_procedure():
     assert end.solution.status == "max_iter"
 
 
-def traced(ramp, screen):
-    """Run the procedure; return its end and, per round, margins and clipped set."""
+def traced(ramp, shares=None):
+    """Run the procedure; return its end and, per round, margins and clipped set.
+
+    With `shares` it is screened, and the share decided in each round noted there.
+    """
     rounds = []
 
     def solver(problem, start):
-        screener = Screener(smallest=0, rank=True) if screen else None
+        screener = None if shares is None else Screener(smallest=0, rank=True)
         solution = solve(
             problem, tol=TRACE_TOL, accuracy="exact", start=start, screen=screener
         )
         assert solution.certificate.kkt_violation <= TRACE_TOL
+        if screener is not None:
+            shares.append(max((c["share"] for c in screener.checks), default=0.0))
         return solution
 
     def record(figures, solution):
@@ -236,16 +252,17 @@ def traced(ramp, screen):
 TRACE_TOL = 1e-6
 
 
-def test_runs_with_and_without_screening_part_only_at_the_kink():
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_runs_with_and_without_screening_part_only_at_the_kink(fit_intercept):
     """Same clipped sets, same J; else who differs stood at ``s`` when they parted.
 
     Either way both ends are certified stationary (5.5).
     """
     rng = np.random.default_rng(15)
-    alike = 0
+    alike, shares = 0, []
     for _ in range(100):
-        ramp = random_ramp(rng)
-        (on, with_rule), (off, without) = traced(ramp, True), traced(ramp, False)
+        ramp = random_ramp(rng, fit_intercept=fit_intercept)
+        (on, with_rule), (off, without) = traced(ramp, shares), traced(ramp)
         for end in (on, off):
             assert stationarity(ramp, end.solution) <= 10 * TRACE_TOL
         for (margins, ours), (_, theirs) in zip(with_rule, without, strict=False):
@@ -262,3 +279,4 @@ def test_runs_with_and_without_screening_part_only_at_the_kink():
                 alike += 1
                 assert_allclose(on.objective, off.objective, rtol=1e-9)
     assert alike >= 90
+    assert np.mean(np.array(shares) > 0.1) > 0.25  # rounds really screened

@@ -107,6 +107,28 @@ def test_continuation_on_a_sample_clips_whom_the_whole_would(monkeypatch):
     assert_array_equal(again, sampled)  # the same seed
 
 
+@pytest.mark.parametrize("size", [120, 500])  # the whole, and a sample of it
+def test_each_stage_starts_at_the_last_one_grown(monkeypatch, size):
+    """C/1000, C/100, C/10 in turn; on a sample with the loss of the whole."""
+    monkeypatch.setattr(schedule, "SAMPLE", 120)
+    ramp, _ = blobs(size, cost=100.0)
+    calls = []
+
+    def noted(problem, start):
+        share = np.sum(problem.upper - problem.lower) / np.sum(ramp.costs)
+        calls.append((float(share), start, rough(problem, start)))
+        return calls[-1][-1]
+
+    assert continuation(ramp, plan(rough=noted)) is not None
+    shares = [share for share, *_ in calls]
+    assert_allclose(shares, sorted(shares))
+    assert_allclose(np.unique(np.round(shares, 9)), [1e-3, 1e-2, 1e-1])
+    assert calls[0][1] is None
+    for k in range(1, len(calls)):
+        if shares[k] > 1.5 * shares[k - 1]:
+            assert_allclose(calls[k][1].beta, grow(calls[k - 1][-1]).beta)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_loose_rounds_first_end_at_a_stationary_point_of_the_same_objective(
     monkeypatch, fit_intercept

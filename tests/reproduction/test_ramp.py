@@ -214,13 +214,13 @@ class Scripted:
 
 
 def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
-    clock = [0.0]
+    clock, long = [0.0], ramp_timing.LONG + 0.5
     monkeypatch.setattr(ramp_timing.time, "process_time", lambda: clock[0])
     monkeypatch.setattr(ramp_timing, "LONG", 5.0)
     models = {
         "busy": Scripted(clock, (4.0, "max_time"), (2.0, "converged"), (3.0, "late")),
         "stopped": Scripted(clock, (4.0, "converged"), (1.0, "max_time"), (4.5, "-")),
-        "long": Scripted(clock, (5.5, "converged")),
+        "long": Scripted(clock, (long, "converged")),
     }
     X, y = np.zeros((4, 1)), np.ones(4)
     figures = ramp_timing.fit_in_turn(models, X, y, 3, 1)["contestants"]
@@ -231,7 +231,7 @@ def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
     assert kept == {
         "busy": (2.0, "converged", 2.0, 3),
         "stopped": (4.0, "converged", 1.0, 3),  # one that ended, though slower
-        "long": (5.5, "converged", 1.0, 1),
+        "long": (long, "converged", 1.0, 1),
     }
 
 
