@@ -89,6 +89,8 @@ def test_pos_label_turns_the_roles_round():
     )
     with pytest.raises(ValueError, match="pos_label='none'"):
         CostSensitiveSVC(pos_label="none").fit(X, names)
+    with pytest.raises(ValueError, match=r"pos_label=\['cheap', 'dear'\]"):
+        CostSensitiveSVC(pos_label=["cheap", "dear"]).fit(X, names)
 
 
 def test_cost_matrix_prices_every_pair():

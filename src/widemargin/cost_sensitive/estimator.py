@@ -219,7 +219,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         """Return the number of the class that is dear to miss; -1 for none."""
         if self.pos_label is not None:
             found = np.flatnonzero(classes == self.pos_label)
-            if found.size == 0:
+            if found.size != 1:  # none, or a list of them
                 raise ValueError(
                     f"pos_label={self.pos_label!r} is not one of the classes "
                     f"{classes.tolist()}."
