@@ -136,8 +136,9 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
             block = np.asarray(X[start : start + 16384], dtype=np.float64) - first
             deviations = np.einsum("ij,ij->i", block, block)
             variance += float(weight[start : start + 16384] @ deviations) / mass
-        rounding = (CONSTANT * first) ** 2
-    return gamma_of(variance if abs(variance) > rounding else 0.0, n_features)
+        rounding = CONSTANT * CONSTANT * first * first
+    constant = abs(variance) <= rounding < np.inf
+    return gamma_of(0.0 if constant else variance, n_features)
 
 
 def gamma_of(variance: float, n_features: int) -> float:
