@@ -53,14 +53,17 @@ class RampSVC(KernelClassifier):
     init : {"svm", "continuation"}, default="continuation"
         Where the procedure starts: at the plain SVM, or at the clipped set found by
         solving C/1000, C/100 and C/10 first. With a flexible kernel the plain SVM has
-        already bent around the wrong labels, and a start there often stays there.
+        already bent around the wrong labels, and a start there often stays there. Where
+        a fine boundary is real, "continuation" gives up right labels: look at the
+        length of ``outliers_``, and see the page of this estimator.
     max_cccp_iter : int, default=50
         Most convex problems solved at each C.
     screening : "safe" or None, default=None
-        "safe" takes samples out as soon as their value is certain. Each convex problem
-        has the same solution; in this engine it was measured not to save time (see the
-        page of this estimator), so it is off. Needs a positive semi-definite kernel
-        ("sigmoid", and "poly" with a negative ``coef0``, are not screened).
+        "safe" decides samples as soon as their value is certain and takes them out
+        where that pays. Each convex problem has the same solution; in this engine it
+        was measured not to save time (see the page of this estimator), so it is off.
+        Only above 2,000 rows, and with a positive semi-definite kernel (not "sigmoid",
+        nor "poly" with a negative ``coef0``).
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
 fit_intercept, n_jobs, max_time, warm_start, solver

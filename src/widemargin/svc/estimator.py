@@ -64,9 +64,10 @@ class SVC(IncrementalClassifier):
         measured faster but for very local kernels. See
         :class:`widemargin.DivideConquerSVC` for those and for early prediction.
     screening : "safe" or None, default=None
-        "safe" takes samples out for good as soon as their value is certain. Same
-        solution; needs a positive semi-definite kernel ("sigmoid", and "poly" with a
-        negative ``coef0``, are not screened).
+        "safe" decides samples as soon as their value is certain and takes them out
+        where that pays; ``history_`` has the shares. Same solution; only above 2,000
+        rows, and with a positive semi-definite kernel (not "sigmoid", nor "poly" with a
+        negative ``coef0``).
 
     Attributes
     ----------
