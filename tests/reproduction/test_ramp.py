@@ -122,6 +122,8 @@ def test_algorithm_as_printed_ends_at_worse_points():
         fixed += np.count_nonzero(run.fixed_low | run.fixed_high)
         worse += reached < best - 1e-4 * max(1.0, abs(best))
         assert all(0.0 <= share <= 1.0 for _, share in run.rates)
+        checked = [iteration for iteration, _ in run.rates]
+        assert checked == list(range(50, 50 + 10 * len(checked), 10))
     assert fixed > 0
     assert worse > 0
 
