@@ -17,7 +17,6 @@ constexpr double kMargin = 0.1;        // how near a violation a sample stays ac
 constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
 constexpr Size kErrorProbes = 64;      // samples that show what roundings have left
 constexpr Size kProbes = 512;          // samples that show how far gradients have moved
-constexpr double kReach = 1.5;         // others may have moved this much farther than any of them
 
 std::vector<Index> every_so_often(const std::vector<Index>& samples, Size count) {
   std::vector<Index> out;
@@ -324,68 +323,6 @@ bool ActiveSet<Real>::renew(double room, Control& control, const Progress& progr
   for (Size p = 0; p < samples.size(); ++p)
     gradient_[samples[p]] = gradients[p] = sums[p] - problem_.linear[samples[p]];
   return true;
-}
-
-// How far a sample at zero is from violating.
-template <class Real>
-double ActiveSet<Real>::slack(Index sample, const Extremes& extremes) const {
-  const double none = problem_.equality ? kInfinity : 0.0;
-  const double high = std::max(extremes.highest_falling, -none) + options_.tolerance;
-  const double low = std::min(extremes.lowest_growing, none) - options_.tolerance;
-  const double growing = problem_.lower[sample] == 0.0 ? gradient_[sample] - high : -kInfinity;
-  const double falling = problem_.upper[sample] == 0.0 ? low - gradient_[sample] : -kInfinity;
-  return std::max(growing, falling);
-}
-
-// Those of the samples, all at zero, that might violate by now.
-template <class Real>
-std::vector<Index> ActiveSet<Real>::near_margin(const Snapshot& snapshot,
-                                                const std::vector<Index>& samples,
-                                                const Extremes& extremes) const {
-  std::vector<Index> near;
-  if (samples.empty()) return near;
-  const double radius = moved_since(snapshot);
-  for (Index i : samples) {
-    const double reach = radius * std::sqrt(std::max(diagonal[Size(i)], 0.0));
-    if (slack(i, extremes) <= reach) near.push_back(i);
-  }
-  return near;
-}
-
-// Those of the samples that may violate, judged by how far the probes have moved.
-template <class Real>
-std::vector<Index> ActiveSet<Real>::within_reach(const std::vector<Index>& samples,
-                                                 const std::vector<Index>& probes,
-                                                 const std::vector<double>& slacks,
-                                                 const Extremes& extremes) const {
-  std::vector<double> moves;
-  std::vector<char> done(problem_.n, 0);
-  for (Size k = 0; k < probes.size(); ++k) {
-    moves.push_back(slacks[k] - slack(probes[k], extremes));
-    done[Size(probes[k])] = 1;
-  }
-  const double reach = kReach * *std::max_element(moves.begin(), moves.end());
-  std::vector<Index> near;
-  for (Index i : samples)
-    if (!done[Size(i)] && slack(i, extremes) <= reach) near.push_back(i);
-  return near;
-}
-
-// Upper bound on ||w - w_snapshot||. The dual is quadratic, so with the gradient now,
-// 1/2 ||w - w_then||^2 = D_then - D_now + gradient' (beta_now - beta_then); every changed
-// sample's gradient is up to date when this is called.
-template <class Real>
-double ActiveSet<Real>::moved_since(const Snapshot& snapshot) const {
-  double half_square = snapshot.objective - objective_, size = std::abs(half_square);
-  for (Size i = 0; i < problem_.n; ++i) {
-    const double change = beta_[i] - snapshot.beta[i];
-    if (change == 0.0) continue;
-    const double term = (gradient_[i] - level_) * change;
-    half_square += term;
-    size += std::abs(term);
-  }
-  const double rounding = 1e-5 * size + 1e-9;
-  return std::sqrt(2.0 * std::max(half_square, 0.0) + 2.0 * rounding);
 }
 
 template <class Real>
