@@ -223,6 +223,7 @@ def test_table_is_of_medians_over_none(moons, tmp_path):
     }
     assert "2 of the 2 settings were measured" in text
     assert "8,000 samples, tolerance 1e-6, a piece of 400 steps" in text
+    assert "A fit of less than 1 s is the best of three runs, a longer" in text
     assert "is met by time (5.00 times) and met by entries (5.00 times)" in text
     # 1 / 2 and 3 / 4 of shrink; 1 and 3 are the fastest, of the 2 of the engine
     assert "It takes 0.62 times as long as shrink alone" in text
