@@ -359,6 +359,18 @@ def test_where_pair_steps_creep_a_path_ends_the_solve(monkeypatch):
     assert_allclose(leapt.certificate.objective, crept.certificate.bound, rtol=1e-3)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e5])
+def test_features_that_nobody_scaled_are_no_matter_of_millions_of_steps(size):
+    """The path ends within the tolerance, if not within rounding."""
+    rng = np.random.default_rng(0)
+    X = size * rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] / size + rng.normal(size=60) > 0.0, 1.0, -1.0)
+    problem = classification_problem(Gram(X, Linear()), y, np.ones(60))
+    solution = solve(problem, tol=1e-3, max_iter=1_000_000)
+    assert solution.status == "converged"
+    assert solution.recomputed().certificate.kkt_violation <= 1e-3
+
+
 def test_a_path_that_gives_up_leaves_the_solve_to_pair_steps(monkeypatch):
     X, problem = creeping(200, 1e3)
     asked = []

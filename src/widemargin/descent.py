@@ -249,7 +249,7 @@ class Descent:
             if self.status != "max_iter" or budget.steps_left() == 0:
                 break
             budget.pause = 2 * budget.steps
-            if self._leap():
+            if self._leap(tol):
                 self.status = "converged"
                 break
         if self.status == "interrupted":  # where it stood, nothing was up to date
@@ -278,12 +278,13 @@ class Descent:
         problem = self.problem
         return problem.gram._core, problem.linear, problem.lower, problem.upper
 
-    def _leap(self) -> bool:
+    def _leap(self, tol: float) -> bool:
         """Go to the exact solution by a path, where that is less than what lies behind.
 
         With a large C and few features the kernel matrix is close to singular, and pair
         steps creep by the million. Once they have found most of the support vectors the
-        path to the solution has a few events for each member of the margin set.
+        path to the solution has a few events for each member of the margin set. Where
+        features are so large that its end is off by rounding, `tol` decides.
         """
         problem, budget = self.problem, self.budget
         margin = int(np.count_nonzero(problem.inside(self.beta)))
@@ -295,11 +296,13 @@ class Descent:
             return False
         beta = self.beta.copy()
         near = Solution(problem, beta, problem.gram.times(beta), "slow", exact=True)
-        reached, _, _ = repair(near)
-        if reached is None:
+        _, beta, _ = repair(near)
+        beta = project(beta, problem.lower, problem.upper, problem.total)
+        values = problem.gram.times(beta)
+        if not violation(problem, beta, values) <= tol:
             return False
-        self.beta[:] = reached.beta
-        self.gradient[:] = reached.values - problem.linear
+        self.beta[:] = beta
+        self.gradient[:] = values - problem.linear
         self.stale[:] = False
         return True
 
