@@ -48,6 +48,8 @@ def area_of(path: str) -> str:
         return "dask"
     if any(word in part for part in parts for word in (*COMMAND, "browser")):
         return "command + browser"
+    if "incremental" in parts:  # learning and forgetting came with that system
+        return "cost_sensitive"
     for system in SYSTEMS:
         if system in parts:
             return system

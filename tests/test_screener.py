@@ -124,9 +124,9 @@ def test_rows_at_hand_are_not_given_up_for_samples_taken_out():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_without_the_samples_that_left_the_end_is_the_same(intercept):
     """A rule that knows the optimum: most samples do leave, and nine digits agree."""
-    X, y = blobs(8000)
-    gram = Gram(X, Gaussian(0.3), cache_mb=2)
-    problem = classification_problem(gram, y, np.full(8000, 50.0), intercept)
+    X, y = blobs(4000)
+    gram = Gram(X, Gaussian(0.3), cache_mb=1)
+    problem = classification_problem(gram, y, np.full(4000, 50.0), intercept)
     best = polish(solve(problem, tol=1e-4, shrinking=False), tol=1e-4)
     distance = np.abs(best.values + best.intercept - problem.linear)
     certain = (distance > 0.01) & ~problem.inside(best.beta)
@@ -137,7 +137,7 @@ def test_without_the_samples_that_left_the_end_is_the_same(intercept):
         return ~(certain & (beta == best.beta))[remaining]
 
     left = solve(problem, tol=1e-4, shrinking=False, screen=rule)
-    assert min(asked) < 0.5 * 8000
+    assert min(asked) < 0.5 * 4000
     polished = polish(left, tol=1e-4)
     assert polished.status == best.status == "polished"
     assert_allclose(
