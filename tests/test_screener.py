@@ -274,3 +274,16 @@ def test_a_check_waits_until_the_gap_has_halved():
     # Everybody back in play: a solve that starts afresh is checked at once.
     screener(problem, 0, np.arange(400, dtype=np.int32), solution.beta, gradient, 0.0)
     assert len(screener.checks) == 4
+
+
+def test_a_check_waits_also_where_nobody_was_let_go():
+    """The engine keeps all in play where leaving does not pay: no reason to check."""
+    X, y = blobs(400)
+    problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
+    solution = solve(problem, tol=1e-6)
+    everyone, gradient = np.arange(400, dtype=np.int32), solution.values - y
+    screener = Screener(smallest=0)
+    keep = screener(problem, 0, everyone, solution.beta, gradient, 0.0)
+    assert not keep.all()
+    assert screener(problem, 9, everyone, solution.beta, gradient, 0.0).all()
+    assert len(screener.checks) == 1

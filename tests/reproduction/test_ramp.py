@@ -12,6 +12,9 @@ from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.preprocessing import scale
 
 from widemargin.certificate import dual_objective
+from widemargin.gram import Gram
+from widemargin.kernels import Gaussian
+from widemargin.problem import classification_problem
 from widemargin.ramp.concave_convex import RampProblem
 from widemargin.reproduction import (
     mislabelled,
@@ -35,6 +38,7 @@ from widemargin.reproduction.ramp_report import (
     timing_tables,
 )
 from widemargin.reproduction.results import ResultStore
+from widemargin.screening import screen
 from widemargin.solve import solve
 
 from tests.test_screening import random_problem
@@ -323,6 +327,14 @@ def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
     cells = list(ramp_tables.share_curve(setting))
     shares = [cell.ours for cell in cells]
     assert shares == sorted(shares) and shares[-1] > 0.15
+    problem = classification_problem(
+        Gram(data[0], Gaussian(0.5)), data[1], np.ones(2500)
+    )
+    end = solve(problem, tol=1e-6)
+    found = screen(problem, end.beta, end.values, rank=False)
+    decided = np.mean(found.at_lower | found.at_upper)
+    assert found.at_lower.any() and found.at_upper.any()
+    assert_allclose(shares[-1], decided, atol=0.01)
     assert set(ramp_tables.figures(cells)) == {"figure3"}
     store = ResultStore(tmp_path / "shares.json")
     store.add(setting.key, ramp_timing.shares(setting))
