@@ -5,6 +5,7 @@ Each is listed with what to do should it go away.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import cache, wraps
@@ -32,6 +33,16 @@ except ImportError:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _OPENING = threading.Lock()  # class pairs may be solved side by side
+
+
+def _new_lock() -> None:
+    """Replace the lock in a forked process, where nobody would let go of it."""
+    global _OPENING
+    _OPENING = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # POSIX
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def validated(fit: Method) -> Method:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ from .certificate import (
     violation,
 )
 from .kernels import CallableKernel, Gaussian, Linear, Precomputed
+from .lazy import lazy_property
 from .problem import DualProblem
 
 Vector = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Solution:
     stale: NDArray[np.bool_] | None = None
     unseen: NDArray[np.bool_] | None = None
 
-    @cached_property
+    @lazy_property
     def values(self) -> Vector:
         """``K @ beta`` for all members."""
         if self.stale is None:
@@ -83,7 +83,7 @@ class Solution:
         values[owing] = self.problem.gram.times(self.beta, owing)
         return values
 
-    @cached_property
+    @lazy_property
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
         p = self.problem
@@ -109,7 +109,7 @@ class Solution:
         """Whether the requested tolerance was reached."""
         return self.status in ("converged", "polished")
 
-    @cached_property
+    @lazy_property
     def certificate(self) -> Certificate:
         """Objective, bound, gap and violation, from ``beta`` and its values alone.
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
+
+from ..lazy import lazy_property
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -252,7 +253,7 @@ class FactorTable:
         inner = direction @ self.columns
         return np.asarray(np.matmul(self.columns, inner[:, :, None])[:, :, 0])
 
-    @cached_property
+    @lazy_property
     def _squared(self) -> FullTable | None:
         """All ``L_k L_k'``, if few and at most twice as large as the factors.
 
