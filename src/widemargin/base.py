@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from ._sklearn import (
     CallbackSupportMixin,
@@ -48,6 +47,7 @@ from .validation import (
     class_weights,
     effective_threads,
     resolve_gamma,
+    seed_of,
 )
 
 # Fits this small end with the polish, so that decision values are exact to about 1e-9,
@@ -152,6 +152,7 @@ class KernelClassifier(
     ) -> list[BinaryTask]:
         costs = self._costs(data)
         warm = self._starts_warm(data, kernel)
+        seed = self._seed()
         tasks = []
         for positive, negative in class_pairs(data.classes.size):
             members = np.flatnonzero(
@@ -165,6 +166,7 @@ class KernelClassifier(
                 rows=members,
                 positive=positive,
                 negative=negative,
+                seed=seed,
             )
             if warm:
                 task.start = self._former_solution(data, task)
@@ -223,8 +225,10 @@ class KernelClassifier(
     def _solve_pair(self, task: BinaryTask) -> Solution:
         """Tell two classes apart: build the problem, solve it, record it."""
         problem = self._pair_problem(task)
-        limit = {"max_time": task.seconds_left}
-        solution = self._solve(problem, task.start, task.history.append, **limit)
+        solution = self._solve(
+            problem, task.start, task.history.append,
+            seed=task.seed, max_time=task.seconds_left,
+        )  # fmt: skip
         task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 
@@ -236,13 +240,15 @@ class KernelClassifier(
         problem: DualProblem,
         start: Any = None,
         record: Callable[[dict[str, Any]], None] | None = None,
+        *,
+        seed: int,
         **wishes: Any,
     ) -> Solution:
         """Solve to this estimator's tolerance and limits; `record` earlier stages.
 
         `wishes` are options of :func:`widemargin.solve.solve` that differ from them.
         """
-        options = self._solve_options(problem) | wishes
+        options = self._solve_options(problem, seed) | wishes
         return self._solve_with(problem, start, record, options)
 
     def _solve_with(
@@ -262,16 +268,19 @@ class KernelClassifier(
                     start=start, record=record, progress=clusters,
                 )  # fmt: skip
 
-    def _solve_options(self, problem: DualProblem) -> dict[str, Any]:
+    def _seed(self) -> int:
+        """Return the seed of a fit, drawn once: class pairs run in several threads."""
+        return seed_of(self.random_state)
+
+    def _solve_options(self, problem: DualProblem, seed: int) -> dict[str, Any]:
         """Return what is asked of every solve of this fit."""
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         options = {
             "tol": self.tol,
             "accuracy": "exact" if problem.n <= EXACT_SIZE else "tol",
             "polish_limit": EXACT_MARGIN,
             "max_iter": self.max_iter,
             "shrinking": self.shrinking,
-            "seed": int(seed),
+            "seed": seed,
         }
         if getattr(self, "screening", None) is not None:
             options["screen"] = Screener()

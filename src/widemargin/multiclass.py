@@ -34,6 +34,8 @@ class BinaryTask:
         The rows of X (as given to ``fit``) that take part.
     positive, negative : int
         Class numbers.
+    seed : int
+        Of whatever the solve draws.
     start : ndarray or None
         Coefficients of a former solution, for a warm start.
     history : list of dict
@@ -48,6 +50,7 @@ class BinaryTask:
     rows: Indices
     positive: int
     negative: int
+    seed: int = 0
     start: Vector | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     deadline: float | None = None

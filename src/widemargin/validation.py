@@ -12,6 +12,7 @@ from joblib import cpu_count
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .gram import refuse_damaged
@@ -151,6 +152,17 @@ def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> fl
     if gamma == "scale":
         return scale_gamma(X, weights)
     return 1.0 / int(X.shape[1])
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a fit: a fixed one for None, else drawn as scikit-learn does.
+
+    Fixed where the answer does not depend on it but for the tolerance: two fits give
+    the same model, and numpy's global state is left alone.
+    """
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def effective_threads(n_jobs: int | None) -> int:

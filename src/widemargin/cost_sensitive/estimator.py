@@ -79,7 +79,8 @@ class CostSensitiveSVC(IncrementalClassifier):
     break_ties : bool, default=False
         Break ties between pair votes by the decision values.
     random_state : int, RandomState instance or None, default=None
-        Order in which samples are first looked at.
+        Order in which samples are first looked at. None is a fixed seed: two fits give
+        the same model.
     fit_intercept : bool, default=True
         False forces the boundary through the origin of the feature space.
     n_jobs : int, default=None

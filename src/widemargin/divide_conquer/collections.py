@@ -34,7 +34,7 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     blocks = blocks_of(X, y, sample_weight)
     n = sum(blocks.lengths)
     level, n_clusters = _clusters(estimator, n)
-    seed = estimator._clustering_seed()
+    seed = estimator._seed()
     sample_size = estimator.sample_size or max(5000, 16 * n_clusters)
     seen = survey(blocks, sample_size, seed)
     if len(seen.classes) < 2:

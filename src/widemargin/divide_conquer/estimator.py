@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, validated
@@ -74,7 +73,9 @@ n_jobs, screening
         Level at which "early" stops; 3 means up to 64 clusters. "auto" takes the finest
         with at least 700 rows a cluster. At most `n_levels`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering; early models depend on it, exact ones do not.
+        Seed of the clustering; early models depend on it, exact ones do not. None is a
+        fixed seed for both: two fits give the same model. Try several integers to see
+        how much an early model varies.
     max_time : float, optional
         Limit in seconds. When it (or Ctrl-C) ends the exact finish, the last level is
         kept as an early model, with a ``ConvergenceWarning``; without a level, as in
@@ -215,7 +216,8 @@ feature_names_in_
         tasks = self._binary_tasks(data, gram, kernel)
         problems = [self._pair_problem(task) for task in tasks]
         division = Division(data.X, kernel, problems, [task.rows for task in tasks])
-        ladder = self._ladder(division, Limits.of(gram, self.max_time))
+        limits = Limits.of(gram, self.max_time)
+        ladder = self._ladder(division, limits, tasks[0].seed)
         with ClusterProgress(self.verbose, type(self).__name__) as progress:
             ladder.climb(progress)
         solutions = self._finished(ladder, tasks, threads)
@@ -229,10 +231,9 @@ feature_names_in_
 
     # ---- levels --------------------------------------------------------------
 
-    def _ladder(self, division: Division, limits: Limits) -> Ladder:
-        seed = self._clustering_seed()
+    def _ladder(self, division: Division, limits: Limits, seed: int) -> Ladder:
         finest, stop, pays = self._levels(division, seed)
-        options = self._solve_options(division.problems[0])
+        options = self._solve_options(division.problems[0], seed)
         plan = Plan(
             finest,
             self.n_branches,
@@ -255,9 +256,6 @@ feature_names_in_
         pays = forced or levels_pay(division.samples, division.kernel, seed)
         wanted = pays or self.checkpoint is not None
         return *exact_levels(n, self.n_levels, self.n_branches, wanted), pays
-
-    def _clustering_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _finished(
         self, ladder: Ladder, tasks: list[BinaryTask], threads: int
@@ -289,7 +287,7 @@ feature_names_in_
             solution = conquer(
                 problem,
                 task.start,
-                self._solve_options(problem) | {"monitor": progress.monitor},
+                self._solve_options(problem, task.seed) | {"monitor": progress.monitor},
                 ladder.limits,
                 refine=ladder.level is not None and ladder.stop_at == 1,
                 record=task.history.append,

@@ -71,7 +71,7 @@ class DPWSSClassifier(KernelClassifier):
     n_jobs : int, optional
         Threads.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
+        Seed of the draws; None draws anew in every fit.
     verbose : bool, default=False
         Show a progress bar on long fits.
 
@@ -178,12 +178,15 @@ as in SVC
         super().fit(X, y)
         return self
 
+    def _seed(self) -> int:
+        """Return the seed of a fit: here the draws are the method."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _solve_pair(self, task: BinaryTask) -> Solution:
         """Draw pairs until stationary, exhausted or out of budget."""
         draws = DrawnPairs(
             self.selection_epsilon, self.sigma, self.once, self.robust_maximum
         )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
             solution = solve(
                 self._pair_problem(task),
@@ -192,7 +195,7 @@ as in SVC
                 max_time=task.seconds_left,
                 shrinking=self.shrinking,
                 # Class pairs draw from streams of their own.
-                seed=int(seed) + 2**31 * (task.positive * 65537 + task.negative),
+                seed=task.seed + 2**31 * (task.positive * 65537 + task.negative),
                 selection=draws,
                 monitor=progress.monitor,
             )

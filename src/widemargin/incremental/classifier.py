@@ -361,7 +361,7 @@ class IncrementalClassifier(KernelClassifier):
             target = replace(target, total=0.0)
         convex = self._kernel.semidefinite  # otherwise there is no path to follow
         if state is None or not (convex and members.size and state.leads_to(target)):
-            solver = partial(self._solve, max_time=task.seconds_left)
+            solver = partial(self._solve, seed=task.seed, max_time=task.seconds_left)
             return *homotopy.fresh(target, solver, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)

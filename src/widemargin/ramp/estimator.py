@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
@@ -180,7 +179,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         )
         limits = Limits.of(task.gram, task.seconds_left)
         # The next clipped set is read off all values.
-        wishes: dict[str, Any] = {"every_value": True}
+        wishes: dict[str, Any] = {"every_value": True, "seed": task.seed}
         earlier = task.history.append  # levels, where a problem is solved by division
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
@@ -194,8 +193,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             figures["clipped"] = int(np.count_nonzero(figures["clipped"]))
             task.history.append(summary(solution, "convex") | figures)
 
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        plan = Plan(solver, rough, self.max_cccp_iter, record, seed)
+        plan = Plan(solver, rough, self.max_cccp_iter, record, task.seed)
         if task.start is not None:
             clipped, start = resume(ramp, task.start)
             rounds: dict[str, Any] = {"max_rounds": plan.max_rounds, "record": record}

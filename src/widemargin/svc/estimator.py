@@ -50,6 +50,7 @@ class SVC(IncrementalClassifier):
         Break ties between pair votes by the decision values.
     random_state : int, RandomState instance or None, default=None
         Order in which samples are first looked at; the optimum does not depend on it.
+        None is a fixed seed: two fits give bitwise the same model.
     fit_intercept : bool, default=True
         False forces the boundary through the origin of the feature space.
     n_jobs : int, default=None
