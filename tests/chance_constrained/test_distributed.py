@@ -57,9 +57,9 @@ def test_an_epoch_is_the_average_over_the_chunks():
     model.fit(array.from_array(X, chunks=(20, 2)), y)
     draws = model._generator()
     seed = int(draws.integers(np.iinfo(np.int32).max))
-    order = np.random.default_rng([seed, 20]).permutation(20)
     parts = []
     for rows in np.split(np.arange(60), 3):
+        order = np.random.default_rng([seed, rows[0]]).permutation(20)
         w, b = np.zeros(2), 0.0
         for t, i in enumerate(rows[order], start=1):
             sign = 1.0 if y[i] == 1 else -1.0

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..validation import class_weights
 from .blocks import Block, BlockSource, checked, floating
@@ -26,11 +27,17 @@ from .covariances import (
     given_covariances,
     moments_of,
     sample_covariance,
-    sample_covariances,
 )
 from .objective import ChanceProblem, shortfalls
 from .refit import refit, scores_of
-from .samples import Scaling, one_vs_rest
+from .samples import (
+    Scaling,
+    binary_problems,
+    one_vs_rest,
+    own_covariances,
+    refuse_one_class,
+    weighted_rows,
+)
 from .solution import ChanceSolution, Stage
 from .stochastic import (
     CostSummary,
@@ -95,40 +102,35 @@ class _Plan:
 
     def problems(self, block: Block) -> list[ChanceProblem]:
         """Return the binary problems on one block."""
-        labels = np.searchsorted(self.classes, block.y)
+        data = weighted_rows(floating(block.X), block.y, block.weights, self.classes)
         if self.covariances is None:
-            n, d = block.X.shape
-            uncertainty = sample_covariances(
-                block.covariance, block.covariance_factor, n, d, block.first
+            uncertainty = own_covariances(
+                data, block.covariance, block.covariance_factor, block.first
             )
         else:
-            table = FullTable(self.covariances)
-            uncertainty = Uncertainty(table, labels.astype(np.intp))
-        if self.settings.standardize:
-            uncertainty = uncertainty.rescaled(self.scaling.scale)
-        X = self.scaling.apply(floating(block.X))
-        costs = self.factors[labels] * block.weights
-        return [
-            ChanceProblem(
-                X,
-                signs,
-                costs,
-                uncertainty,
-                self.settings.kappa,
-                self.settings.fit_intercept,
-            )
-            for signs in one_vs_rest(labels, len(self.classes))
-        ]
+            uncertainty = Uncertainty(FullTable(self.covariances), data.labels)
+        return binary_problems(
+            data,
+            self.factors[data.labels] * data.weights,
+            uncertainty,
+            self.scaling,
+            self.settings.kappa,
+            self.settings.fit_intercept,
+        )
 
 
 @dataclass(frozen=True)
 class _Description:
-    """Moments by label, rows, features, and whether rows bring covariances."""
+    """Moments by label, rows that count, features, and the form of the rows.
+
+    ``own``: whether they bring covariances; ``sparse``: whether any are sparse.
+    """
 
     moments: dict[Any, Moments]
     rows: int
     features: int
     own: bool
+    sparse: bool
 
 
 def _describe(block: Block) -> _Description:
@@ -139,8 +141,8 @@ def _describe(block: Block) -> _Description:
     for label in np.unique(block.y):
         rows = np.flatnonzero(block.y == label)
         found[label] = moments_of(block.X[rows], weights[rows])
-    rows, features = block.X.shape
-    return _Description(found, rows, features, own)
+    rows = int(np.count_nonzero(weights))
+    return _Description(found, rows, block.X.shape[1], own, sparse.issparse(block.X))
 
 
 def _merge(left: _Description, right: _Description) -> _Description:
@@ -157,7 +159,13 @@ def _merge(left: _Description, right: _Description) -> _Description:
     merged = dict(left.moments)
     for label, moments in right.moments.items():
         merged[label] = merged[label].merged(moments) if label in merged else moments
-    return _Description(merged, left.rows + right.rows, left.features, left.own)
+    return _Description(
+        merged,
+        left.rows + right.rows,
+        left.features,
+        left.own,
+        left.sparse or right.sparse,
+    )
 
 
 def _plan(source: BlockSource, settings: Settings) -> _Plan:
@@ -169,11 +177,7 @@ def _plan(source: BlockSource, settings: Settings) -> _Plan:
     seen = reduce(_merge, descriptions, first)
     moments = seen.moments
     classes = np.array(sorted(label for label in moments if moments[label].mass > 0.0))
-    if len(classes) < 2:
-        raise ValueError(
-            "The number of classes has to be greater than one; got "
-            f"{len(classes)} class"
-        )
+    refuse_one_class(classes)
     by_class = [moments[label] for label in classes]
     d = seen.features
     covariances = None
@@ -189,7 +193,7 @@ def _plan(source: BlockSource, settings: Settings) -> _Plan:
             covariances = given_covariances(settings.covariance, classes, d).matrices
     scaling = Scaling.identity(d)
     if settings.standardize:
-        scaling = Scaling.of(reduce(Moments.merged, by_class), centre=True)
+        scaling = Scaling.of(reduce(Moments.merged, by_class), centre=not seen.sparse)
     masses = np.array([m.mass for m in by_class])
     labels = np.arange(len(classes))
     factors = settings.C * class_weights(settings.class_weight, classes, labels, masses)
@@ -288,16 +292,18 @@ def _epoch(
     sampling = plan.settings.sampling
     if not source.parallel:
         for block in source.shuffled(rng):
-            order = draw_order(block.X.shape[0], sampling, rng)
-            for k, problem in enumerate(plan.problems(block)):
+            problems = plan.problems(block)
+            order = draw_order(problems[0].shape[0], sampling, rng)
+            for k, problem in enumerate(problems):
                 visit(problem, order, plan.rules[k], descents[k])
         return descents
     seed = int(rng.integers(np.iinfo(np.int32).max))
 
     def work(block: Block) -> tuple[int, list[Descent]]:
-        rows = block.X.shape[0]
-        order = draw_order(rows, sampling, np.random.default_rng([seed, rows]))
         problems = plan.problems(block)
+        rows = problems[0].shape[0]
+        # by the block's place: a permutation of its own, whoever works on it
+        order = draw_order(rows, sampling, np.random.default_rng([seed, block.first]))
         return rows, [
             visited(problem, order, rule, descent)
             for problem, rule, descent in zip(

@@ -62,10 +62,10 @@ def _cells_along(count: int, memory_mb: float) -> int:
 def _ranges(scores: list[Scores]) -> list[tuple[float, ...]]:
     return [
         (
-            float(s.along.min()),
-            float(s.spread.min()),
-            float(s.along.max()),
-            float(s.spread.max()),
+            float(s.along.min(initial=np.inf)),
+            float(s.spread.min(initial=np.inf)),
+            float(s.along.max(initial=-np.inf)),
+            float(s.spread.max(initial=-np.inf)),
             float(len(s.along)),
         )
         for s in scores

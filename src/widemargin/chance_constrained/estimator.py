@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from .._sklearn import Interval, StrOptions, validated
 from .blocks import array_blocks
-from .covariances import CLASS, class_covariances, given_covariances, sample_covariances
+from .covariances import CLASS, class_covariances, given_covariances
 from .distributed import dask_blocks, is_dask
 from .objective import ChanceProblem, shortfalls
 from .samples import (
     Samples,
     binary_problems,
+    own_covariances,
     sample_costs,
     scaling_of,
     validate_samples,
@@ -228,7 +229,7 @@ class ChanceConstrainedSVC(StreamedModel):
         data = validate_samples(self, X, y, sample_weight)
         uncertainty = self._uncertainty(data, covariance, covariance_factor)
         scaling = scaling_of(data.X, data.weights, self.standardize)
-        costs = sample_costs(self.C, self.class_weight, data, data.weights)
+        costs = sample_costs(self.C, self.class_weight, data)
         problems = binary_problems(
             data, costs, uncertainty, scaling, kappa, self.fit_intercept
         )
@@ -243,8 +244,7 @@ class ChanceConstrainedSVC(StreamedModel):
         """Return every row's covariance: its own, or that of its class."""
         self.covariances_ = None
         if covariance is not None or factor is not None:
-            own = sample_covariances(covariance, factor, data.n_given, data.X.shape[1])
-            return own.take(data.rows) if len(data.rows) < data.n_given else own
+            return own_covariances(data, covariance, factor)
         if isinstance(self.covariance, str):
             table: CovarianceTable = class_covariances(
                 data.X, data.labels, data.classes, data.weights, self.covariance_scale

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..validation import checked_samples, class_weights
-from .covariances import Moments, moments_of
+from .covariances import Moments, moments_of, sample_covariances
 from .objective import ChanceProblem
 from .rows import refuse_large, row_weights
 from .uncertainty import Uncertainty
@@ -52,20 +52,44 @@ def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Samp
     """Check samples, labels and weights; leave out the rows without weight."""
     X, y = check_samples(estimator, X, y)
     weights = row_weights(sample_weight, X.shape[0])
-    rows = np.flatnonzero(weights > 0.0)
-    classes, labels = np.unique(y[rows], return_inverse=True)
+    classes = np.unique(y[weights > 0.0])
+    refuse_one_class(classes)
+    return weighted_rows(X, y, weights, classes)
+
+
+def refuse_one_class(classes: NDArray[Any]) -> None:
+    """Refuse data in which there is nothing to separate."""
     if len(classes) < 2:
         raise ValueError(
             "The number of classes has to be greater than one; got "
             f"{len(classes)} class (rows with zero sample_weight do not count)"
         )
+
+
+def weighted_rows(
+    X: Any, y: NDArray[Any], weights: Floats, classes: NDArray[Any]
+) -> Samples:
+    """Return the rows that count, of all the data or of one block of it."""
+    rows = np.flatnonzero(weights > 0.0)
     kept = X if len(rows) == X.shape[0] else X[rows]
+    labels = np.searchsorted(classes, y[rows])
     return Samples(kept, labels, classes, weights[rows], rows, X.shape[0])
+
+
+def own_covariances(
+    data: Samples, covariance: Any, factor: Any, first: int = 0
+) -> Uncertainty:
+    """Return the covariances that the rows brought along; those that count."""
+    own = sample_covariances(covariance, factor, data.n_given, data.X.shape[1], first)
+    return own.take(data.rows) if len(data.rows) < data.n_given else own
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Features measured in their standard deviations: ``(x - mean) / scale``."""
+    """Features measured in their standard deviations: ``(x - mean) / scale``.
+
+    Sparse samples stay sparse: their scaling has mean 0.
+    """
 
     mean: Floats
     scale: Floats
@@ -85,13 +109,15 @@ class Scaling:
         return cls(mean, np.where(constant, 1.0, scale))
 
     def apply(self, X: Any) -> Any:
-        """Return the scaled samples; sparse ones are never centred."""
-        if sparse.issparse(X):
-            return (X @ sparse.diags_array(1.0 / self.scale)).tocsr().astype(X.dtype)
-        if not np.any(self.mean) and np.all(self.scale == 1.0):
+        """Return the scaled samples, in double precision: their model is exact."""
+        centred = bool(np.any(self.mean))
+        if not centred and np.all(self.scale == 1.0):
             return X
-        scaled = (X - self.mean.astype(X.dtype)) / self.scale.astype(X.dtype)
-        return np.ascontiguousarray(scaled)
+        if not sparse.issparse(X):
+            return np.ascontiguousarray((X - self.mean) / self.scale)
+        if centred:
+            raise TypeError("a scaling that centres cannot be applied to sparse rows")
+        return (X @ sparse.diags_array(1.0 / self.scale)).tocsr()
 
     def restore(self, w: Floats, b: float) -> tuple[Floats, float]:
         """Return the same boundary in the original units."""
@@ -112,12 +138,10 @@ def one_vs_rest(labels: NDArray[np.intp], n_classes: int) -> list[Floats]:
     return [np.where(labels == k, 1.0, -1.0) for k in positives]
 
 
-def sample_costs(
-    C: float, class_weight: Any, data: Samples | Any, weights: Floats
-) -> Floats:
+def sample_costs(C: float, class_weight: Any, data: Samples) -> Floats:
     """Return ``c_i``: C times class weight times sample weight."""
-    factors = class_weights(class_weight, data.classes, data.labels, weights)
-    return np.asarray(C * factors[data.labels] * weights)
+    factors = class_weights(class_weight, data.classes, data.labels, data.weights)
+    return np.asarray(C * factors[data.labels] * data.weights)
 
 
 def binary_problems(

@@ -172,7 +172,7 @@ def draw_order(
     n_samples: int, sampling: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return one epoch's visits: a permutation, or draws with replacement."""
-    if sampling == PERMUTATION:
+    if sampling == PERMUTATION or n_samples == 0:
         return rng.permutation(n_samples)
     return rng.integers(n_samples, size=n_samples)
 
