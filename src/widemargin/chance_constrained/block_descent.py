@@ -85,6 +85,7 @@ class BlockFit:
     classes: NDArray[Any]
     models: list[tuple[Floats, float]]
     solutions: list[ChanceSolution]
+    summaries: list[CostSummary]
     covariances: Floats | None
     bounded_share: Any
 
@@ -97,6 +98,7 @@ class _Plan:
     covariances: Floats | None
     scaling: Scaling
     factors: Floats  # cost of a unit of weight, for each class
+    summaries: list[CostSummary]
     rules: list[Rule]
     settings: Settings
 
@@ -198,19 +200,20 @@ def _plan(source: BlockSource, settings: Settings) -> _Plan:
     labels = np.arange(len(classes))
     factors = settings.C * class_weights(settings.class_weight, classes, labels, masses)
     squared = [_squared(m, scaling) for m in by_class]
-    rules = []
-    for signs in one_vs_rest(labels, len(classes)):
-        positive = signs > 0.0
-        summary = CostSummary(
+    summaries = [
+        CostSummary(
             float(seen.rows),
-            float(factors[positive] @ masses[positive]),
-            float(factors[~positive] @ masses[~positive]),
+            float(factors[signs > 0.0] @ masses[signs > 0.0]),
+            float(factors[signs < 0.0] @ masses[signs < 0.0]),
             float(factors @ np.array(squared)),
         )
-        rules.append(
-            make_rule(summary, settings.kappa, settings.fit_intercept, settings.refine)
-        )
-    return _Plan(classes, covariances, scaling, factors, rules, settings)
+        for signs in one_vs_rest(labels, len(classes))
+    ]
+    rules = [
+        make_rule(summary, settings.kappa, settings.fit_intercept, settings.refine)
+        for summary in summaries
+    ]
+    return _Plan(classes, covariances, scaling, factors, summaries, rules, settings)
 
 
 def _squared(moments: Moments, scaling: Scaling) -> float:
@@ -280,6 +283,7 @@ def fit_blocks(
         plan.classes,
         [plan.scaling.restore(w, b) for w, b in models],
         solutions,
+        plan.summaries,
         plan.covariances,
         float(shares[0]) if len(shares) == 1 else shares,
     )

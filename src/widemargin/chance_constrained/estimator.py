@@ -23,6 +23,7 @@ from .samples import (
 )
 from .solution import ChanceSolution
 from .solvers import solve_all
+from .stochastic import summarise
 from .streamed_model import StreamedModel
 from .uncertainty import CovarianceTable, Uncertainty, safety_factor
 
@@ -235,7 +236,10 @@ class ChanceConstrainedSVC(StreamedModel):
         )
         solutions = solve_all(self, problems, self._generator())
         self._store(
-            data.classes, [scaling.restore(s.w, s.b) for s in solutions], solutions
+            data.classes,
+            [scaling.restore(s.w, s.b) for s in solutions],
+            solutions,
+            [summarise(problem) for problem in problems],
         )
         self._store_slack(data, problems, solutions)
         return self

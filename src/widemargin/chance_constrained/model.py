@@ -12,9 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .guarantees import error_bound
+from .online_descent import summary_table
 from .rows import times
 from .samples import check_test_samples
 from .solution import ChanceSolution
+from .stochastic import CostSummary
 
 Floats = NDArray[np.float64]
 
@@ -30,12 +32,14 @@ class UncertainLinearModel(ClassifierMixin, BaseEstimator):
     slack_: Floats | None
     tol: float
     _online: dict[str, Any] | None
+    _seen: Floats  # sums over the rows of fit, from which partial_fit goes on
 
     def _store(
         self,
         classes: NDArray[Any],
         models: list[tuple[Floats, float]],
         solutions: list[ChanceSolution],
+        summaries: list[CostSummary],
     ) -> None:
         """Keep the models under scikit-learn's names; warn if one is not optimal."""
         self.classes_ = classes
@@ -45,7 +49,7 @@ class UncertainLinearModel(ClassifierMixin, BaseEstimator):
         self.certificate_ = certificates[0] if len(models) == 1 else certificates
         self.history_ = [record for s in solutions for record in s.history]
         self.n_iter_ = max(1, *(s.n_iter for s in solutions), 1)
-        self._online = None
+        self._online, self._seen = None, summary_table(summaries)
         bad = [s for s in solutions if s.status not in _GOOD]
         if bad:
             gap = "none" if bad[0].gap is None else f"{bad[0].gap.relative:.1e}"

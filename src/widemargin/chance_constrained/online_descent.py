@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import class_weights
-from .covariances import given_covariances, sample_covariances
-from .objective import ChanceProblem
+from .covariances import given_covariances
 from .rows import row_weights
-from .samples import one_vs_rest
+from .samples import (
+    Samples,
+    Scaling,
+    binary_problems,
+    own_covariances,
+    sample_costs,
+    weighted_rows,
+)
 from .stochastic import CostSummary, Descent, draw_order, make_rule, summarise, visit
 from .uncertainty import FullTable, Uncertainty, safety_factor
 
@@ -21,21 +26,24 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class OnlineDescent:
-    """Descents of all binary problems and the sums of the rows seen so far."""
+    """Descents of all binary problems and the sums of the rows seen so far.
+
+    ``visits`` counts the steps of the whole history, those of `fit` included.
+    """
 
     classes: NDArray[Any]
     descents: list[Descent]
     summaries: list[CostSummary]
     covariances: Floats | None
     seed: int
+    visits: int = 0
 
     @classmethod
     def of(cls, estimator: Any, classes: Any, n_features: int) -> OnlineDescent:
         """Return the estimator's descents: those under way, or new ones."""
-        state = getattr(estimator, "_online", None)
-        if state is None:
+        if not hasattr(estimator, "coef_") or estimator._online is None:
             return cls.begin(estimator, classes, n_features)
-        return cls.resume(state)
+        return cls.resume(estimator._online)
 
     def state(self) -> dict[str, Any]:
         """Return everything as arrays and numbers, which any model file can hold."""
@@ -45,9 +53,10 @@ class OnlineDescent:
             "mean_w": np.stack([d.mean_w for d in self.descents]),
             "b": np.array([(d.b, d.mean_b) for d in self.descents]),
             "steps": self.descents[0].steps,
-            "summaries": np.array([astuple(summary) for summary in self.summaries]),
+            "summaries": summary_table(self.summaries),
             "covariances": self.covariances,
             "seed": self.seed,
+            "visits": self.visits,
         }
 
     @classmethod
@@ -59,14 +68,23 @@ class OnlineDescent:
                 state["w"], state["mean_w"], state["b"], strict=True
             )
         ]
-        summaries = [CostSummary(*map(float, row)) for row in state["summaries"]]
         return cls(
-            state["classes"], descents, summaries, state["covariances"], state["seed"]
+            state["classes"],
+            descents,
+            _summaries(state["summaries"]),
+            state["covariances"],
+            state["seed"],
+            state["visits"],
         )
 
     @classmethod
     def begin(cls, estimator: Any, classes: Any, n_features: int) -> OnlineDescent:
-        """Start from a fitted model, or from w = 0."""
+        """Start from w = 0, or go on from a fitted model and the rows it has seen.
+
+        The refined method goes on as if each of those rows had been visited once: a
+        new row then weighs as much as one of them, however many epochs `fit` made.
+        The published one has no other clock than its steps.
+        """
         if estimator.standardize or estimator.class_weight == "balanced":
             raise ValueError(
                 "partial_fit cannot see all rows, so standardize=True and "
@@ -88,23 +106,24 @@ class OnlineDescent:
                 f"{estimator.classes_.tolist()}."
             )
         count = 1 if len(known) == 2 else len(known)
-        covariances = getattr(estimator, "covariances_", None)
+        covariances = estimator.covariances_ if fitted else None
         if not isinstance(estimator.covariance, str):
             table = given_covariances(estimator.covariance, known, n_features)
             covariances = table.matrices
-        descents = [Descent.start(n_features) for _ in range(count)]
-        if fitted:
-            for k, descent in enumerate(descents):
-                descent.w[:] = descent.mean_w[:] = estimator.coef_[k]
-                descent.b = descent.mean_b = float(estimator.intercept_[k])
-                descent.steps = int(estimator.n_iter_)
-        return cls(
-            known,
-            descents,
-            [CostSummary() for _ in range(count)],
-            covariances,
-            int(estimator._generator().integers(2**31)),
-        )
+        seed = int(estimator._generator().integers(2**31))
+        if not fitted:
+            descents = [Descent.start(n_features) for _ in range(count)]
+            nothing = [CostSummary() for _ in range(count)]
+            return cls(known, descents, nothing, covariances, seed)
+        summaries = _summaries(estimator._seen)
+        visits = int(estimator.n_iter_)
+        rows = int(summaries[0].rows)
+        steps = rows if estimator.refine else max(rows, visits)
+        descents = [
+            Descent(w.copy(), w.copy(), float(b), float(b), steps)
+            for w, b in zip(estimator.coef_, estimator.intercept_, strict=True)
+        ]
+        return cls(known, descents, summaries, covariances, seed, visits)
 
     def step(
         self,
@@ -117,29 +136,31 @@ class OnlineDescent:
         n_samples_total: int | None,
     ) -> tuple[Floats, Floats]:
         """Visit the rows once and return coefficients and intercepts."""
-        unknown = np.setdiff1d(y, self.classes)
+        weights = row_weights(sample_weight, X.shape[0])
+        unknown = np.setdiff1d(y[weights > 0.0], self.classes)
         if len(unknown):
             raise ValueError(
                 f"y has the labels {unknown.tolist()}, which are not in classes "
                 f"{self.classes.tolist()}."
             )
-        labels = np.searchsorted(self.classes, y)
-        weights = row_weights(sample_weight, X.shape[0])
+        data = weighted_rows(X, y, weights, self.classes)
         if n_samples_total is not None and n_samples_total < 1:
             raise ValueError(
                 f"n_samples_total must be at least 1, got {n_samples_total}: it is "
                 "the number of rows there will be in all."
             )
-        factors = class_weights(estimator.class_weight, self.classes, labels, weights)
-        costs = np.asarray(estimator.C * factors[labels] * weights)
         kappa = safety_factor(estimator.risk, estimator.bound)
-        uncertainty = self._uncertainty(X, labels, covariance, factor)
+        problems = binary_problems(
+            data,
+            sample_costs(estimator.C, estimator.class_weight, data),
+            self._uncertainty(data, covariance, factor),
+            Scaling.identity(X.shape[1]),
+            kappa,
+            estimator.fit_intercept,
+        )
         rng = np.random.default_rng([self.seed, self.descents[0].steps])
-        order = draw_order(X.shape[0], estimator.sampling, rng)
-        for k, signs in enumerate(one_vs_rest(labels, len(self.classes))):
-            problem = ChanceProblem(
-                X, signs, costs, uncertainty, kappa, estimator.fit_intercept
-            )
+        order = draw_order(len(data.rows), estimator.sampling, rng)
+        for k, problem in enumerate(problems):
             self.summaries[k] = self.summaries[k] + summarise(problem)
             rule = make_rule(
                 _scaled_up(self.summaries[k], n_samples_total),
@@ -148,21 +169,29 @@ class OnlineDescent:
                 estimator.refine,
             )
             visit(problem, order, rule, self.descents[k])
+        self.visits += len(order)
         models = [descent.model(estimator.refine) for descent in self.descents]
         return np.stack([w for w, _ in models]), np.array([b for _, b in models])
 
-    def _uncertainty(
-        self, X: Any, labels: NDArray[np.intp], covariance: Any, factor: Any
-    ) -> Uncertainty:
+    def _uncertainty(self, data: Samples, covariance: Any, factor: Any) -> Uncertainty:
         if covariance is not None or factor is not None:
-            return sample_covariances(covariance, factor, X.shape[0], X.shape[1])
+            return own_covariances(data, covariance, factor)
         if self.covariances is None:
             raise ValueError(
                 "covariance='class' cannot be estimated from a part of the data: give "
                 "the matrices (covariance= a (d, d) array or a dict of them), give "
                 "covariance= with the rows, or call fit on a first part."
             )
-        return Uncertainty(FullTable(self.covariances), labels.astype(np.intp))
+        return Uncertainty(FullTable(self.covariances), data.labels)
+
+
+def summary_table(summaries: list[CostSummary]) -> Floats:
+    """Return the sums as one array, which any model file can hold."""
+    return np.array([astuple(summary) for summary in summaries])
+
+
+def _summaries(table: Floats) -> list[CostSummary]:
+    return [CostSummary(*map(float, row)) for row in table]
 
 
 def _scaled_up(summary: CostSummary, n_samples_total: int | None) -> CostSummary:

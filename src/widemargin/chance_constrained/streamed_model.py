@@ -62,7 +62,7 @@ class StreamedModel(UncertainLinearModel):
         fitted = fit_blocks(source, Settings.of(self, kappa), self._generator())
         self.n_features_in_ = fitted.models[0][0].shape[0]
         self.covariances_ = fitted.covariances
-        self._store(fitted.classes, fitted.models, fitted.solutions)
+        self._store(fitted.classes, fitted.models, fitted.solutions, fitted.summaries)
         self.slack_, self.bounded_share_ = None, fitted.bounded_share
         return self
 
@@ -80,7 +80,9 @@ class StreamedModel(UncertainLinearModel):
     ) -> Self:
         """Take one stochastic step for each given row.
 
-        No pass over all rows is made, so there is no certificate and no slack after it.
+        After `fit` it goes on from the model and from what was seen of its rows (their
+        number and size; the rows are not kept). No pass over all rows is made, so
+        there is no certificate and no slack after it.
 
         Parameters
         ----------
@@ -89,7 +91,8 @@ class StreamedModel(UncertainLinearModel):
         classes : array, optional
             All labels; needed in the first call.
         n_samples_total : int, optional
-            The m of the step ``C m / t``; the rows seen so far by default.
+            The m of the step ``C m / t``; the rows seen so far by default, those of
+            `fit` included. Give it where rows are passed several times.
 
         Returns
         -------
@@ -102,7 +105,7 @@ class StreamedModel(UncertainLinearModel):
             self, X, y, covariance, covariance_factor, sample_weight, n_samples_total
         )
         self._online, self.classes_ = online.state(), online.classes
-        self.covariances_, self.n_iter_ = online.covariances, online.descents[0].steps
+        self.covariances_, self.n_iter_ = online.covariances, online.visits
         for name in ("certificate_", "history_", "slack_", "bounded_share_"):
             self.__dict__.pop(name, None)  # they were of the model before this step
         return self
