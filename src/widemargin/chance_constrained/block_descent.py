@@ -143,8 +143,8 @@ def _describe(block: Block) -> _Description:
     for label in np.unique(block.y):
         rows = np.flatnonzero(block.y == label)
         found[label] = moments_of(block.X[rows], weights[rows])
-    rows = int(np.count_nonzero(weights))
-    return _Description(found, rows, block.X.shape[1], own, sparse.issparse(block.X))
+    counted = int(np.count_nonzero(weights))
+    return _Description(found, counted, block.X.shape[1], own, sparse.issparse(block.X))
 
 
 def _merge(left: _Description, right: _Description) -> _Description:
