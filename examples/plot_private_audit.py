@@ -22,7 +22,8 @@ from widemargin import DPWSSClassifier, PrivateSVC, PublicBoundsScaler, privacy_
 from widemargin.display import HistoryDisplay, PrivacyDisplay
 
 X, y = load_iris(return_X_y=True)
-X, y = X[50:], y[50:]  # versicolor and virginica
+X, y = X[50:], y[50:]  # versicolor and virginica: the labels are public, too
+public = {"clip_norm": 1.0, "classes": [1, 2]}
 X = PublicBoundsScaler(lower=0, upper=8).fit_transform(X)
 
 # %%
@@ -33,7 +34,7 @@ X = PublicBoundsScaler(lower=0, upper=8).fit_transform(X)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 for ax, method in zip(
     axes,
-    [DPWSSClassifier(selection_epsilon=0.1, n_jobs=1), PrivateSVC(1.0, clip_norm=1.0)],
+    [DPWSSClassifier(selection_epsilon=0.1, n_jobs=1), PrivateSVC(1.0, **public)],
     strict=True,
 ):
     result = privacy_audit(method, X, y, runs=100, held_out=50, random_state=0)
@@ -44,7 +45,7 @@ for ax, method in zip(
 # %%
 # What each method says of itself
 # -------------------------------
-model = PrivateSVC(epsilon=1.0, mechanism="objective", clip_norm=1.0).fit(X, y)
+model = PrivateSVC(epsilon=1.0, mechanism="objective", **public).fit(X, y)
 print(model.privacy_report())
 
 # %%
@@ -58,7 +59,7 @@ for mechanism in ("output", "objective", "gradient"):
     scores = [
         np.mean(
             [
-                PrivateSVC(epsilon, mechanism=mechanism, clip_norm=1.0, n_steps=30)
+                PrivateSVC(epsilon, mechanism=mechanism, n_steps=30, **public)
                 .fit(X, y)
                 .score(X, y)
                 for _ in range(10)

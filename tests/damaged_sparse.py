@@ -47,8 +47,8 @@ def fitted():
         widemargin.DPWSSClassifier(),
         widemargin.ChanceConstrainedSVC(),
         widemargin.ChanceConstrainedSVC(solver="ssgd"),
-        widemargin.PrivateSVC(clip_norm=10.0),
-        widemargin.PrivateSVC(clip_norm=10.0, kernel="rbf"),
+        widemargin.PrivateSVC(clip_norm=10.0, classes=[0, 1]),
+        widemargin.PrivateSVC(clip_norm=10.0, kernel="rbf", classes=[0, 1]),
     ):
         yield model.fit(sparse.csr_array(X), y)
 

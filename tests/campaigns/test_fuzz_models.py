@@ -36,7 +36,7 @@ def good_models(folder: Path) -> list[tuple[bytes, np.ndarray]]:
         make_pipeline(MinMaxScaler(), widemargin.RampSVC()).fit(X, y),
         widemargin.CostSensitiveSVC(cost_positive=2.0).fit(X[pair], y[pair]),
         widemargin.ChanceConstrainedSVC().fit(X, y),
-        widemargin.PrivateSVC(clip_norm=8.0, epsilon=50.0).fit(X, y),
+        widemargin.PrivateSVC(clip_norm=8.0, epsilon=50.0, classes=[0, 1, 2]).fit(X, y),
         widemargin.DPWSSClassifier(random_state=0).fit(X[pair], y[pair]),
         widemargin.DivideConquerSVC(
             prediction="early", n_levels=1, early_level=1, random_state=0

@@ -44,3 +44,21 @@ def holds(fitted, values) -> bool:
             return True
     stored = pickle.dumps(fitted)
     return any(struct.pack("<d", value) in stored for value in values.ravel())
+
+
+def chain(error):
+    """Yield an exception and whatever is chained to it, shown or suppressed."""
+    waiting, seen = [error], set()
+    while waiting:
+        error = waiting.pop()
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        yield error
+        waiting += [error.__cause__, error.__context__]
+
+
+def quotes(error, *values) -> bool:
+    """Whether an exception, or one chained to it, tells one of the values."""
+    told = [f"{link} {link!r} {link.args!r} {vars(link)!r}" for link in chain(error)]
+    return any(str(value) in text for value in values for text in told)

@@ -7,6 +7,7 @@ import math
 import sys
 from contextlib import redirect_stdout
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,11 +17,15 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
 
 from widemargin import PrivacyWarning, PrivateSVC, PublicBoundsScaler
+from widemargin.private import mechanisms
 from widemargin.private.calibration import gaussian_scale
 from widemargin.private.features import fourier_features
 from widemargin.private.noise import EXACT, REAL_ARITHMETIC, SEEDED
+from widemargin.private.report import CLASSES_FOUND, MINIMUM_MISSED, SEED_GIVEN
 
 from tests.private.sentinels import holds
+
+private_svc = partial(PrivateSVC, classes=[0, 1])
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,7 @@ MECHANISMS = [
 def test_nothing_of_the_data_is_reachable(small, settings):
     X, y = small
     X = X + np.random.default_rng(0).uniform(0, 1e-3, size=X.shape)  # unmistakable
-    model = PrivateSVC(clip_norm=1.0, **settings).fit(X, y)
+    model = private_svc(clip_norm=1.0, **settings).fit(X, y)
     model.predict(X)
     assert not holds(model, X)
     clipped = X / np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
@@ -59,7 +64,7 @@ def test_nothing_of_the_data_is_reachable(small, settings):
 @pytest.mark.parametrize("plant", ["copy", "view", "closure", "report"])
 def test_the_search_finds_a_planted_copy(small, plant):
     X, y = small
-    model = PrivateSVC(clip_norm=1.0).fit(X, y)
+    model = private_svc(clip_norm=1.0).fit(X, y)
     if plant == "copy":
         model.n_iter_ = X[3].copy()
     elif plant == "view":
@@ -73,7 +78,7 @@ def test_the_search_finds_a_planted_copy(small, plant):
 
 
 def test_only_public_attributes_exist(small):
-    model = PrivateSVC(clip_norm=1.0, random_state=None).fit(*small)
+    model = private_svc(clip_norm=1.0, random_state=None).fit(*small)
     kept = {name for name in vars(model) if name not in model.get_params()}
     public = {"classes_", "n_features_in_", "frequencies_", "_report"}
     assert kept == {"coef_", "intercept_"} | public
@@ -88,7 +93,7 @@ def test_verbose_prints_nothing_of_the_data(small):
     def printed(X, y):
         stream = io.StringIO()
         with redirect_stdout(stream):
-            PrivateSVC(clip_norm=1.0, classes=[0, 1], verbose=1).fit(X, y)
+            private_svc(clip_norm=1.0, classes=[0, 1], verbose=1).fit(X, y)
         return stream.getvalue()
 
     assert printed(X, y) == printed(X[:40] * 3, 1 - y[:40]) != ""
@@ -96,48 +101,48 @@ def test_verbose_prints_nothing_of_the_data(small):
 
 def test_clip_norm_is_refused_when_missing(small):
     with pytest.raises(ValueError, match="must be known without looking at the data"):
-        PrivateSVC().fit(*small)
+        private_svc().fit(*small)
     with pytest.raises(ValueError, match=r"sqrt\(n_features\) for features in"):
-        PrivateSVC().fit(*small)
+        private_svc().fit(*small)
     with pytest.raises(ValueError, match="clip_norm bounds each row's length"):
-        PrivateSVC(kernel="rbf").fit(*small)
+        private_svc(kernel="rbf").fit(*small)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
 def test_bad_epsilon(small, epsilon):
     with pytest.raises(ValueError, match="epsilon"):
-        PrivateSVC(epsilon, clip_norm=1.0).fit(*small)
+        private_svc(epsilon, clip_norm=1.0).fit(*small)
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, 2.0, np.nan])
 def test_bad_delta(small, delta):
     with pytest.raises(ValueError, match="delta"):
-        PrivateSVC(delta=delta, clip_norm=1.0).fit(*small)
+        private_svc(delta=delta, clip_norm=1.0).fit(*small)
 
 
 def test_combinations_without_a_proof_are_refused(small):
     for mechanism in ("objective", "gradient"):
         with pytest.raises(ValueError, match="proven for adjacency='replace' only"):
-            PrivateSVC(mechanism=mechanism, adjacency="add-remove", clip_norm=1.0).fit(
+            private_svc(mechanism=mechanism, adjacency="add-remove", clip_norm=1.0).fit(
                 *small
             )
     with pytest.raises(ValueError, match="delta=0 with Gaussian noise"):
-        PrivateSVC(mechanism="gradient", delta=0.0, clip_norm=1.0).fit(*small)
+        private_svc(mechanism="gradient", delta=0.0, clip_norm=1.0).fit(*small)
     with pytest.raises(ValueError, match="delta=0 with Gaussian noise"):
-        PrivateSVC(noise="gaussian", delta=0.0, clip_norm=1.0).fit(*small)
+        private_svc(noise="gaussian", delta=0.0, clip_norm=1.0).fit(*small)
     with pytest.raises(ValueError, match="class_weight"):
-        PrivateSVC(class_weight="balanced", clip_norm=1.0).fit(*small)
+        private_svc(class_weight="balanced", clip_norm=1.0).fit(*small)
     with pytest.raises(ValueError, match="gamma"):
-        PrivateSVC(kernel="rbf", gamma="scale", clip_norm=1.0).fit(*small)
+        private_svc(kernel="rbf", gamma="scale", clip_norm=1.0).fit(*small)
     with pytest.raises(TypeError, match="sample_weight"):
-        PrivateSVC(clip_norm=1.0).fit(*small, sample_weight=np.ones(80))
+        private_svc(clip_norm=1.0).fit(*small, sample_weight=np.ones(80))
 
 
 def test_noise_of_another_mechanism_is_refused(small):
     for mechanism, law in (("objective", "laplace"), ("gradient", "spherical")):
         with pytest.raises(ValueError, match="leave noise='auto'"):
-            PrivateSVC(mechanism=mechanism, noise=law, clip_norm=1.0).fit(*small)
-    PrivateSVC(mechanism="gradient", noise="gaussian", clip_norm=1.0).fit(*small)
+            private_svc(mechanism=mechanism, noise=law, clip_norm=1.0).fit(*small)
+    private_svc(mechanism="gradient", noise="gaussian", clip_norm=1.0).fit(*small)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +159,9 @@ def test_noise_of_another_mechanism_is_refused(small):
 )
 def test_public_numbers_beyond_floating_point_are_refused(small, settings):
     with pytest.raises(ValueError, match="must lie between 1e-50 and 1e50"):
-        PrivateSVC(**{"clip_norm": 1.0} | settings).fit(*small)
+        private_svc(**{"clip_norm": 1.0} | settings).fit(*small)
     with pytest.raises(ValueError, match="tol"):
-        PrivateSVC(clip_norm=1.0, tol=1e-13).fit(*small)
+        private_svc(clip_norm=1.0, tol=1e-13).fit(*small)
 
 
 @pytest.mark.parametrize("mechanism", ["output", "gradient"])
@@ -164,28 +169,68 @@ def test_missing_opendp(small, monkeypatch, mechanism):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     settings = {"mechanism": mechanism, "clip_norm": 1.0, "n_steps": 3}
     with pytest.raises(ImportError, match="insecure_noise=True"):
-        PrivateSVC(**settings).fit(*small)
-    model = PrivateSVC(insecure_noise=True, **settings).fit(*small)
+        private_svc(**settings).fit(*small)
+    model = private_svc(insecure_noise=True, **settings).fit(*small)
     assert model.privacy_report().noise_class == REAL_ARITHMETIC
-    PrivateSVC(mechanism="objective", clip_norm=1.0).fit(*small)
+    private_svc(mechanism="objective", clip_norm=1.0).fit(*small)
 
 
 def test_a_seed_warns_and_voids(small):
-    model = PrivateSVC(clip_norm=1.0, random_state=0)
+    model = private_svc(clip_norm=1.0, random_state=0)
     with pytest.warns(PrivacyWarning, match="no privacy guarantee"):
         first = model.fit(*small).coef_.copy()
     with pytest.warns(PrivacyWarning):
         assert_array_equal(model.fit(*small).coef_, first)
     report = model.privacy_report()
     assert not report.guarantee and report.noise_class == SEEDED
+    assert report.voided_by == (SEED_GIVEN,)
     assert "NO PRIVACY GUARANTEE" in str(report) and SEEDED in str(report)
-    fresh = PrivateSVC(clip_norm=1.0)
+    fresh = private_svc(clip_norm=1.0)
     assert not np.array_equal(fresh.fit(*small).coef_, fresh.fit(*small).coef_)
+
+
+def test_labels_found_in_the_data_void_the_guarantee(small):
+    # Whether a rare label occurs is data: one record decides over the model's shape.
+    X, y = small
+    with pytest.warns(PrivacyWarning, match="give the labels that are possible") as one:
+        report = PrivateSVC(clip_norm=1.0).fit(X, y).privacy_report()
+    assert len(one) == 1
+    assert not report.guarantee and report.voided_by == (CLASSES_FOUND,)
+    assert str(report).startswith("NO PRIVACY GUARANTEE:")
+    assert CLASSES_FOUND in str(report) and "class labels;" not in str(report)
+    with pytest.warns(PrivacyWarning) as two:
+        report = PrivateSVC(clip_norm=1.0, random_state=0).fit(X, y).privacy_report()
+    assert len(two) == 2 and report.voided_by == (SEED_GIVEN, CLASSES_FOUND)
+    report = PrivateSVC(clip_norm=1.0, classes=[0, 1]).fit(X, y).privacy_report()
+    assert report.guarantee and report.voided_by == ()
+
+
+def test_a_minimum_that_was_missed_voids_the_guarantee(small, monkeypatch):
+    def astray(X, y, costs, width, linear, distance):
+        return -linear, 2.0 * distance
+
+    model = private_svc(mechanism="objective", clip_norm=1.0)
+    assert model.fit(*small).privacy_report().guarantee
+    monkeypatch.setattr(mechanisms, "minimise_huber", astray)
+    with pytest.warns(PrivacyWarning, match="farther away than the noise covers"):
+        report = model.fit(*small).privacy_report()
+    assert not report.guarantee and report.voided_by == (MINIMUM_MISSED,)
+
+
+def test_a_warning_made_an_error_leaves_the_model_whole(small):
+    X, y = small
+    model = private_svc(clip_norm=1.0).fit(X, y)
+    before = vars(model).copy()
+    model.set_params(classes=None)
+    with pytest.raises(PrivacyWarning):  # as pytest's settings have it
+        model.fit(X, y)
+    for name in ("coef_", "intercept_", "classes_", "_report"):
+        assert vars(model)[name] is before[name]
 
 
 def test_report_numbers_by_hand(breast):
     X, y = breast
-    model = PrivateSVC(2.0, delta=1e-6, C=0.05, clip_norm=3.0, intercept_scaling=4.0)
+    model = private_svc(2.0, delta=1e-6, C=0.05, clip_norm=3.0, intercept_scaling=4.0)
     report = model.fit(X, y).privacy_report()
     exact = 2 * 0.05 * 5.0  # R = hypot(3, 4)
     sensitivity = exact + 2 * math.sqrt(2 * 1e-6 * exact**2)
@@ -204,7 +249,7 @@ def test_report_numbers_by_hand(breast):
         "learnt from these data",
         "looking at results",
         "rounding inside the training",
-        "class labels (found in the data)",
+        "class labels",
         "number of records",
     ):
         assert phrase in text
@@ -212,20 +257,21 @@ def test_report_numbers_by_hand(breast):
 
 def test_report_of_the_other_mechanisms(small):
     X, y = small
-    report = PrivateSVC(mechanism="objective", C=5.0, clip_norm=1.0).fit(X, y)
+    report = private_svc(mechanism="objective", C=5.0, clip_norm=1.0).fit(X, y)
     report = report.privacy_report()
     assert report.delta == 0.0 and report.noise_class == REAL_ARITHMETIC
     curvature = 2.0 / (2 * 0.5)
-    assert report.C == pytest.approx(math.expm1(0.25) / curvature)  # lowered
-    add = PrivateSVC(adjacency="add-remove", clip_norm=1.0, classes=[0, 1]).fit(X, y)
+    assert report.C == pytest.approx(math.expm1(0.999 / 4) / curvature)  # lowered
+    assert "0.1% of epsilon is spent on noise that covers this" in str(report)
+    add = private_svc(adjacency="add-remove", clip_norm=1.0, classes=[0, 1]).fit(X, y)
     public = add.privacy_report().treated_as_public
-    assert "class labels (given by the user)" in public
+    assert "class labels" in public
     assert "number of records" not in public
 
 
 def test_multiclass_splits_the_budget_and_says_so():
     X, y = load_iris(return_X_y=True)
-    model = PrivateSVC(3.0, delta=3e-6, clip_norm=8.0).fit(X, y)
+    model = PrivateSVC(3.0, delta=3e-6, clip_norm=8.0, classes=[0, 1, 2]).fit(X, y)
     report = model.privacy_report()
     assert model.coef_.shape == (3, 4) and report.n_problems == 3
     assert (report.epsilon, report.delta) == (pytest.approx(3.0), pytest.approx(3e-6))
@@ -236,12 +282,12 @@ def test_multiclass_splits_the_budget_and_says_so():
 
 def test_public_classes(small):
     X, y = small
-    model = PrivateSVC(clip_norm=1.0, classes=[0, 1, 2]).fit(X, y)
+    model = private_svc(clip_norm=1.0, classes=[0, 1, 2]).fit(X, y)
     assert_array_equal(model.classes_, [0, 1, 2])
-    one_class = PrivateSVC(clip_norm=1.0, classes=[0, 1]).fit(X, np.zeros(80, int))
+    one_class = private_svc(clip_norm=1.0, classes=[0, 1]).fit(X, np.zeros(80, int))
     assert one_class.coef_.shape == (1, 5)
     with pytest.raises(ValueError, match="not in the parameter classes") as refusal:
-        PrivateSVC(clip_norm=1.0, classes=[0, 1]).fit(X, np.full(80, 777))
+        private_svc(clip_norm=1.0, classes=[0, 1]).fit(X, np.full(80, 777))
     assert "777" not in str(refusal.value)
     with pytest.raises(ValueError, match="1 class"):
         PrivateSVC(clip_norm=1.0).fit(X, np.zeros(80, int))
@@ -249,12 +295,12 @@ def test_public_classes(small):
 
 def test_delta_above_one_over_n_warns(small):
     with pytest.warns(PrivacyWarning, match="delta is not below 1/n"):
-        PrivateSVC(delta=0.02, clip_norm=1.0).fit(*small)
+        private_svc(delta=0.02, clip_norm=1.0).fit(*small)
 
 
 def test_clipping_is_silent_and_applies_in_fit_and_predict(small):
     X, y = small
-    model = PrivateSVC(clip_norm=1.0).fit(X * 1e6, y)
+    model = private_svc(clip_norm=1.0).fit(X * 1e6, y)
     far = model.decision_function(X * 1e6)
     assert_allclose(far, model.decision_function(X * 1e9), rtol=1e-9)
 
@@ -262,34 +308,33 @@ def test_clipping_is_silent_and_applies_in_fit_and_predict(small):
 @pytest.mark.parametrize("mechanism", ["output", "objective"])
 def test_a_huge_budget_gives_the_model_without_noise(breast, mechanism):
     X, y = breast
-    private = PrivateSVC(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
-    exact = PrivateSVC(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
+    private = private_svc(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
+    exact = private_svc(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
     assert_allclose(private.coef_, exact.coef_, atol=1e-2)
     assert private.score(X, y) > 0.9
 
 
 def test_class_weight_is_public_and_counts_in_the_noise(small):
-    plain = PrivateSVC(clip_norm=1.0).fit(*small).privacy_report()
-    heavy = PrivateSVC(clip_norm=1.0, class_weight={1: 3.0}).fit(*small)
+    plain = private_svc(clip_norm=1.0).fit(*small).privacy_report()
+    heavy = private_svc(clip_norm=1.0, class_weight={1: 3.0}).fit(*small)
     ratio = heavy.privacy_report().noise_scale / plain.noise_scale
     assert ratio == pytest.approx(3.0)
     with pytest.raises(ValueError, match="not in classes_"):
-        PrivateSVC(clip_norm=1.0, class_weight={9: 1.0}).fit(*small)
+        private_svc(clip_norm=1.0, class_weight={9: 1.0}).fit(*small)
     with pytest.raises(ValueError, match="not negative"):
-        PrivateSVC(clip_norm=1.0, class_weight={1: -1.0}).fit(*small)
+        private_svc(clip_norm=1.0, class_weight={1: -1.0}).fit(*small)
     with pytest.raises(ValueError, match="each class to a number"):
-        PrivateSVC(clip_norm=1.0, class_weight={1: "heavy"}).fit(*small)
+        private_svc(clip_norm=1.0, class_weight={1: "heavy"}).fit(*small)
 
 
 def test_sparse_equals_dense_and_string_labels(small):
     X, y = small
     labels = np.where(y == 1, "benign", "malignant")
+    settings = {"classes": ["benign", "malignant"], "random_state": 3}
     with pytest.warns(PrivacyWarning):
-        dense = PrivateSVC(clip_norm=1.0, random_state=3).fit(X, labels)
+        dense = PrivateSVC(clip_norm=1.0, **settings).fit(X, labels)
     with pytest.warns(PrivacyWarning):
-        other = PrivateSVC(clip_norm=1.0, random_state=3).fit(
-            sparse.csr_matrix(X), labels
-        )
+        other = PrivateSVC(clip_norm=1.0, **settings).fit(sparse.csr_matrix(X), labels)
     assert_allclose(dense.coef_, other.coef_, atol=1e-4)
     assert set(dense.predict(X)) <= {"benign", "malignant"}
 
@@ -299,19 +344,19 @@ def test_frequencies_do_not_depend_on_the_data(small):
     settings = {"kernel": "rbf", "gamma": 0.3, "n_components": 20, "random_state": 5}
     settings["clip_norm"] = 10.0
     with pytest.warns(PrivacyWarning):
-        first = PrivateSVC(**settings).fit(X, y).frequencies_
+        first = private_svc(**settings).fit(X, y).frequencies_
     with pytest.warns(PrivacyWarning):
-        second = PrivateSVC(**settings).fit(10 * X + 3, 1 - y).frequencies_
+        second = private_svc(**settings).fit(10 * X + 3, 1 - y).frequencies_
     assert_array_equal(first, second)
 
 
 def test_fourier_features_approximate_the_kernel_and_have_length_one(small):
     X, _ = small
     with pytest.warns(PrivacyWarning):
-        model = PrivateSVC(
+        model = private_svc(
             kernel="rbf", clip_norm=9.0, gamma=0.3, n_components=4000, random_state=0
         ).fit(*small)
-    images = model._mapped(X[:10], model.frequencies_)
+    images = model._map(model.frequencies_).images(X[:10])
     lengths = np.linalg.norm(images, axis=1)
     assert_allclose(lengths, 1.0, rtol=1e-11)
     assert lengths.max() <= 1.0
@@ -330,7 +375,7 @@ def test_no_rounding_takes_an_image_beyond_length_one():
 def test_scaling_by_public_bounds_in_a_pipeline(breast):
     X, y = load_breast_cancer(return_X_y=True)
     scaler = PublicBoundsScaler(lower=0.0, upper=5000.0)
-    model = make_pipeline(scaler, PrivateSVC(clip_norm=math.sqrt(30)))
+    model = make_pipeline(scaler, private_svc(clip_norm=math.sqrt(30)))
     assert model.fit(X, y).predict(X).shape == (569,)
     assert_allclose(scaler.fit_transform([[0.0, 5000.0, 9999.0]]), [[-1.0, 1.0, 1.0]])
     with pytest.raises(ValueError, match="lower < upper"):

@@ -172,5 +172,7 @@ def test_any_point_and_shares_bound_the_excess(global_random_seed):
 def test_answers_to_a_questionnaire_are_trained_without_an_error(mechanism):
     X, y = questionnaire(np.random.default_rng(0), 3000, 6)
     for cost in (0.1, 1.0, 100.0):
-        model = PrivateSVC(mechanism=mechanism, C=cost, clip_norm=1.0).fit(X, y)
+        settings = {"C": cost, "clip_norm": 1.0, "classes": [-1, 1]}
+        model = PrivateSVC(mechanism=mechanism, **settings).fit(X, y)
+        assert model.privacy_report().guarantee
         assert np.isfinite(model.coef_).all()

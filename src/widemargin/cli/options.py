@@ -90,6 +90,8 @@ def _choices(cls: Any, name: str) -> str:
             words.append("none")
         elif constraint == "boolean":
             words.append("true|false")
+        elif name == "classes" and constraint == "array-like":
+            words.append("LABEL,LABEL,...")
         elif constraint is dict:
             words.append("LABEL=WEIGHT,...")
         elif hasattr(constraint, "options"):
@@ -198,6 +200,8 @@ def convert(name: str, text: str) -> Any:
         return text == "1"
     if name == "class_weight" and "=" in text:
         return _weights(text)
+    if name == "classes" and text[:1] not in "[{":
+        return _labels(text)
     if text[:1] in "[{":
         try:
             value = json.loads(text)
@@ -216,6 +220,18 @@ def convert(name: str, text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _labels(text: str) -> list[Any] | None:
+    """Labels with commas between: numbers if all are, as in a file of labels."""
+    if text.lower() == "none":
+        return None
+    words = text.split(",")
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        return words
+    return [int(number) if number.is_integer() else number for number in numbers]
 
 
 def _weights(text: str) -> dict[Any, float]:

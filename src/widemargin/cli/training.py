@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -91,12 +92,20 @@ def train(
     if "verbose" in cls().get_params() and show_progress(quiet):
         parameters["verbose"] = True
     precomputed = parameters.get("kernel") == "precomputed"
-    content = read_data(data, quiet=quiet, label=label, serial_numbers=precomputed)
-    check_weights(parameters, _classes(content, data))
+    reading: dict[str, Any] = {
+        "quiet": quiet,
+        "label": label,
+        "serial_numbers": precomputed,
+    }
+    if method == "private":  # whose own checks quote nothing of the data
+        content = _read_unquoted(data, **reading)
+    else:
+        content = read_data(data, **reading)
+        check_weights(parameters, _classes(content, data))
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
-    if not quiet:
+    if not quiet and method != "private":  # each tells something of the data
         for hint in hints(content, method, scale, parameters, estimator):
             remark(f"hint: {hint}")
     if folds is not None:
@@ -109,6 +118,18 @@ def train(
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if heard.converged else 1)
+
+
+def _read_unquoted(data: str, **reading: Any) -> Data:
+    """Read private data; an error says where the file is wrong, not what is there."""
+    try:
+        return read_data(data, **reading)
+    except InputError as error:
+        place = re.match(r".*?:\d+:\d+: ", error.message)
+        if place is None:
+            raise
+        message = f"{place[0]}malformed (--method private shows no value of the data)"
+    raise InputError(message)
 
 
 def _classes(content: Data, data: str) -> list[Any]:
@@ -210,6 +231,9 @@ def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> i
 def describe(estimator: Any) -> str:
     """One line on a fitted estimator: what it is, and its certificate."""
     words = [type(estimator).__name__]
+    if hasattr(estimator, "privacy_report"):
+        statement = str(estimator.privacy_report()).splitlines()[0]
+        words.append(statement.split(". ")[0].rstrip(".:"))
     if hasattr(estimator, "n_support_"):
         words.append(f"{int(np.sum(estimator.n_support_))} support vectors")
     certificate: Any = getattr(estimator, "certificate_", None) or []

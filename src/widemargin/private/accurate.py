@@ -19,6 +19,7 @@ from scipy import sparse
 
 Vector = NDArray[np.float64]
 
+UNIT = 2.0**-53  # a rounded operation is off by at most this, relatively
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: cuts 53 bits into two halves that multiply exactly
 
 
@@ -67,3 +68,15 @@ def sums_of_products(
             for own, (start, stop) in zip(added, pairwise(rows.indptr), strict=True)
         ]
     )
+
+
+def row_lengths(X: Any) -> Vector:
+    """Return the Euclidean length of every row."""
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()))
+
+
+def room_rounding(X: Any, w: Vector, lengths: Vector) -> Vector:
+    """Bound how far 1 - y (X @ w) is off in floating point (y is -1 or +1)."""
+    size = 1.0 + lengths * float(np.linalg.norm(w))
+    return np.asarray(2.0 * UNIT * (X.shape[1] + 4) * size)

@@ -29,6 +29,7 @@ from tqdm import tqdm
 from ..gram import refuse_damaged
 from .report import PrivacyWarning
 from .sensitivity import ADJACENCIES
+from .unquoted import without_values
 
 Vector = NDArray[np.float64]
 
@@ -136,7 +137,7 @@ def _checked(X: Any, y: Any) -> tuple[Vector, NDArray[Any]]:
     """Return dense float rows and labels of two classes or more."""
     if sparse.issparse(X):
         refuse_damaged(X)
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
+    X, y = without_values(check_X_y, X, y, accept_sparse="csr", dtype=np.float64)
     if len(np.unique(y)) < 2:
         raise ValueError("privacy_audit needs records of two classes or more in y")
     return (X.toarray() if sparse.issparse(X) else X), y
@@ -149,7 +150,7 @@ def _planted(canary: Any, index: int, X: Vector, y: Any) -> Planted:
         record, label = canary
     except (TypeError, ValueError):
         raise ValueError("canary must be a pair (record, label)") from None
-    record = np.asarray(record, dtype=np.float64)
+    record = without_values(np.asarray, record, dtype=np.float64)
     if record.shape != X[0].shape or not np.isfinite(record).all():
         raise ValueError(
             f"the canary's record must be {X.shape[1]} finite numbers, one per feature"

@@ -9,23 +9,29 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions, validated
 from ..validation import checked_samples
-from .features import fourier_features
 from .mechanisms import (
     GradientMechanism,
     Mechanism,
     ObjectiveMechanism,
     OutputMechanism,
     Public,
+    Release,
 )
 from .noise import NoiseSource, noise_source
-from .report import PrivacyReport, PrivacyWarning, build_report
-from .sensitivity import clip_rows, row_bound
+from .report import (
+    CLASSES_FOUND,
+    MINIMUM_MISSED,
+    SEED_GIVEN,
+    PrivacyReport,
+    PrivacyWarning,
+    build_report,
+)
+from .rows import PublicMap
 from .settings import (
     CLIP_NORM_MISSING,
     class_factors,
@@ -33,7 +39,9 @@ from .settings import (
     noise_law,
     refuse_out_of_range,
     refuse_unproven,
+    warn_of_large_delta,
 )
+from .unquoted import without_values
 
 Vector = NDArray[np.float64]
 
@@ -99,8 +107,9 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
     class_weight : dict, default=None
         Public factors of C per class. "balanced" would look at the data: refused.
     classes : array of shape (n_classes,), default=None
-        The class labels if they are public. If None the labels found are used and the
-        report says that they were treated as public.
+        The class labels that are possible, known without looking at the data. If None
+        the labels found are used: the set of labels is data, so that no guarantee is
+        stated (`PrivacyWarning`, and the report's `guarantee` is False).
     tol : float >= 1e-12, default=1e-6
         Training stops at an objective gap of tol times the squared sensitivity, and
         goes on until it is there. The noise covers that gap, not the one reached
@@ -229,38 +238,68 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         self
         """
         law = self._settings()
-        X, y = checked_samples(self, X, y, dtype="numeric", order=None)
+        X, y = self._samples(X, y)
         classes, y = encode_labels(y, self.classes)
         source = noise_source(law, self.random_state, self.insecure_noise)
         frequencies = self._frequencies(source)
-        rows = self._rows(X, frequencies)
+        mapped = self._map(frequencies)
+        rows = mapped.rows(X)
         positives = range(len(classes)) if len(classes) > 2 else (1,)
         weights = class_factors(self.class_weight, classes)
-        plan = self._plan(rows.shape, law, len(positives), float(weights.max()))
-        released = []
+        public = Public(
+            epsilon=self.epsilon / len(positives),
+            delta=self.delta / len(positives),
+            cost=float(self.C),
+            weight=float(weights.max()),
+            radius=mapped.radius,
+            dimension=rows.shape[1],
+            adjacency=self.adjacency,
+        )
+        plan = self._plan(public, law, rows.shape[0])
+        releases = []
         for number, k in enumerate(positives):
             if self.verbose:
                 print(f"[PrivateSVC] {self.mechanism}: problem {number + 1}")
             signs = np.where(y == k, 1.0, -1.0)
-            released.append(plan.release(rows, signs, weights[y], source))
+            releases.append(plan.release(rows, signs, weights[y], source))
+        self._report = build_report(
+            plan,
+            adjacency=self.adjacency,
+            n_problems=len(positives),
+            clip_norm=mapped.clip_norm,
+            radius=mapped.radius,
+            noise_class=source.statement(plan.law),
+            voided_by=self._voided_by(releases),
+        )
         self.classes_, self.frequencies_ = classes, frequencies
-        self._store(np.array(released))
-        self._report = self._describe(plan, source, len(positives))
+        self._store(np.array([release.weights for release in releases]))
         return self
 
     def _settings(self) -> str:
-        """Refuse what has no proof, warn of what voids it; return the noise's law."""
+        """Refuse what has no proof; return the noise's law."""
         if self.clip_norm is None:
             raise ValueError(CLIP_NORM_MISSING)
         refuse_unproven(self.mechanism, self.adjacency)
-        if self.random_state is not None:
-            warnings.warn(
-                "random_state makes the noise reproducible: no privacy guarantee; "
-                "leave it None to release a model",
-                PrivacyWarning,
-                stacklevel=3,
-            )
         return noise_law(self.mechanism, self.noise, self.delta)
+
+    def _samples(self, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+        """Check samples (and labels); no error quotes a value of theirs."""
+        return without_values(
+            checked_samples, self, X, y, dtype=np.float64, order=None, reset=reset
+        )
+
+    def _voided_by(self, releases: list[Release]) -> tuple[str, ...]:
+        """Return what voids the guarantee of these releases, and warn of it."""
+        voids = {
+            SEED_GIVEN: self.random_state is not None,
+            CLASSES_FOUND: self.classes is None,
+            MINIMUM_MISSED: not all(release.proven for release in releases),
+        }
+        reasons = tuple(reason for reason, applies in voids.items() if applies)
+        for reason in reasons:
+            message = f"no privacy guarantee: {reason}"
+            warnings.warn(message, PrivacyWarning, stacklevel=3)
+        return reasons
 
     def _frequencies(self, source: NoiseSource) -> Vector | None:
         """Draw the public frequencies of kernel="rbf", without looking at the data."""
@@ -269,55 +308,21 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         shape = self.n_features_in_, self.n_components
         return source.frequencies(shape, math.sqrt(2.0 * self.gamma))
 
-    def _mapped(self, X: Any, frequencies: Vector | None) -> Any:
-        """Clip rows to the public length and apply the Fourier features."""
-        X = clip_rows(X, cast(float, self.clip_norm))
-        return X if frequencies is None else fourier_features(X, frequencies)
+    def _map(self, frequencies: Vector | None) -> PublicMap:
+        """Return the public map from records to the rows trained on."""
+        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return PublicMap(cast(float, self.clip_norm), frequencies, constant)
 
-    def _rows(self, X: Any, frequencies: Vector | None) -> Any:
-        """Rows as trained on: mapped, with the constant feature appended."""
-        X = self._mapped(X, frequencies)
-        if not self.fit_intercept:
-            return X
-        constant = np.full((X.shape[0], 1), float(self.intercept_scaling))
-        return (
-            sparse.hstack([X, constant], format="csr")
-            if sparse.issparse(X)
-            else np.hstack([X, constant])
-        )
-
-    def _radius(self) -> float:
-        """Return the length bound R of a row of `_rows`."""
-        length = 1.0 if self.kernel == "rbf" else cast(float, self.clip_norm)
-        return row_bound(length, self.intercept_scaling if self.fit_intercept else 0.0)
-
-    def _plan(
-        self, shape: tuple[int, int], law: str, n_problems: int, weight: float
-    ) -> Mechanism:
+    def _plan(self, public: Public, law: str, n_samples: int) -> Mechanism:
         """Fix the noise of one binary problem from public numbers alone."""
-        n_samples, dimension = shape
-        refuse_out_of_range(self.epsilon, self.C * weight, self._radius())
-        if self.adjacency == "replace" and self.delta * n_samples >= 1:
-            warnings.warn(
-                "delta is not below 1/n: it allows publishing a whole record",
-                PrivacyWarning,
-                stacklevel=3,
-            )
-        public = Public(
-            epsilon=self.epsilon / n_problems,
-            delta=self.delta / n_problems,
-            cost=float(self.C),
-            weight=weight,
-            radius=self._radius(),
-            dimension=dimension,
-            adjacency=self.adjacency,
-        )
+        refuse_out_of_range(self.epsilon, public.cost * public.weight, public.radius)
+        if self.adjacency == "replace":
+            warn_of_large_delta(self.delta, n_samples)
+        width, steps = self.huber_width, self.n_steps
         if self.mechanism == "objective":
-            return ObjectiveMechanism.plan(public, self.huber_width, n_samples)
+            return ObjectiveMechanism.plan(public, width, n_samples)
         if self.mechanism == "gradient":
-            return GradientMechanism.plan(
-                public, self.huber_width, self.n_steps, n_samples
-            )
+            return GradientMechanism.plan(public, width, steps, n_samples)
         return OutputMechanism.plan(public, law, self.tol)
 
     def _store(self, released: Vector) -> None:
@@ -327,23 +332,6 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
             self.intercept_ = self.intercept_scaling * released[:, -1]
         else:
             self.coef_, self.intercept_ = released, np.zeros(len(released))
-
-    def _describe(
-        self, plan: Mechanism, source: NoiseSource, n_problems: int
-    ) -> PrivacyReport:
-        origin = "found in the data" if self.classes is None else "given by the user"
-        public = ["number and names of features", f"class labels ({origin})"]
-        if self.adjacency == "replace":
-            public.append("number of records")
-        return build_report(
-            plan,
-            adjacency=self.adjacency,
-            n_problems=n_problems,
-            clip_norm=cast(float, self.clip_norm),
-            radius=self._radius(),
-            noise_class=source.statement(plan.law),
-            public=tuple(public),
-        )
 
     def privacy_report(self) -> PrivacyReport:
         """Say what is guaranteed about this model and what is not.
@@ -368,9 +356,9 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = checked_samples(self, X, dtype="numeric", order=None, reset=False)
-        mapped = self._mapped(X, self.frequencies_)
-        scores = np.asarray(mapped @ self.coef_.T) + self.intercept_
+        X = self._samples(X, reset=False)
+        images = self._map(self.frequencies_).images(X)
+        scores = np.asarray(images @ self.coef_.T) + self.intercept_
         return scores.ravel() if len(self.coef_) == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -387,6 +375,22 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on rows X with labels y; not private if they are.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return float(without_values(super().score, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that noise may make scores poor."""

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._sklearn import validated
+from .unquoted import without_values
 
 Vector = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class PublicBoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        validate_data(self, X, dtype=(np.float64, np.float32))
+        without_values(validate_data, self, X, dtype=(np.float64, np.float32))
         self._bounds()
         return self
 
@@ -111,7 +112,9 @@ class PublicBoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         array of shape (n_samples, n_features), of the dtype of X
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        X = without_values(
+            validate_data, self, X, reset=False, dtype=(np.float64, np.float32)
+        )
         lower, upper = self._bounds()
         scaled = 2.0 * (X - lower) / (upper - lower) - 1.0
         return np.clip(scaled, -1.0, 1.0).astype(X.dtype)

@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .accurate import sums_of_products, two_sum
+from .accurate import room_rounding, row_lengths, sums_of_products, two_sum
 from .huber import Rounded, slope
 
 Vector = NDArray[np.float64]
@@ -49,17 +48,12 @@ def hinge_gap(
     return 0.5 * float(apart @ apart) + float(costs @ losses)
 
 
-def _row_lengths(X: Any) -> Vector:
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()))
-
-
 def _decided(
     X: Any, y: Vector, w: Vector, rest: Vector, share: Vector, lengths: Vector
 ) -> Vector:
     """Room of each sample at w + rest, exact wherever its rounding could matter."""
     room = np.asarray(1.0 - y * (X @ w))
-    rounding = 2e-16 * (X.shape[1] + 4) * (1.0 + lengths * np.linalg.norm(w))
+    rounding = room_rounding(X, w, lengths)
     matters = ((share > 0.0) & (share < 1.0)) | (np.abs(room) <= rounding)
     rows = np.flatnonzero(matters)
     room[rows] = y[rows] * sums_of_products(X[rows], (-w, -rest), (y[rows],))
@@ -77,7 +71,7 @@ def minimise_hinge(X: Any, y: Vector, costs: Vector, gap: float) -> Vector:
     gap : the public gap tau, far above the rounding of w itself
     """
     n_samples, dimension = X.shape
-    lengths = _row_lengths(X)
+    lengths = row_lengths(X)
     goal = _HEADROOM * gap
     narrowest = float(costs @ lengths**2) / (2.0 * _WORST_CONDITION)
     width, accuracy, stage = 0.5, 0.1 * float(np.sqrt(gap)), 0

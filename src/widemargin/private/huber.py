@@ -10,7 +10,7 @@ corner of the hinge is rounded with half-width h about a centre c in [0, 1]:
     loss(room) = max over s in [0, 1] of  s room - h (s - c)^2 .
 
 Its slope is s = clip(c + room / 2h). c = 1/2 is the Huber hinge (Chapelle, 2007), for
-which `minimise_huber` is; `hinge` follows other centres to the plain hinge. The
+which `minimum` is; `hinge` follows other centres to the plain hinge. The
 objective is piecewise quadratic and 1-strongly convex, so a gradient of length g leaves
 w within g of the minimiser.
 """
@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import brentq
-
-from .accurate import sums_of_products, two_sum
 
 Vector = NDArray[np.float64]
 
@@ -150,31 +148,3 @@ def _newton_direction(rows: Any, stiffness: Vector, gradient: Vector) -> Vector:
     solved, _ = dpotrs(_factor(square), right)
     step = solved if dimension <= count else -gradient - scaled.T @ solved
     return np.asarray(step)
-
-
-def minimise_huber(
-    X: Any, y: Vector, costs: Vector, width: float, linear: Vector, tolerance: float
-) -> Vector:
-    """Minimise the Huber problem until the gradient is at most `tolerance` long.
-
-    Where rounding keeps it longer the solve goes on from the point reached, with the
-    room of every sample evaluated there in full; it does not return earlier.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_samples, dimension)
-    y : labels -1 and +1
-    costs : weight of each sample's loss
-    width : half-width h of the rounded corner
-    linear : linear term, one entry per coordinate
-    tolerance : bound on the gradient's length, hence on the distance to the minimiser
-    """
-    w, rest = np.zeros(X.shape[1]), np.zeros(X.shape[1])  # w + rest is the point
-    room = np.ones(len(y))
-    while True:
-        problem = Rounded(X, y, costs, width, 0.5, room, w + rest + linear)
-        move, length = problem.minimise(tolerance)
-        w, rest = two_sum(w, rest + move)
-        if length <= tolerance:
-            return w
-        room = y * sums_of_products(X, (-w, -rest), (y,))

@@ -5,15 +5,15 @@ dimension, adjacency) and then *releases* weights from the data. Everything that
 privacy report says is a field of the plan, so nothing in it can depend on the data.
 
 One record's change of the problem is bounded in `sensitivity`, the noise scale follows
-in `calibration`, the training problems are solved in `hinge` and `huber`, the noise is
-drawn in `noise`. Proofs: mathematics 1.5.
+in `calibration`, the training problems are solved in `hinge` and `minimum`, the noise
+is drawn in `noise`. Proofs: mathematics 1.5.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from .calibration import (
     spherical_scale,
 )
 from .hinge import minimise_hinge
-from .huber import minimise_huber, slope
+from .huber import slope
+from .minimum import minimise_huber
 from .noise import NoiseSource
 from .sensitivity import (
     coordinate_sensitivity,
@@ -38,9 +39,12 @@ from .sensitivity import (
 
 Vector = NDArray[np.float64]
 
-OBJECTIVE_ACCURACY = 1e-10, 1e-13
-"""Gradient length at which objective perturbation counts as exactly minimised: in units
-of the noise term's scale, plus in units of all records' pulls, for their rounding."""
+OBJECTIVE_ACCURACY = 1e-12, 1e-13
+"""Distance from the minimiser that objective perturbation goes down to: in units of the
+linear term's expected length, plus in units of all records' pulls, for rounding."""
+
+COVER_SHARE = 1e-3
+"""Share of epsilon for the noise that covers this distance (objective perturbation)."""
 
 
 class Public(NamedTuple):
@@ -53,6 +57,13 @@ class Public(NamedTuple):
     radius: float  # R, constant feature included
     dimension: int  # coordinates of w, constant feature included
     adjacency: str
+
+
+class Release(NamedTuple):
+    """Released weights, and whether training came as near as the proof needs."""
+
+    weights: Vector
+    proven: bool
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,9 @@ class OutputMechanism:
     scale : float
         Standard deviation (gaussian), Laplace scale, or Gamma scale (spherical).
     """
+
+    name: ClassVar[str] = "output"
+    distance: ClassVar[None] = None
 
     law: str
     epsilon: float
@@ -97,31 +111,45 @@ class OutputMechanism:
 
     def release(
         self, X: Any, y: Vector, weights: Vector, source: NoiseSource
-    ) -> Vector:
+    ) -> Release:
         """Train on rows within the length bound and return the noisy weights."""
         w = minimise_hinge(X, y, self.cost * weights, self.gap)
         if self.law == "gaussian":
-            return source.gaussian(w, self.scale)
-        if self.law == "laplace":
-            return source.laplace(w, self.scale)
-        return w + source.spherical(len(w), self.scale)
+            noisy = source.gaussian(w, self.scale)
+        elif self.law == "laplace":
+            noisy = source.laplace(w, self.scale)
+        else:
+            noisy = w + source.spherical(len(w), self.scale)
+        return Release(noisy, True)
 
 
 @dataclass(frozen=True)
 class ObjectiveMechanism:
-    """Add a random linear term to the Huber problem, then minimise it exactly.
+    """Add a random linear term to the Huber problem, then minimise it.
+
+    The proof is for the exact minimiser, which floating point cannot reach. It reaches
+    one within a public distance r of it, and that is covered as a second release: the
+    error is at most r long for every data set, so that noise for the sensitivity 2r,
+    paid for by `COVER_SHARE` of epsilon, makes it private given the exact minimiser,
+    and the two compose (mathematics 1.5).
 
     Attributes
     ----------
     cost : float
         C actually used: lowered when the curvature would take over half of epsilon.
     noise_epsilon : float
-        epsilon', what is left of epsilon for the noise.
+        epsilon', what is left of epsilon for the linear term.
+    scale, cover : float
+        Gamma scales of the linear term and of the noise on the minimiser.
     width : float
         Half-width h of the Huber hinge.
-    accuracy : float
-        Public length of the gradient at which the minimiser counts as exact.
+    distance : float
+        r, the public distance from the exact minimiser.
     """
+
+    name: ClassVar[str] = "objective"
+    sensitivity: ClassVar[None] = None
+    gap: ClassVar[None] = None
 
     law: str
     epsilon: float
@@ -131,16 +159,21 @@ class ObjectiveMechanism:
     scale: float
     width: float
     largest: float  # C times the largest class weight: the factor of the noise term
-    accuracy: float
+    distance: float
+    cover: float
 
     @classmethod
     def plan(cls, public: Public, width: float, n_samples: int) -> ObjectiveMechanism:
-        """Split the budget between curvature and noise; delta stays unspent."""
+        """Split the budget: curvature, linear term, distance; delta stays unspent."""
+        covering = COVER_SHARE * public.epsilon
         budget = objective_budget(
-            public.epsilon, public.cost * public.weight, public.radius, width
+            public.epsilon - covering, public.cost * public.weight, public.radius, width
         )
         of_noise, of_pulls = OBJECTIVE_ACCURACY
-        accuracy = of_noise * budget.scale + of_pulls * n_samples * public.radius
+        distance = budget.cost * (
+            of_noise * public.dimension * budget.scale
+            + of_pulls * n_samples * public.radius
+        )
         return cls(
             law="spherical",
             epsilon=public.epsilon,
@@ -150,16 +183,19 @@ class ObjectiveMechanism:
             scale=budget.scale,
             width=width,
             largest=budget.cost,
-            accuracy=budget.cost * accuracy,
+            distance=distance,
+            cover=spherical_scale(covering, 2.0 * distance),
         )
 
     def release(
         self, X: Any, y: Vector, weights: Vector, source: NoiseSource
-    ) -> Vector:
-        """Draw the linear term and return the minimiser."""
-        linear = self.largest * source.spherical(X.shape[1], self.scale)
-        costs = self.cost * weights
-        return minimise_huber(X, y, costs, self.width, linear, self.accuracy)
+    ) -> Release:
+        """Draw the linear term, minimise, and cover what the minimum may be off by."""
+        dimension, costs = X.shape[1], self.cost * weights
+        linear = self.largest * source.spherical(dimension, self.scale)
+        w, off = minimise_huber(X, y, costs, self.width, linear, self.distance)
+        cover = source.spherical(dimension, self.cover)
+        return Release(w + cover, off <= self.distance)
 
 
 @dataclass(frozen=True)
@@ -174,6 +210,10 @@ class GradientMechanism:
     ball that holds the minimiser, and averaging the last half only combine what was
     released already: post-processing, which costs nothing.
     """
+
+    name: ClassVar[str] = "gradient"
+    gap: ClassVar[None] = None
+    distance: ClassVar[None] = None
 
     law: str
     epsilon: float
@@ -213,7 +253,7 @@ class GradientMechanism:
 
     def release(
         self, X: Any, y: Vector, weights: Vector, source: NoiseSource
-    ) -> Vector:
+    ) -> Release:
         """Run the noisy descent from 0 and return the averaged iterate."""
         n_samples, dimension = X.shape
         w, total, kept = np.zeros(dimension), np.zeros(dimension), 0
@@ -228,7 +268,7 @@ class GradientMechanism:
             w = moved
             if 2 * index >= self.n_steps - 1:
                 kept, total = kept + 1, total + w
-        return total / kept
+        return Release(total / kept, True)
 
 
 Mechanism = OutputMechanism | ObjectiveMechanism | GradientMechanism

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .mechanisms import (
-    GradientMechanism,
-    Mechanism,
-    ObjectiveMechanism,
-    OutputMechanism,
-)
-from .noise import SEEDED
+from .mechanisms import COVER_SHARE, Mechanism
 
 
 class PrivacyWarning(UserWarning):
     """Something asked for weakens or voids a privacy guarantee."""
 
+
+SEED_GIVEN = (
+    "random_state makes the noise reproducible, and whoever knows the seed can "
+    "subtract it: leave it None to release a model"
+)
+CLASSES_FOUND = (
+    "the class labels were taken from the data, and a label that a single record has "
+    "would appear in the model: give the labels that are possible as classes="
+)
+MINIMUM_MISSED = (
+    "rounding kept the minimum of the perturbed objective farther away than the noise "
+    "covers: lower C or use mechanism='output'"
+)
+"""What voids a guarantee, each with its remedy."""
 
 NOT_COVERED = (
     "choosing C, epsilon, gamma or the mechanism by looking at results on these data "
@@ -33,24 +41,22 @@ _LAWS = {
     "spherical": "spherical (uniform direction, Gamma length), scale {:.6g}",
 }
 
-_NAMES: dict[type, str] = {
-    OutputMechanism: "output",
-    ObjectiveMechanism: "objective",
-    GradientMechanism: "gradient",
-}
-
 
 @dataclass(frozen=True)
 class PrivacyReport:
     """What is guaranteed about a released model, and what is not.
 
     Printing it gives the statement in words. Every field was fixed before the data
-    were read.
+    were read; where one depends on them (the labels found, a minimum that was missed),
+    `guarantee` is False.
 
     Attributes
     ----------
     guarantee : bool
-        False when the noise was seeded: then nothing is promised.
+        False when nothing is promised; `voided_by` says why.
+    voided_by : tuple of str
+        What voids the guarantee, each with its remedy: a seed, class labels taken from
+        the data, a minimum that rounding kept out of reach ("objective").
     mechanism : str
         "output", "objective" or "gradient".
     adjacency : str
@@ -69,6 +75,9 @@ class PrivacyReport:
         Bound on the effect of one record that the noise covers (None: objective).
     solver_gap : float or None
         Public objective gap tau inside the sensitivity (output only).
+    solver_distance : float or None
+        Public distance from the exact minimiser that further noise covers (objective
+        only).
     noise : str
         Law of the noise.
     noise_scale : float
@@ -82,6 +91,7 @@ class PrivacyReport:
     """
 
     guarantee: bool
+    voided_by: tuple[str, ...]
     mechanism: str
     adjacency: str
     epsilon: float
@@ -92,6 +102,7 @@ class PrivacyReport:
     C: float
     sensitivity: float | None
     solver_gap: float | None
+    solver_distance: float | None
     noise: str
     noise_scale: float
     noise_class: str
@@ -104,17 +115,17 @@ class PrivacyReport:
             "replace": "one record is replaced by any other",
             "add-remove": "one record is added or removed",
         }[self.adjacency]
+        budget = f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
         if self.guarantee:
-            head = (
-                f"Differentially private: epsilon = {self.epsilon:g}, "
-                f"delta = {self.delta:g}, for data sets in which {neighbours}."
-            )
+            lines = [
+                f"Differentially private: {budget}, for data sets in which "
+                f"{neighbours}."
+            ]
         else:
-            head = (
-                f"NO PRIVACY GUARANTEE ({SEEDED}). With fresh noise the same settings "
-                f"would give epsilon = {self.epsilon:g}, delta = {self.delta:g}."
-            )
-        lines = [head, f"Mechanism: {self.mechanism} perturbation, C = {self.C:g}."]
+            lines = ["NO PRIVACY GUARANTEE:"]
+            lines += [f"  - {reason}" for reason in self.voided_by]
+            lines.append(f"Without that the same settings would give {budget}.")
+        lines.append(f"Mechanism: {self.mechanism} perturbation, C = {self.C:g}.")
         if self.n_problems > 1:
             lines.append(
                 f"The budget is split equally among {self.n_problems} one-against-rest "
@@ -123,6 +134,13 @@ class PrivacyReport:
         lines += [
             f"Row length bound: {self.radius:g} (clip_norm = {self.clip_norm}).",
             f"Noise: {self.noise}.",
+        ]
+        if self.solver_distance is not None:
+            lines.append(
+                f"The minimum is reached to within {self.solver_distance:.3g}; "
+                f"{COVER_SHARE:.1%} of epsilon is spent on noise that covers this."
+            )
+        lines += [
             f"Class of noise: {self.noise_class}.",
             "Released: coef_, intercept_; with kernel='rbf' also frequencies_, which "
             "were drawn without the data.",
@@ -140,12 +158,18 @@ def build_report(
     clip_norm: float,
     radius: float,
     noise_class: str,
-    public: tuple[str, ...],
+    voided_by: tuple[str, ...],
 ) -> PrivacyReport:
     """Describe a plan that serves each of `n_problems` binary problems."""
+    public = ["number and names of features"]
+    if CLASSES_FOUND not in voided_by:
+        public.append("class labels")
+    if adjacency == "replace":
+        public.append("number of records")
     return PrivacyReport(
-        guarantee=noise_class != SEEDED,
-        mechanism=_NAMES[type(plan)],
+        guarantee=not voided_by,
+        voided_by=voided_by,
+        mechanism=plan.name,
         adjacency=adjacency,
         epsilon=plan.epsilon * n_problems,
         delta=plan.delta * n_problems,
@@ -153,11 +177,12 @@ def build_report(
         clip_norm=clip_norm,
         radius=radius,
         C=plan.cost,
-        sensitivity=getattr(plan, "sensitivity", None),
-        solver_gap=getattr(plan, "gap", None),
+        sensitivity=plan.sensitivity,
+        solver_gap=plan.gap,
+        solver_distance=plan.distance,
         noise=_LAWS[plan.law].format(plan.scale),
         noise_scale=plan.scale,
         noise_class=noise_class,
-        treated_as_public=public,
+        treated_as_public=tuple(public),
         not_covered=NOT_COVERED,
     )

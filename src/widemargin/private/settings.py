@@ -5,14 +5,17 @@ Refusals name the parameter and the remedy and never quote a value of the data.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+
+from .report import PrivacyWarning
+from .unquoted import without_values
 
 CLIP_NORM_MISSING = (
     "clip_norm bounds each row's length and must be known without looking at the data; "
@@ -60,6 +63,16 @@ def refuse_out_of_range(epsilon: float, cost: float, radius: float) -> None:
             raise ValueError(f"{name} is {value:g}; it must lie between 1e-50 and 1e50")
 
 
+def warn_of_large_delta(delta: float, n_samples: int) -> None:
+    """Warn of a delta that allows a mechanism to publish a record now and then."""
+    if delta * n_samples >= 1:
+        warnings.warn(
+            "delta is not below 1/n: it allows publishing a whole record",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+
+
 def encode_labels(
     y: Any, classes: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -68,19 +81,21 @@ def encode_labels(
     With given classes a label is either among them or not; what scikit-learn says of
     odd labels (that many of them are distinct, say) would tell about the data.
     """
-    y = column_or_1d(y, warn=True)
     if classes is None:
-        check_classification_targets(y)
-    known = np.unique(y if classes is None else np.asarray(classes))
+        without_values(check_classification_targets, y)
+        known = without_values(np.unique, y)
+    else:
+        known = np.unique(np.asarray(classes))
     if len(known) < 2:
         raise ValueError(
             "PrivateSVC needs two or more classes, got 1 class; give them with the "
             "parameter classes if they are public"
         )
-    index = np.searchsorted(known, y).clip(max=len(known) - 1)
-    if (known[index] != y).any():
+    places = {label: place for place, label in enumerate(known.tolist())}
+    index = without_values(lambda: [places.get(label, -1) for label in y.tolist()])
+    if -1 in index:
         raise ValueError("y holds a label that is not in the parameter classes")
-    return known, index.astype(np.intp)
+    return known, np.array(index, dtype=np.intp)
 
 
 def class_factors(

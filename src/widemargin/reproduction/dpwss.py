@@ -231,7 +231,8 @@ def _equal_epsilon(name: str, seeds: int) -> Iterable[Cell]:
         if len(y) <= DRAWN_ROWS:
             yield Cell(table, row, f"DPWSS {epsilon}", accuracy(drawn), note=note)
         for mechanism in ("output", "objective", "gradient"):
-            private = partial(PrivateSVC, epsilon, mechanism=mechanism, clip_norm=1.0)
+            public: Any = {"clip_norm": 1.0, "classes": (-1.0, 1.0)}
+            private = partial(PrivateSVC, epsilon, mechanism=mechanism, **public)
             note = "guarantee for the whole model; C=0.1, clip_norm=1, fixed beforehand"
             yield Cell(
                 table, row, f"{mechanism} {epsilon}", accuracy(private), note=note

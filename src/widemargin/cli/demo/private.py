@@ -32,7 +32,7 @@ def run(stage: Stage) -> str:
     methods: dict[str, tuple[str, Any]] = {
         "no privacy: SVC": ("none", SVC(kernel="linear", C=0.1)),
         "DPWSS": ("0.1 per draw", DPWSSClassifier(selection_epsilon=0.1, n_jobs=1)),
-        "PrivateSVC": ("1, proven", PrivateSVC(1.0, clip_norm=1.0)),
+        "PrivateSVC": ("1, proven", PrivateSVC(1.0, clip_norm=1.0, classes=(0, 1))),
     }
     found = {}
     for name, (_, method) in methods.items():
@@ -100,7 +100,9 @@ def _accuracy_against_epsilon(
     with stage.working("what privacy costs in accuracy"):
         plain = float(SVC(kernel="linear").fit(X, y).score(X_new, y_new))
         for epsilon in EPSILONS:
-            model = PrivateSVC(epsilon, mechanism="objective", clip_norm=1.0)
+            model = PrivateSVC(
+                epsilon, mechanism="objective", clip_norm=1.0, classes=(0, 1)
+            )
             scores = [model.fit(X, y).score(X_new, y_new) for _ in range(DRAWS)]
             accuracies.append(float(np.mean(scores)))
     stage.table(
