@@ -100,7 +100,7 @@ def private_svc(**settings):
     return PrivateSVC(**{"clip_norm": 30.0, "classes": [0, 1]} | settings)
 
 
-def refusal(action, *arguments):
+def assert_unquoted(action, *arguments):
     """The error that an action must raise, whole with all that is chained to it."""
     with pytest.raises((ValueError, TypeError)) as caught:
         action(*arguments)
@@ -117,14 +117,16 @@ def test_no_error_quotes_a_feature(kind):
     y = np.arange(len(X) if isinstance(X, list) else 8) % 2
     fitted = private_svc().fit(*GOOD)
     scaler = PublicBoundsScaler(0.0, 30.0).fit(GOOD[0])
-    refusal(private_svc().fit, X, y)
-    refusal(fitted.predict, X)
-    refusal(fitted.decision_function, X)
-    refusal(fitted.score, X, y)
-    refusal(scaler.fit, X)
-    refusal(scaler.transform, X)
-    refusal(make_pipeline(PublicBoundsScaler(0.0, 30.0), private_svc()).fit, X, y)
-    refusal(privacy_audit, private_svc(), X, y)
+    assert_unquoted(private_svc().fit, X, y)
+    assert_unquoted(fitted.predict, X)
+    assert_unquoted(fitted.decision_function, X)
+    assert_unquoted(fitted.score, X, y)
+    assert_unquoted(scaler.fit, X)
+    assert_unquoted(scaler.transform, X)
+    assert_unquoted(
+        make_pipeline(PublicBoundsScaler(0.0, 30.0), private_svc()).fit, X, y
+    )
+    assert_unquoted(privacy_audit, private_svc(), X, y)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -133,17 +135,19 @@ def test_no_error_quotes_a_feature(kind):
 def test_no_error_quotes_a_label(kind, classes):
     X, y = GOOD[0], BAD_LABELS[kind]
     if not (kind == "text" and classes is None):  # one class only
-        refusal(private_svc(classes=classes).fit, X, y)
-    refusal(privacy_audit, private_svc(classes=classes), X, y)
+        assert_unquoted(private_svc(classes=classes).fit, X, y)
+    assert_unquoted(privacy_audit, private_svc(classes=classes), X, y)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", sorted(set(BAD_LABELS) - {"not a class", "a word"}))
 def test_no_error_of_a_score_quotes_a_label(kind):
     # Text beside numbers: scikit-learn would list the labels of both.
-    refusal(private_svc().fit(*GOOD).score, GOOD[0], BAD_LABELS[kind])
+    assert_unquoted(private_svc().fit(*GOOD).score, GOOD[0], BAD_LABELS[kind])
     weights = np.array([WORD] * 8)
-    refusal(lambda: private_svc().fit(*GOOD).score(*GOOD, sample_weight=weights))
+    assert_unquoted(
+        lambda: private_svc().fit(*GOOD).score(*GOOD, sample_weight=weights)
+    )
 
 
 def test_weights_have_no_way_in():
@@ -153,7 +157,9 @@ def test_weights_have_no_way_in():
 
 def test_class_weights_of_classes_found_quote_none():
     y = np.where(GOOD[1] == 1, WORD, "other")
-    error = refusal(private_svc(classes=None, class_weight={"x": 2.0}).fit, GOOD[0], y)
+    error = assert_unquoted(
+        private_svc(classes=None, class_weight={"x": 2.0}).fit, GOOD[0], y
+    )
     assert "class_weight names a class" in str(error)
 
 
@@ -171,7 +177,7 @@ def test_class_weights_of_classes_found_quote_none():
 )
 def test_the_remedy_stays(X, message):
     X = BAD_ROWS[X]
-    assert message in str(refusal(private_svc().fit, X, np.arange(len(X)) % 2))
+    assert message in str(assert_unquoted(private_svc().fit, X, np.arange(len(X)) % 2))
 
 
 def test_a_message_known_by_its_head_is_cut_there():
