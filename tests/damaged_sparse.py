@@ -34,8 +34,8 @@ def fitted():
     """Yield a model of every estimator and kernel, fitted on sparse samples."""
     for kernel in ("rbf", "linear", "poly"):
         for model in (
-            widemargin.SVC(kernel=kernel),
-            widemargin.CostSensitiveSVC(kernel=kernel),
+            widemargin.SVC(kernel=kernel, keep_rows=True),
+            widemargin.CostSensitiveSVC(kernel=kernel, keep_rows=True),
             widemargin.RampSVC(kernel=kernel),
             widemargin.DivideConquerSVC(kernel=kernel),
             widemargin.DivideConquerSVC(

@@ -62,7 +62,8 @@ def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite():
     y = (X[:, 0] + 0.3 * rng.normal(size=80) > 0).astype(int)
     routes = {}
     for coef0 in (1.0, -1.0):
-        model = SVC(kernel="poly", gamma=0.5, coef0=coef0).fit(X[:70], y[:70])
+        model = SVC(kernel="poly", gamma=0.5, coef0=coef0, keep_rows=True)
+        model.fit(X[:70], y[:70])
         routes[coef0] = model.partial_fit(X[70:], y[70:]).history_[-1]["route"]
     assert routes == {1.0: "path", -1.0: "solve"}
 

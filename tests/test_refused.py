@@ -103,7 +103,7 @@ def test_a_kernel_that_overflows_is_refused_by_the_others(case):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_model_outlives_rows_that_are_too_large():
-    model = SVC(kernel="linear").fit(X, y)
+    model = SVC(kernel="linear", keep_rows=True).fit(X, y)
     before = model.decision_function(X)
     with pytest.raises(ValueError, match=NOT_FINITE):
         model.partial_fit(1e200 * X, y)

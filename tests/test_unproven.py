@@ -72,7 +72,9 @@ def test_a_semidefinite_matrix_keeps_its_bound(function, precision):
 
 def test_learning_on_and_files_carry_it(tmp_path):
     kernel = INDEFINITE[0]
-    model = SVC(**kernel).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    model = (
+        SVC(keep_rows=True, **kernel).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    )
     assert_unproven(model)
     save(model, tmp_path / "model")
     assert load(tmp_path / "model").certificate_.bound is None

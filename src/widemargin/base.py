@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +96,7 @@ class KernelClassifier(
         "screening": [StrOptions({"safe"}), None],
     }
 
-    @validated
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.
 
         Parameters
@@ -114,11 +113,10 @@ class KernelClassifier(
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight)
+        return self._replaced_by(self._shadow()._fit(X, y, sample_weight))
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, ids: Any = None
-    ) -> KernelClassifier:
+    @validated
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> Self:
         data = validate_training(self, X, y, sample_weight, ids)
         kernel = self._resolve_kernel(data)
         threads = effective_threads(self.n_jobs)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .state import WholeState
 from .validation import checked_samples, effective_threads, plain_samples
 
 COPIED = 4096  # rows that are copied at a time, to be taken again
@@ -28,7 +29,7 @@ def check_fitted(model: Any) -> None:
     check_is_fitted(model)
 
 
-class PairPrediction:
+class PairPrediction(WholeState):
     """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
 
     classes_: NDArray[Any]
@@ -113,9 +114,10 @@ class PairPrediction:
             One value per row for two classes (positive: ``classes_[1]``); else one
             column per class for "ovr" or per class pair for "ovo".
         """
-        decisions = self._pair_decisions(X)
-        if decisions.ndim == 2 and self.decision_function_shape == "ovr":
-            return one_vs_rest_scores(decisions, self.classes_.size)
+        model = self._at_once()
+        decisions = model._pair_decisions(X)
+        if decisions.ndim == 2 and model.decision_function_shape == "ovr":
+            return one_vs_rest_scores(decisions, model.classes_.size)
         return decisions
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -131,31 +133,37 @@ class PairPrediction:
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        check_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
+        model = self._at_once()
+        check_fitted(model)
+        if model.break_ties and model.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
-        decisions = self._pair_decisions(X)
+        decisions, classes = model._pair_decisions(X), model.classes_
         if decisions.ndim == 1:
-            return np.asarray(self.classes_[(decisions >= 0).astype(np.intp)])
-        if self.break_ties:
-            scores = one_vs_rest_scores(decisions, self.classes_.size)
-            return np.asarray(self.classes_[scores.argmax(axis=1)])
-        return np.asarray(self.classes_[vote(decisions, self.classes_.size)])
+            return np.asarray(classes[(decisions >= 0).astype(np.intp)])
+        if model.break_ties:
+            scores = one_vs_rest_scores(decisions, classes.size)
+            return np.asarray(classes[scores.argmax(axis=1)])
+        return np.asarray(classes[vote(decisions, classes.size)])
 
     @property
     def coef_(self) -> Any:
         """Weights of the features, for ``kernel="linear"`` only."""
-        if self.kernel != "linear":
+        model = self._at_once()
+        if model.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        check_fitted(self)
-        table = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        check_fitted(model)
+        table = pair_coefficients(model._dense_dual_coef(), model.n_support_)
         table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
-        weights = table @ self.support_vectors_
-        if sparse.issparse(self.support_vectors_):
+        weights = table @ model.support_vectors_
+        if sparse.issparse(model.support_vectors_):
             return sparse.csr_matrix(weights)
         return np.asarray(weights)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model: after a fit, unless all rows have left."""
+        return "intercept_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         """Declare sparse input, and pairwise input with a precomputed kernel."""

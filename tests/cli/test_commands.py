@@ -234,7 +234,7 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(
 
 def test_forget(folder: Path, cancer: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = cancer
-    command("train", "-g", "0.2", "data", "model", cwd=folder)
+    command("train", "-g", "0.2", "--keep-rows", "data", "model", cwd=folder)
     (folder / "list").write_text("30\n31\n")
     done = command("forget", "model", "3", "5-7,9", "@list", cwd=folder)
     assert done.returncode == 0, done.stderr

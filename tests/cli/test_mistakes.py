@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with four rows in several formats, and a model of them."""
     svm = [f"{k} 1:{a} 2:{b} 3:{c}" for (a, b, c), k in zip(ROWS, "1010", strict=True)]
     (tmp_path / "data").write_text("\n".join(svm))
-    done = command("train", "data", "model", cwd=tmp_path)
+    done = command("train", "--keep-rows", "data", "model", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path
 
@@ -101,6 +101,16 @@ def test_text_in_a_table_may_be_the_label(
 def test_ids_that_cannot_be_forgotten(folder: Path, ids: str, message: str) -> None:
     (folder / "none").write_text("\n")
     assert message in refusal("forget", "model", *ids.split(" "), cwd=folder)
+
+
+def test_a_model_without_rows_forgets_none(folder: Path) -> None:
+    command("train", "data", "lean", cwd=folder)
+    assert "train again with --keep-rows" in refusal("forget", "lean", "1", cwd=folder)
+    command("train", "--method", "ramp", "data", "ramp", cwd=folder)
+    message = refusal("forget", "ramp", "1", cwd=folder)
+    assert message.endswith("train with --keep-rows and --method svc or --method cost")
+    message = refusal("train", "--keep-rows", "--method", "ramp", "data", cwd=folder)
+    assert "--keep-rows is no parameter of --method ramp" in message
 
 
 def test_info_lists_the_live_rows(folder: Path) -> None:

@@ -155,7 +155,7 @@ def test_solver_divide_ends_at_the_same_model():
 )
 def test_an_update_of_roles_or_prices_is_the_fit_with_them(params):
     settings = {"gamma": 1.0, "cost_positive": 5.0, "cost_negative": 2.0}
-    model = CostSensitiveSVC(**settings).fit(X, y)
+    model = CostSensitiveSVC(keep_rows=True, **settings).fit(X, y)
     before = model.decision_function(X)
     model.update(**params)
     fresh = CostSensitiveSVC(**settings | params).fit(X, y)

@@ -159,7 +159,9 @@ def test_history_of_an_estimator(ax: Any) -> None:
 
 def test_history_of_a_real_fit(ax: Any) -> None:
     X, y = make_moons(60, noise=0.2, random_state=0)
-    model = SVC(gamma=1.0).fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    model = (
+        SVC(keep_rows=True, gamma=1.0).fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    )
     display = HistoryDisplay.from_estimator(model, y="gap", ax=ax, log=True)
     assert len(display.series_["duality gap"][1]) >= 1
 

@@ -63,7 +63,7 @@ def bad(change):
     ],
 )
 def test_bad_chunks(estimator, change, match):
-    model = estimator(gamma=1.0).fit(X[:100], y[:100])
+    model = estimator(keep_rows=True, gamma=1.0).fit(X[:100], y[:100])
     assert_unchanged(model, lambda m: m.partial_fit(*bad(change)), ValueError, match)
 
 
@@ -84,7 +84,7 @@ def test_bad_chunks(estimator, change, match):
 )
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_bad_ids_to_forget(estimator, ids, match):
-    model = estimator(gamma=1.0).fit(X, y)
+    model = estimator(keep_rows=True, gamma=1.0).fit(X, y)
     assert_unchanged(model, lambda m: m.forget(ids), ValueError, match)
 
 
@@ -105,7 +105,7 @@ def test_bad_ids_to_add(estimator):
         assert_unchanged(
             named, lambda m, i=ids: m.partial_fit(*chunk, ids=i), ValueError, match
         )
-    running = estimator(gamma=1.0).fit(X[:100], y[:100])
+    running = estimator(keep_rows=True, gamma=1.0).fit(X[:100], y[:100])
     ids = np.arange(100, 120)
     assert_unchanged(
         running,
@@ -132,7 +132,7 @@ def test_ids_of_every_integer_type_are_the_same_ids():
 
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_a_fit_that_fails_leaves_the_old_model(estimator):
-    model = estimator(gamma=1.0).fit(X, y)
+    model = estimator(keep_rows=True, gamma=1.0).fit(X, y)
     broken = X.copy()
     broken[3, 1] = np.nan
     cases = {
@@ -164,12 +164,12 @@ def test_rows_without_weight_keep_their_ids_to_themselves(named):
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
     ids = np.array(list("abcdef")) if named else np.arange(6)
     weight = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 0.0])
-    model = SVC(gamma=0.3).fit(X, y, weight, ids=ids if named else None)
+    model = SVC(keep_rows=True, gamma=0.3).fit(X, y, weight, ids=ids if named else None)
     assert_array_equal(model.ids_, ids[weight > 0])
 
 
 def test_running_ids_are_never_used_twice():
-    model = SVC(gamma=1.0).fit(X[:100], y[:100])
+    model = SVC(keep_rows=True, gamma=1.0).fit(X[:100], y[:100])
     model.forget([99]).partial_fit(X[100:], y[100:])
     assert_array_equal(model.ids_, np.r_[0:99, 100:120])
     model.forget([119]).partial_fit(X[:2], y[:2])
@@ -191,7 +191,7 @@ def test_running_ids_are_never_used_twice():
     ids=str,
 )
 def test_updates_that_cannot_be(params):
-    model = SVC(gamma="scale").fit(X, y)
+    model = SVC(keep_rows=True, gamma="scale").fit(X, y)
     match = "parameter" if "C" in params or "nonsense" in params else "Call fit"
     assert_unchanged(model, lambda m: m.update(C=2.0, **params) if "C" not in params
               else m.update(**params), ValueError, match)  # fmt: skip
@@ -201,12 +201,14 @@ def test_updates_that_cannot_be(params):
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 @pytest.mark.parametrize("params", [{"degree": 3}, {"coef0": 0.5}], ids=str)
 def test_parameters_of_the_polynomial_kernel_need_a_fit(estimator, params):
-    model = estimator(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
+    model = estimator(
+        keep_rows=True, kernel="poly", degree=2, gamma=1.0, coef0=1.0
+    ).fit(X, y)
     assert_unchanged(model, lambda m: m.update(C=2.0, **params), ValueError, "Call fit")
 
 
 def test_prices_that_cannot_be():
-    model = CostSensitiveSVC(gamma=1.0).fit(X, y)
+    model = CostSensitiveSVC(keep_rows=True, gamma=1.0).fit(X, y)
     match = r"cost_negative > 0\.5"
     assert_unchanged(model, lambda m: m.update(cost_negative=0.4), ValueError, match)
     assert model.cost_negative == 1.0
@@ -214,11 +216,11 @@ def test_prices_that_cannot_be():
 
 
 def test_kernel_changed_by_set_params_is_refused_until_fit():
-    model = SVC(gamma=1.0).fit(X, y).set_params(gamma=2.0)
+    model = SVC(keep_rows=True, gamma=1.0).fit(X, y).set_params(gamma=2.0)
     assert_unchanged(model, lambda m: m.partial_fit(X, y), ValueError, "Call fit")
     assert_unchanged(model, lambda m: m.forget([0]), ValueError, "Call fit")
     model.fit(X, y).forget([0])
-    estimated = SVC(gamma="scale").fit(X, y)
+    estimated = SVC(keep_rows=True, gamma="scale").fit(X, y)
     number = estimated.gamma_
     estimated.set_params(gamma=number).partial_fit(X[:1], y[:1])  # the same number
 
@@ -228,7 +230,7 @@ def test_probability_is_refused_as_by_fit():
     given = SVC(probability=True)
     begin = {"classes": [0, 1]}
     assert_unchanged(given, lambda m: m.partial_fit(X, y, **begin), ValueError, match)
-    model = SVC(gamma=1.0).fit(X, y)
+    model = SVC(keep_rows=True, gamma=1.0).fit(X, y)
     assert_unchanged(model, lambda m: m.update(probability=True), ValueError, match)
 
 
@@ -281,7 +283,7 @@ def interrupting(A, B):
 )
 @pytest.mark.parametrize("what", ["add", "forget", "update"])
 def test_ctrl_c_changes_nothing(what, estimator, after):
-    model = estimator(kernel=interrupting, C=5.0).fit(X[:90], y[:90])
+    model = estimator(keep_rows=True, kernel=interrupting, C=5.0).fit(X[:90], y[:90])
     before = pickle.dumps(model)
     action = {
         "add": lambda: model.partial_fit(X[90:], y[90:]),
@@ -323,7 +325,9 @@ def test_ctrl_c_at_any_moment():
     rng = np.random.default_rng(0)
     samples = rng.standard_normal((400, 4))
     labels = (samples[:, 0] + rng.standard_normal(400) > 0).astype(int)
-    fitted = pickle.dumps(SVC(gamma=0.3, C=5.0).fit(samples[:300], labels[:300]))
+    fitted = pickle.dumps(
+        SVC(keep_rows=True, gamma=0.3, C=5.0).fit(samples[:300], labels[:300])
+    )
     actions = (
         lambda m: m.partial_fit(samples[300:], labels[300:]),
         lambda m: m.forget(np.arange(150)),

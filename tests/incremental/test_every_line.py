@@ -12,10 +12,11 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 
 import widemargin.incremental
-from widemargin import SVC, CostSensitiveSVC
+from widemargin import SVC, CostSensitiveSVC, state
 
 X, y = make_moons(80, noise=0.25, random_state=0)
 FOLDER = str(Path(widemargin.incremental.__file__).parent)
+WATCHED = (FOLDER, state.__file__)
 ACTIONS = {
     "begin": lambda model: model.partial_fit(X, y, classes=[0, 1]),
     "add": lambda model: model.partial_fit(X[70:], y[70:]),
@@ -31,7 +32,7 @@ def interrupted(action, model, after):
 
     def trace(frame, event, _):
         nonlocal left
-        if not frame.f_code.co_filename.startswith(FOLDER):
+        if not frame.f_code.co_filename.startswith(WATCHED):
             return None
         left -= event == "line"
         if left == 0:
@@ -52,7 +53,7 @@ def interrupted(action, model, after):
 @pytest.mark.parametrize("what", ACTIONS)
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_ctrl_c_at_every_line(estimator, what):
-    begun = estimator(gamma=1.0, n_jobs=1)
+    begun = estimator(keep_rows=True, gamma=1.0, n_jobs=1)
     if what != "begin":
         begun.fit(X[:70], y[:70])
     begun = pickle.loads(pickle.dumps(begun))  # the next pickle of it is the same

@@ -86,10 +86,10 @@ def scene(seed=0, n=90):
 def forgetful(kind):
     """Return an estimator whose rows could linger in a place of its own."""
     if kind == "SVC":
-        return SVC(gamma=0.3, C=50.0)
+        return SVC(keep_rows=True, gamma=0.3, C=50.0)
     if kind == "warm start":
-        return SVC(gamma=0.3, C=50.0, warm_start=True)
-    return CostSensitiveSVC(gamma=0.3, C=50.0)
+        return SVC(keep_rows=True, gamma=0.3, C=50.0, warm_start=True)
+    return CostSensitiveSVC(keep_rows=True, gamma=0.3, C=50.0)
 
 
 @pytest.mark.parametrize("kind", ["SVC", "warm start", "multiclass", "several costs"])
@@ -122,7 +122,9 @@ def test_no_number_of_a_forgotten_row_is_left(kernel, form, begin):
     X = X.astype(np.float32) if form == "float32" else X
     secrets = np.r_[secrets, secrets.astype(np.float32).astype(float)]
     data = sparse.csr_matrix(X) if form == "csr" else X
-    model = CostSensitiveSVC(kernel=kernel, gamma=0.3, C=50.0, cost_positive=3.0)
+    model = CostSensitiveSVC(
+        keep_rows=True, kernel=kernel, gamma=0.3, C=50.0, cost_positive=3.0
+    )
     if begin == "fit":
         model.fit(data[:60], y[:60])
     else:
@@ -139,7 +141,7 @@ def test_no_number_of_a_forgotten_row_is_left(kernel, form, begin):
 def test_nothing_is_left_of_a_class_or_of_everybody(who, begin):
     X, y, _ = scene()
     gone = np.flatnonzero(y == 1) if who == "a class" else np.arange(90)
-    model = CostSensitiveSVC(gamma=0.3, C=50.0, cost_positive=3.0)
+    model = CostSensitiveSVC(keep_rows=True, gamma=0.3, C=50.0, cost_positive=3.0)
     if begin == "fit":
         model.fit(X, y)
     else:
@@ -158,7 +160,7 @@ def test_nothing_is_left_of_a_class_or_of_everybody(who, begin):
 def test_nothing_is_left_in_a_model_from_a_file_nor_in_its_next_file(form, tmp_path):
     X, y, secrets = scene()
     data = sparse.csr_matrix(X) if form == "csr" else X
-    save(SVC(gamma=0.3, C=50.0).fit(data, y), tmp_path / "before")
+    save(SVC(keep_rows=True, gamma=0.3, C=50.0).fit(data, y), tmp_path / "before")
     model = load(tmp_path / "before")
     assert traces(model, secrets).size >= 80
     save(model.forget(np.arange(10, 30)), tmp_path / "after")
@@ -188,7 +190,7 @@ def test_every_array_has_the_live_length():
 
 def test_the_search_finds_a_planted_handle():
     X, y, _ = scene()
-    model = SVC(gamma=0.3).fit(X, y).forget(np.arange(10, 30))
+    model = SVC(keep_rows=True, gamma=0.3).fit(X, y).forget(np.arange(10, 30))
     assert not handles(model)
     model._left = {"gram": Gram(X, Gaussian(0.3))}
     assert handles(model)
@@ -201,7 +203,7 @@ def test_the_search_finds_a_planted_handle():
 )
 def test_the_search_finds_a_planted_copy(where):
     X, y, secrets = scene()
-    model = SVC(gamma=0.3).fit(X, y).forget(np.arange(10, 30))
+    model = SVC(keep_rows=True, gamma=0.3).fit(X, y).forget(np.arange(10, 30))
     assert traces(model, secrets).size == 0
     row = X[12].copy()
     if where == "attribute":
@@ -219,7 +221,7 @@ def test_the_search_finds_a_planted_copy(where):
 
 def test_the_callers_array_is_not_kept():
     X, y, _ = scene()
-    model = SVC(gamma=0.3).fit(X, y)
+    model = SVC(keep_rows=True, gamma=0.3).fit(X, y)
     before = model.decision_function(X)
     data = X.copy()
     X[:] = 0.0

@@ -58,7 +58,7 @@ def test_forms_of_data(form):
         "csr": sparse.csr_matrix,
     }[form]
     data = convert(X)
-    model = SVC(gamma=0.5).fit(data[:100], y[:100])
+    model = SVC(keep_rows=True, gamma=0.5).fit(data[:100], y[:100])
     model.partial_fit(data[100:], y[100:]).forget(np.arange(0, 160, 4))
     keep = np.arange(160) % 4 != 0
     assert_is_the_fit(model, data[keep], y[keep], atol=1e-6)
@@ -67,9 +67,9 @@ def test_forms_of_data(form):
 
 
 def test_a_dense_chunk_joins_sparse_rows_and_the_other_way_round():
-    first = SVC(gamma=0.5).fit(sparse.csr_matrix(X[:80]), y[:80])
+    first = SVC(keep_rows=True, gamma=0.5).fit(sparse.csr_matrix(X[:80]), y[:80])
     first.partial_fit(X[80:], y[80:])
-    second = SVC(gamma=0.5).fit(X[:80], y[:80])
+    second = SVC(keep_rows=True, gamma=0.5).fit(X[:80], y[:80])
     second.partial_fit(sparse.csr_matrix(X[80:]), y[80:])
     assert_allclose(
         first.decision_function(X), second.decision_function(X), rtol=0, atol=1e-9
@@ -90,7 +90,7 @@ def test_multiclass(estimator):
 def test_sample_weights_and_class_weights():
     weight = np.random.default_rng(1).uniform(0.1, 3.0, 160)
     weight[::10] = 0.0
-    model = SVC(gamma=0.5, class_weight={0: 2.0, 1: 0.5})
+    model = SVC(keep_rows=True, gamma=0.5, class_weight={0: 2.0, 1: 0.5})
     model.partial_fit(X[:70], y[:70], classes=[0, 1], sample_weight=weight[:70])
     model.partial_fit(X[70:], y[70:], sample_weight=weight[70:])
     live = weight > 0
@@ -103,7 +103,7 @@ def test_sample_weights_and_class_weights():
 
 
 def test_without_intercept():
-    model = SVC(gamma=0.5, fit_intercept=False).fit(X[:100], y[:100])
+    model = SVC(keep_rows=True, gamma=0.5, fit_intercept=False).fit(X[:100], y[:100])
     model.partial_fit(X[100:], y[100:]).forget([0, 1, 2]).update(C=3.0)
     assert_array_equal(model.intercept_, [0.0])
     assert_is_the_fit(model, X[3:], y[3:])
@@ -120,8 +120,8 @@ def test_order_of_chunks_and_of_rows_does_not_matter():
 
 
 def test_add_then_forget_is_the_identity():
-    model = CostSensitiveSVC(gamma=0.5, cost_positive=8, cost_negative=2)
-    model.fit(X[:120], y[:120])
+    settings = {"gamma": 0.5, "cost_positive": 8, "cost_negative": 2}
+    model = CostSensitiveSVC(keep_rows=True, **settings).fit(X[:120], y[:120])
     before = model.decision_function(X)
     model.partial_fit(X[120:], y[120:]).forget(np.arange(120, 160))
     assert_allclose(model.decision_function(X), before, rtol=0, atol=1e-8)
@@ -147,7 +147,7 @@ def test_one_class_first_and_one_class_chunks():
 
 
 def test_forget_down_to_one_class_and_to_nothing_and_begin_again():
-    model = SVC(gamma=1.0).fit(X, y)
+    model = SVC(keep_rows=True, gamma=1.0).fit(X, y)
     model.forget(np.flatnonzero(y == 1))
     assert_array_equal(model.predict(X), 0)
     assert model.support_.size == 0
@@ -164,7 +164,7 @@ def test_forget_down_to_one_class_and_to_nothing_and_begin_again():
 
 
 def test_multiclass_down_to_one_class_and_back():
-    model = SVC(gamma=0.5).fit(iris, species)
+    model = SVC(keep_rows=True, gamma=0.5).fit(iris, species)
     model.forget(np.flatnonzero(species == 1))
     assert not (model.predict(iris) == 1).any()
     two = SVC(gamma=0.5).fit(iris[species != 1], species[species != 1])
@@ -178,7 +178,7 @@ def test_multiclass_down_to_one_class_and_back():
 
 @pytest.mark.parametrize("opposite", [False, True])
 def test_duplicates(opposite):
-    model = SVC(gamma=1.0, C=2.0).fit(X[:80], y[:80])
+    model = SVC(keep_rows=True, gamma=1.0, C=2.0).fit(X[:80], y[:80])
     model.partial_fit(X[:80], 1 - y[:80] if opposite else y[:80])
     labels = np.r_[y[:80], 1 - y[:80] if opposite else y[:80]]
     assert_is_the_fit(model, np.r_[X[:80], X[:80]], labels)
@@ -187,7 +187,7 @@ def test_duplicates(opposite):
 def test_constant_features():
     flat = np.ones((60, 3))
     labels = np.arange(60) % 3 // 2
-    model = SVC(gamma=1.0).fit(flat[:30], labels[:30])
+    model = SVC(keep_rows=True, gamma=1.0).fit(flat[:30], labels[:30])
     model.partial_fit(flat[30:], labels[30:]).forget([0, 5, 58])
     rows = np.setdiff1d(np.arange(60), [0, 5, 58])
     assert_is_the_fit(model, flat[rows], labels[rows])
@@ -197,13 +197,15 @@ def test_linear_kernel_with_many_more_rows_than_features():
     rng = np.random.default_rng(0)
     points = np.round(rng.standard_normal((1200, 2)), 1)
     labels = (points[:, 0] + rng.standard_normal(1200) > 0).astype(int)
-    model = SVC(kernel="linear", C=0.5).fit(points[:1000], labels[:1000])
+    model = SVC(keep_rows=True, kernel="linear", C=0.5).fit(
+        points[:1000], labels[:1000]
+    )
     model.partial_fit(points[1000:], labels[1000:])
     assert_is_the_fit(model, points, labels)
 
 
 def test_update_moves_the_model_and_equals_set_params_before_a_chunk():
-    model = CostSensitiveSVC(gamma=1.0).fit(X[:120], y[:120])
+    model = CostSensitiveSVC(keep_rows=True, gamma=1.0).fit(X[:120], y[:120])
     model.update(C=5.0, cost_positive=7.0, cost_negative=2.0)
     assert_is_the_fit(model, X[:120], y[:120])
     model.update(C=0.7)
@@ -218,7 +220,7 @@ def test_update_moves_the_model_and_equals_set_params_before_a_chunk():
 
 
 def test_balanced_weights_follow_what_is_left():
-    model = SVC(gamma=1.0, class_weight="balanced").fit(X, y)
+    model = SVC(keep_rows=True, gamma=1.0, class_weight="balanced").fit(X, y)
     model.forget(np.flatnonzero(y == 1)[:50])
     keep = np.setdiff1d(np.arange(160), np.flatnonzero(y == 1)[:50])
     assert_is_the_fit(model, X[keep], y[keep])
@@ -238,12 +240,12 @@ def test_gamma_is_resolved_once_and_forget_warns():
         model.forget([0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SVC(gamma=1.0).fit(X, y).forget([0])
-        SVC(kernel="linear").fit(X, y).forget([0])
+        SVC(keep_rows=True, gamma=1.0).fit(X, y).forget([0])
+        SVC(keep_rows=True, kernel="linear").fit(X, y).forget([0])
 
 
 def test_pickle_and_model_file_in_mid_stream(tmp_path):
-    model = CostSensitiveSVC(gamma=1.0, cost_positive=3.0).fit(
+    model = CostSensitiveSVC(keep_rows=True, gamma=1.0, cost_positive=3.0).fit(
         X[:80], y[:80], ids=[f"row {i}" for i in range(80)]
     )
     model.forget(["row 3", "row 7"])
@@ -258,7 +260,7 @@ def test_pickle_and_model_file_in_mid_stream(tmp_path):
 
 
 def test_history_of_every_call():
-    model = SVC(gamma=1.0).fit(X[:100], y[:100])
+    model = SVC(keep_rows=True, gamma=1.0).fit(X[:100], y[:100])
     model.partial_fit(X[100:], y[100:]).forget([1, 2]).update(C=3.0)
     stages = [record["stage"] for record in model.history_]
     assert stages[-3:] == ["add", "forget", "update"]
@@ -275,7 +277,7 @@ def test_history_of_every_call():
 @pytest.mark.parametrize("route", ["direct", "path", "solve", "unchanged"])
 def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
     """Rows strictly inside their boxes, also where no step of a path counted them."""
-    model = SVC(gamma=1.0)
+    model = SVC(keep_rows=True, gamma=1.0)
     if route == "direct":  # one class: the box leaves a single point
         model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
     else:
@@ -296,7 +298,7 @@ def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
 def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
     """The equality is then with the exact solution, as the documentation says."""
     samples, labels = make_moons(2500, noise=0.2, random_state=1)
-    model = SVC(gamma=1.0).fit(samples[:2450], labels[:2450])
+    model = SVC(keep_rows=True, gamma=1.0).fit(samples[:2450], labels[:2450])
     assert 1e-8 < model.certificate_.kkt_violation <= model.tol
     model.partial_fit(samples[2450:], labels[2450:])
     assert model.certificate_.kkt_violation <= 1e-8
@@ -320,7 +322,7 @@ def test_values_are_refreshed_now_and_then(monkeypatch):
     from widemargin.incremental import pairs
 
     monkeypatch.setattr(pairs, "REFRESH", 3)
-    model = SVC(gamma=1.0).fit(X[:60], y[:60])
+    model = SVC(keep_rows=True, gamma=1.0).fit(X[:60], y[:60])
     ages = []
     for row in range(60, 75):
         model.partial_fit(X[row : row + 1], y[row : row + 1])
@@ -342,7 +344,9 @@ def test_random_sequences(seed, multiclass, operations):
     live, waiting = list(order[:20]), list(order[20:])
     matrix = 1.0 + np.arange(9.0).reshape(3, 3)
     np.fill_diagonal(matrix, 0.0)
-    model = CostSensitiveSVC(gamma=0.5, cost_matrix=matrix if multiclass else None)
+    model = CostSensitiveSVC(
+        keep_rows=True, gamma=0.5, cost_matrix=matrix if multiclass else None
+    )
     model.partial_fit(
         samples[live],
         labels[live],

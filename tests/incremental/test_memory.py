@@ -19,7 +19,8 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 X, y = make_moons({ROWS} + 50, noise=0.3, random_state=0)
-model = SVC(gamma=2.0, cache_size=20, n_jobs=1).fit(X[:{ROWS}], y[:{ROWS}])
+model = SVC(gamma=2.0, cache_size=20, n_jobs=1, keep_rows=True)
+model.fit(X[:{ROWS}], y[:{ROWS}])
 before = peak()
 model.partial_fit(X[{ROWS}:], y[{ROWS}:])
 model.forget(np.arange(50)).update(C=1.1)

@@ -17,7 +17,9 @@ iris, species = load_iris(return_X_y=True)
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_a_class_without_rows_is_not_predicted_without_an_intercept_either(estimator):
     """A boundary through the origin cannot have all rows on one side."""
-    model = estimator(kernel="linear", fit_intercept=False).fit(iris, species)
+    model = estimator(keep_rows=True, kernel="linear", fit_intercept=False).fit(
+        iris, species
+    )
     model.forget(np.flatnonzero(species == 1))
     two = estimator(kernel="linear", fit_intercept=False)
     two.fit(iris[species != 1], species[species != 1])

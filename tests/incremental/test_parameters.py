@@ -19,7 +19,7 @@ X, y = make_moons(120, noise=0.25, random_state=0)
 @pytest.mark.parametrize("wanted", [None, 7, np.random.RandomState(1)], ids=str)
 def test_update_sets_the_random_state_it_is_given(given, wanted):
     """An update works with a copy of it, which is not what is to be kept."""
-    model = SVC(gamma=1.0, random_state=given).fit(X, y)
+    model = SVC(keep_rows=True, gamma=1.0, random_state=given).fit(X, y)
     model.update(random_state=wanted)
     assert model.random_state is wanted
     model.update(C=2.0)
@@ -43,25 +43,27 @@ def test_update_is_set_params_for_every_parameter(estimator):
         "max_time": 100.0,
         "warm_start": True,
         "solver": "direct",
+        "keep_rows": False,  # of the next fit: the rows that are there stay
     }
     if estimator is CostSensitiveSVC:
         changes |= {"cost_positive": 4.0, "cost_negative": 1.5, "pos_label": 0}
-    model = estimator(gamma=1.0).fit(X, y)
+    model = estimator(keep_rows=True, gamma=1.0).fit(X, y)
     kernel = {"kernel", "degree", "gamma", "coef0", "fit_intercept"}
     quiet = {"probability", "verbose", "screening", "cost_matrix"}
     assert set(model.get_params()) - set(changes) <= kernel | quiet
     before = model.get_params()
     assert model.update(**changes) is model
     assert model.get_params() == before | changes
+    assert model.forget([0]).ids_.size == len(X) - 1
 
 
 def test_only_a_gamma_with_a_share_of_the_rows_is_warned_about():
     """The word "auto" is 1 / n_features, whoever leaves."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SVC(gamma="auto").fit(X, y).forget([0])
+        SVC(keep_rows=True, gamma="auto").fit(X, y).forget([0])
     with pytest.warns(UserWarning, match="still reflects rows"):
-        SVC(gamma="scale").fit(X, y).forget([0])
+        SVC(keep_rows=True, gamma="scale").fit(X, y).forget([0])
 
 
 def test_the_pairs_of_a_first_chunk_share_the_time(monkeypatch):
@@ -92,6 +94,6 @@ def test_every_update_keeps_to_the_cache_size(monkeypatch):
         begin(self, X, kernel, cache_mb=cache_mb, threads=threads)
 
     monkeypatch.setattr(Gram, "__init__", noting)
-    model = SVC(gamma=1.0, cache_size=7.0).fit(X[:110], y[:110])
+    model = SVC(keep_rows=True, gamma=1.0, cache_size=7.0).fit(X[:110], y[:110])
     model.partial_fit(X[110:], y[110:]).forget([0, 1]).update(C=2.0)
     assert len(sizes) >= 4 and set(sizes) == {7.0}

@@ -22,7 +22,12 @@ PRICES = {"cost_matrix": [[0, 1, 2], [4, 0, 1], [1, 3, 0]], "cost_negative": 1.5
 def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch):
     monkeypatch.setattr(homotopy, "_solve_is_cheaper", lambda *_: forced == "solve")
     model = CostSensitiveSVC(
-        kernel=kernel, gamma=0.5, degree=2, coef0=1.0, fit_intercept=fit_intercept
+        kernel=kernel,
+        gamma=0.5,
+        degree=2,
+        coef0=1.0,
+        fit_intercept=fit_intercept,
+        keep_rows=True,
     )
     model.fit(iris[:110], species[:110]).partial_fit(iris[110:], species[110:])
     assert_is_the_fit(model, iris, species)
@@ -36,7 +41,7 @@ def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch
 @pytest.mark.parametrize("what", ["add", "forget"])
 def test_prices_set_before_a_chunk_move_with_it(what):
     """C- moves the linear term too, not the boxes alone."""
-    model = CostSensitiveSVC(gamma=0.5).fit(iris[:120], species[:120])
+    model = CostSensitiveSVC(keep_rows=True, gamma=0.5).fit(iris[:120], species[:120])
     model.set_params(C=2.0, **PRICES)
     if what == "add":
         model.partial_fit(iris[120:], species[120:])

@@ -97,17 +97,23 @@ def forget(
 
     IDS are the rows' identifiers: numbers counted from 0 in the order of the training
     file, ranges such as 10-19, or @FILE with one a line; widemargin info MODEL shows
-    those that are left. MODEL is replaced whole or not at all.
+    those that are left. MODEL must have been trained with --keep-rows; it is replaced
+    whole or not at all.
     """
     lists = [text[1:] for text in ids if text.startswith("@")]
     target = model if output is None else output
     check_model_path(target, *lists)
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not hasattr(final, "forget") or not hasattr(final, "ids_"):
+    if not hasattr(final, "forget"):
         raise InputError(
             f"{model}: a {type(final).__name__} cannot forget rows: train with "
-            "--method svc or --method cost"
+            "--keep-rows and --method svc or --method cost"
+        )
+    if not hasattr(final, "ids_"):
+        raise InputError(
+            f"{model}: holds support vectors only, and forgetting needs all training "
+            "rows: train again with --keep-rows"
         )
     chosen = expand(ids, np.asarray(final.ids_))
     if len(chosen) == len(final.ids_) == len(set(chosen)):

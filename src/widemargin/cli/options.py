@@ -29,6 +29,8 @@ _FOREIGN = {
 }
 # set by the command itself
 _HIDDEN = {"verbose"}
+#: parameters that are on or off: a flag without a value
+_FLAGS = {"keep_rows"}
 
 
 class MethodCommand(click.Command):
@@ -60,14 +62,15 @@ def generated_options() -> list[click.Parameter]:
         flags = [f"--{name.replace('_', '-')}", f"param_{name}"]
         if name in SHORT:
             flags.insert(0, SHORT[name])
-        options.append(
-            click.Option(flags, metavar="VALUE", help=f"{described[name]}{whose}")
-        )
+        form: dict[str, Any] = {"metavar": "VALUE"}
+        if name in _FLAGS:
+            form = {"flag_value": "true"}
+        options.append(click.Option(flags, help=f"{described[name]}{whose}", **form))
     return options
 
 
 def _description(cls: Any, name: str, default: Any) -> str:
-    """The first sentence of the docstring, what may be given, and the default."""
+    """The first sentence of the docstring; unless a flag, also choices and default."""
     found = re.search(
         rf"^    (?:\w+, )*{name}(?:, \w+)* : .*\n((?:^        .*\n|^\n)+)",
         cls.__doc__ or "",
@@ -75,6 +78,8 @@ def _description(cls: Any, name: str, default: Any) -> str:
     )
     text = " ".join(found[1].split()) if found else ""
     sentence = re.split(r"(?<=[.;])\s", text.replace("``", ""))[0].rstrip(".;")
+    if name in _FLAGS:
+        return sentence
     words = [part for part in (sentence, _choices(cls, name)) if part]
     return f"{': '.join(words)} [default: {default}]"
 

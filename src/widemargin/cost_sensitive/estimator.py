@@ -91,11 +91,13 @@ class CostSensitiveSVC(IncrementalClassifier):
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         Whether ``fit`` goes through clusters first.
+    keep_rows : bool, default=False
+        Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need.
 
     Attributes
     ----------
     ids_ : ndarray
-        Ids of the live rows, which ``forget`` takes.
+        Ids of the rows, which ``forget`` takes; only where rows are kept.
     pair_costs_ : list of PairCosts
         What mistakes cost in every pair of classes, in pair order.
     certificate_, history_, classes_, support_, dual_coef_, intercept_
@@ -103,8 +105,9 @@ class CostSensitiveSVC(IncrementalClassifier):
 
     Notes
     -----
-    The object keeps its live training rows: without them no row could be added or
-    removed exactly. See Gu et al., Pattern Recognition 2018, for the method.
+    No row can be added or removed exactly without all the others: a model that is to
+    learn and forget keeps its training rows (``keep_rows=True``, ``ids`` in ``fit``, or
+    begun by ``partial_fit``). See Gu et al., Pattern Recognition 2018, for the method.
 
     Examples
     --------
@@ -153,6 +156,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        keep_rows: bool = False,
     ) -> None:
         self.C = C
         self.cost_positive = cost_positive
@@ -178,6 +182,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.keep_rows = keep_rows
 
     def _binary_tasks(
         self, data: Training, gram: Gram, kernel: Kernel

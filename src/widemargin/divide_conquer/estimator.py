@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,8 +187,7 @@ feature_names_in_
         self.checkpoint = checkpoint
         self.screening = screening
 
-    @validated
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DivideConquerSVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.
 
         Parameters
@@ -203,6 +202,10 @@ feature_names_in_
         self : object
             The fitted estimator.
         """
+        return super().fit(X, y, sample_weight)
+
+    @validated
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> Self:
         checkpoints.check(self.checkpoint)
         if is_dask(X, y, sample_weight):
             from .collections import fit_collections
@@ -377,7 +380,7 @@ feature_names_in_
         if is_dask(X):
             from .collections import lazy_decisions
 
-            return lazy_decisions(self, X)
+            return lazy_decisions(self._at_once(), X)
         return super().decision_function(X)
 
     def predict(self, X: Any) -> Any:
@@ -385,7 +388,7 @@ feature_names_in_
         if is_dask(X):
             from .collections import lazy_labels
 
-            return lazy_labels(self, X)
+            return lazy_labels(self._at_once(), X)
         return super().predict(X)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -160,7 +160,7 @@ as in SVC
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> DPWSSClassifier:  # type: ignore[override]
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Train by drawn pairs.
 
         Parameters
@@ -175,8 +175,7 @@ as in SVC
         self : object
             The fitted estimator.
         """
-        super().fit(X, y)
-        return self
+        return super().fit(X, y)
 
     def _seed(self) -> int:
         """Return the seed of a fit: here the draws are the method."""

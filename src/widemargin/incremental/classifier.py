@@ -3,8 +3,9 @@
 The model of :class:`IncrementalClassifier` always equals ``fit`` with ``get_params()``
 on its live rows. ``partial_fit`` adds rows, ``forget`` removes some, ``update`` changes
 costs: each follows the exact path of :mod:`widemargin.homotopy` in every class pair.
-An update works on a shadow of the estimator and replaces its state in one assignment
-at the end: after any error, Ctrl-C included, the estimator is what it was before.
+That takes all rows, not only the support vectors; a ``fit`` keeps them on request. An
+update works on a shadow of the estimator (:mod:`widemargin.state`): after any error,
+Ctrl-C included, the estimator is what it was before.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +46,20 @@ MODEL = (
     "support_ support_vectors_ n_support_ dual_coef_ intercept_ n_iter_ shape_fit_ "
     "fit_status_ certificate_ class_weight_ _exact _fitted_on _pairs"
 ).split()
+# What updates need beyond the model; without ``_first_settings`` no rows are kept.
+ROWS = "ids_ _live _pairs _next_id _named_ids _first_settings".split()
 
 
 class IncrementalClassifier(KernelClassifier):
     """A kernel classifier that adds and removes rows exactly."""
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None
-    ) -> IncrementalClassifier:
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "keep_rows": ["boolean"],
+    }
+    keep_rows: bool
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Fit the model to training data; whatever was learnt before is gone.
 
         Parameters
@@ -64,29 +71,18 @@ class IncrementalClassifier(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
-            Unique integers or strings by which ``forget`` will know the rows; without
-            them rows are numbered 0, 1, 2, ... over all calls.
+            Unique integers or strings by which ``forget`` will know the rows, which are
+            then kept; with ``keep_rows=True`` and no ids rows are numbered 0, 1, 2, ...
+            over all calls.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        former = dict(vars(self))
-        try:
-            return self._begin_again(X, y, sample_weight, ids)
-        except BaseException:
-            self.__dict__ = former
-            raise
-
-    @validated
-    def _begin_again(
-        self, X: Any, y: Any, sample_weight: Any, ids: Any
-    ) -> IncrementalClassifier:
         if ids is not None:
             ids = check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
-        self._fit(X, y, sample_weight, ids)
-        return self
+        return self._replaced_by(self._shadow()._fit(X, y, sample_weight, ids))
 
     def _store(
         self,
@@ -95,23 +91,41 @@ class IncrementalClassifier(KernelClassifier):
         tasks: list[BinaryTask],
         solutions: list[Solution],
     ) -> None:
-        """Keep the model, and the rows it stands on."""
+        """Keep the model, and the rows it stands on if updates are meant."""
         super()._store(data, kernel, tasks, solutions)
-        self._begin(data.ids is not None, kernel)
+        self._drop_rows()
+        named = data.ids is not None
+        if isinstance(kernel, Precomputed) or not (named or self.keep_rows):
+            return
+        self._begin(named)
         self._next_id = data.n_given
         self.ids_ = trimmed(data.rows if data.ids is None else data.ids)
-        if isinstance(kernel, Precomputed):
-            return
         self._live = LiveRows(lasting(data.X), data.labels, data.weights, self.ids_)
         self._pairs = [PairState.of(solution, 0) for solution in solutions]
 
-    def _begin(self, named: bool, kernel: Kernel) -> None:
-        """Note what later updates must find unchanged; forget all former rows."""
+    def _begin(self, named: bool) -> None:
+        """Note what later updates must find unchanged."""
         self._named_ids = named
-        self._kernel = kernel
         self._first_settings = (self.gamma, self.fit_intercept)
-        self.__dict__.pop("_live", None)
-        self.__dict__.pop("_pairs", None)
+
+    def _drop_rows(self) -> None:
+        for name in ROWS:
+            self.__dict__.pop(name, None)
+
+    def compact(self) -> Self:
+        """Drop the training rows; the model predicts as before and takes no updates.
+
+        Only the support vectors stay, as after a ``fit`` without ``keep_rows``.
+
+        Returns
+        -------
+        self : object
+            The estimator, in the least memory.
+        """
+        check_fitted(self)
+        shadow = self._shadow()
+        shadow._drop_rows()
+        return self._replaced_by(shadow)
 
     def partial_fit(
         self,
@@ -120,7 +134,7 @@ class IncrementalClassifier(KernelClassifier):
         classes: Any = None,
         sample_weight: Any = None,
         ids: Any = None,
-    ) -> IncrementalClassifier:
+    ) -> Self:
         """Add rows; the model becomes that of ``fit`` on all live rows.
 
         Parameters
@@ -130,8 +144,8 @@ class IncrementalClassifier(KernelClassifier):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All labels that will ever occur; needed on the first call unless ``fit``
-            came before.
+            All labels that will ever occur; needed on the first call unless ``fit``,
+            with its rows kept, came before.
         sample_weight : array of shape (n_samples,), optional
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
@@ -146,7 +160,7 @@ class IncrementalClassifier(KernelClassifier):
             self._shadow()._take_in(X, y, classes, sample_weight, ids)
         )
 
-    def forget(self, ids: Any) -> IncrementalClassifier:
+    def forget(self, ids: Any) -> Self:
         """Remove rows; the model becomes that of ``fit`` on the rows that are left.
 
         Parameters
@@ -161,7 +175,7 @@ class IncrementalClassifier(KernelClassifier):
         """
         return self._replaced_by(self._shadow()._let_go(ids))
 
-    def update(self, **params: Any) -> IncrementalClassifier:
+    def update(self, **params: Any) -> Self:
         """Set parameters and move the model to them exactly.
 
         Parameters
@@ -181,28 +195,12 @@ class IncrementalClassifier(KernelClassifier):
         self.__dict__ = wanted.__dict__  # now, or nothing of it
         return self
 
-    # ---- all or nothing ------------------------------------------------------
-
-    def _shadow(self) -> IncrementalClassifier:
-        shadow: IncrementalClassifier = object.__new__(type(self))
-        shadow.__dict__.update(self.__dict__)
-        shadow.random_state = deepcopy(self.random_state)  # drawing from it changes it
-        return shadow
-
-    def _replaced_by(self, shadow: IncrementalClassifier) -> IncrementalClassifier:
-        own, drawn = self.random_state, shadow.random_state
-        shadow.random_state = own  # a parameter stays the object that was given
-        self.__dict__ = shadow.__dict__  # one assignment: Ctrl-C cannot split it
-        if isinstance(own, np.random.RandomState):
-            own.set_state(drawn.get_state())
-        return self
-
     # ---- the three updates, on the shadow ------------------------------------
 
     @validated
     def _take_in(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any
-    ) -> IncrementalClassifier:
+    ) -> Self:
         begun = time.perf_counter()
         if self.class_weight == "balanced":
             raise ValueError(
@@ -210,11 +208,14 @@ class IncrementalClassifier(KernelClassifier):
                 "of rows still to come is unknown. Give the weights as a dict."
             )
         first = "_first_settings" not in vars(self)
+        if first and self.__sklearn_is_fitted__():
+            raise ValueError(self._why_no_rows())
         fresh, n_given = validate_chunk(self, X, y, classes, sample_weight, ids, first)
         if first:
             kernel = self._resolve_kernel(self._training(fresh))
             self.gamma_ = float(getattr(kernel, "gamma", 0.0))
-            self._begin(ids is not None, kernel)
+            self._kernel = kernel
+            self._begin(ids is not None)
             self.history_: list[dict[str, Any]] = []
         before = self._rows_before()
         self._next_id = getattr(self, "_next_id", 0) + n_given
@@ -226,7 +227,7 @@ class IncrementalClassifier(KernelClassifier):
         return self
 
     @validated
-    def _let_go(self, ids: Any) -> IncrementalClassifier:
+    def _let_go(self, ids: Any) -> Self:
         begun = time.perf_counter()
         check_fitted(self)
         before = self._rows_before()
@@ -251,7 +252,7 @@ class IncrementalClassifier(KernelClassifier):
         return self
 
     @validated
-    def _settle(self) -> IncrementalClassifier:
+    def _settle(self) -> Self:
         begun = time.perf_counter()
         check_fitted(self)
         before = self._rows_before()
@@ -265,11 +266,8 @@ class IncrementalClassifier(KernelClassifier):
     def _rows_before(self) -> LiveRows:
         """Return the live rows, having checked that their kernel stands."""
         refuse_probability(self)
-        if isinstance(self._kernel, Precomputed):
-            raise ValueError(
-                'kernel="precomputed" has no samples to keep, so the model can only be '
-                "fitted anew; call fit, or use another kernel or a callable."
-            )
+        if "_first_settings" not in vars(self) or isinstance(self._kernel, Precomputed):
+            raise ValueError(self._why_no_rows())
         if not self._kernel_stands():
             raise ValueError(
                 "kernel, gamma, degree, coef0 or fit_intercept changed since the first "
@@ -280,6 +278,18 @@ class IncrementalClassifier(KernelClassifier):
         d = self.n_features_in_
         nothing = np.empty(0, dtype=np.intp)
         return LiveRows(np.empty((0, d)), nothing, None, np.empty(0, dtype=np.int64))
+
+    def _why_no_rows(self) -> str:
+        if isinstance(self._kernel, Precomputed):
+            return (
+                'kernel="precomputed" has no samples to keep, so the model can only be '
+                "fitted anew; call fit, or use another kernel or a callable."
+            )
+        return (
+            f"This {type(self).__name__} keeps its support vectors only; partial_fit, "
+            "forget and update need all training rows. Fit with keep_rows=True or with "
+            "ids=, or begin with partial_fit."
+        )
 
     def _kernel_stands(self) -> bool:
         """Whether kernel and intercept are those of the first fit.
@@ -369,7 +379,3 @@ class IncrementalClassifier(KernelClassifier):
         old = state.solution(old_gram.subset(members))
         solution, account = mover(old, target, members)
         return solution, account, 1 + (state.age if state.trusted else 0)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Say whether there are live rows: none, none left, or some."""
-        return bool("ids_" in vars(self) and self.ids_.size)

@@ -69,9 +69,16 @@ class SVC(IncrementalClassifier):
         where that pays; ``history_`` has the shares. Same solution; only above 2,000
         rows, and with a positive semi-definite kernel (not "sigmoid", nor "poly" with a
         negative ``coef0``).
+    keep_rows : bool, default=False
+        Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need;
+        otherwise ``fit`` keeps the support vectors only. With ``ids`` in ``fit``, and
+        in a model begun by ``partial_fit``, rows are kept anyway; ``compact`` drops
+        them.
 
     Attributes
     ----------
+    ids_ : ndarray
+        Ids of the rows, which ``forget`` takes; only where rows are kept.
     certificate_ : Certificate, or list of them in pair order
         Objective, lower bound, duality gap, KKT violation, iterations, status.
     history_ : list of dict
@@ -117,6 +124,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         warm_start: bool = False,
         solver: str = "auto",
         screening: str | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -139,3 +147,4 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.warm_start = warm_start
         self.solver = solver
         self.screening = screening
+        self.keep_rows = keep_rows
