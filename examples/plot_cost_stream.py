@@ -24,7 +24,7 @@ X, y = make_classification(
     3400, 10, n_informative=5, weights=[0.7], flip_y=0.3, random_state=0
 )
 settings = {"gamma": 0.01, "cost_positive": 4.0, "cost_negative": 1.5}
-model = CostSensitiveSVC(**settings).fit(X[:3000], y[:3000])
+model = CostSensitiveSVC(keep_rows=True, **settings).fit(X[:3000], y[:3000])
 sizes, updates, retrains, differences = [], [], [], []
 
 

@@ -34,7 +34,7 @@ def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> N
     [
         ("SVC", "kernels", "all"),
         ("PrivateSVC", "kernels", "linear, rbf"),
-        ("SVC", "forget", "yes"),
+        ("SVC", "forget", "``keep_rows=True``"),
         ("SVC", "multiclass", "one-vs-one"),
         ("SVC", "certificate", "duality gap"),
         ("DivideConquerSVC", "early prediction", "yes"),
@@ -80,4 +80,4 @@ def test_the_table_as_text(table: dict[str, dict[str, str]]) -> None:
     assert text.startswith(".. list-table::")
     assert text.count("   * -") == len(COLUMNS)
     assert text.count("     - ") == len(COLUMNS) * len(table)
-    assert "* - forget\n     - yes\n     - no" in text
+    assert "* - forget\n     - ``keep_rows=True``\n     - no" in text

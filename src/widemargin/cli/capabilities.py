@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from widemargin.cli.methods import METHODS, estimator_class
@@ -112,8 +113,11 @@ def _kernels(cls: Any) -> str:
 
 def _method(estimator: Any, name: str) -> str:
     """Whether the method is there: always, never, or only with some settings."""
-    if hasattr(estimator, name):
+    # a model may begin with partial_fit; there is something to forget after a fit only
+    if hasattr(clone(estimator) if name == "partial_fit" else estimator, name):
         return "yes"
+    if "keep_rows" in estimator.get_params():
+        return "``keep_rows=True``"
     if "solver" in estimator.get_params() and hasattr(type(estimator), name):
         for value in _options(type(estimator), "solver"):
             if hasattr(type(estimator)(solver=value), name):

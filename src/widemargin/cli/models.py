@@ -105,12 +105,12 @@ def forget(
     check_model_path(target, *lists)
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not hasattr(final, "forget"):
+    if "keep_rows" not in final.get_params():
         raise InputError(
             f"{model}: a {type(final).__name__} cannot forget rows: train with "
             "--keep-rows and --method svc or --method cost"
         )
-    if not hasattr(final, "ids_"):
+    if not hasattr(final, "forget"):
         raise InputError(
             f"{model}: holds support vectors only, and forgetting needs all training "
             "rows: train again with --keep-rows"

@@ -238,11 +238,7 @@ feature_names_in_
         finest, stop, pays = self._levels(division, seed)
         options = self._solve_options(division.problems[0], seed)
         plan = Plan(
-            finest,
-            self.n_branches,
-            self.clustering,
-            self.sample_size,
-            seed=seed,
+            finest, self.n_branches, self.clustering, self.sample_size, seed=seed
         )
         return Ladder(division, plan, stop, options, limits, self.checkpoint, not pays)
 

@@ -36,6 +36,7 @@ from ..validation import effective_threads
 from .chunk import validate_chunk
 from .pairs import PairState
 from .record import update_record
+from .refused import needs_rows, without_rows
 from .rows import LiveRows, check_ids, find_rows, lasting, trimmed
 
 Vector = NDArray[np.float64]
@@ -46,7 +47,7 @@ MODEL = (
     "support_ support_vectors_ n_support_ dual_coef_ intercept_ n_iter_ shape_fit_ "
     "fit_status_ certificate_ class_weight_ _exact _fitted_on _pairs"
 ).split()
-# What updates need beyond the model; without ``_first_settings`` no rows are kept.
+# What updates need beyond the model.
 ROWS = "ids_ _live _pairs _next_id _named_ids _first_settings".split()
 
 
@@ -127,6 +128,7 @@ class IncrementalClassifier(KernelClassifier):
         shadow._drop_rows()
         return self._replaced_by(shadow)
 
+    @needs_rows
     def partial_fit(
         self,
         X: Any,
@@ -160,6 +162,7 @@ class IncrementalClassifier(KernelClassifier):
             self._shadow()._take_in(X, y, classes, sample_weight, ids)
         )
 
+    @needs_rows
     def forget(self, ids: Any) -> Self:
         """Remove rows; the model becomes that of ``fit`` on the rows that are left.
 
@@ -175,6 +178,7 @@ class IncrementalClassifier(KernelClassifier):
         """
         return self._replaced_by(self._shadow()._let_go(ids))
 
+    @needs_rows
     def update(self, **params: Any) -> Self:
         """Set parameters and move the model to them exactly.
 
@@ -208,8 +212,6 @@ class IncrementalClassifier(KernelClassifier):
                 "of rows still to come is unknown. Give the weights as a dict."
             )
         first = "_first_settings" not in vars(self)
-        if first and self.__sklearn_is_fitted__():
-            raise ValueError(self._why_no_rows())
         fresh, n_given = validate_chunk(self, X, y, classes, sample_weight, ids, first)
         if first:
             kernel = self._resolve_kernel(self._training(fresh))
@@ -266,8 +268,8 @@ class IncrementalClassifier(KernelClassifier):
     def _rows_before(self) -> LiveRows:
         """Return the live rows, having checked that their kernel stands."""
         refuse_probability(self)
-        if "_first_settings" not in vars(self) or isinstance(self._kernel, Precomputed):
-            raise ValueError(self._why_no_rows())
+        if isinstance(self._kernel, Precomputed):
+            raise ValueError(without_rows(self))
         if not self._kernel_stands():
             raise ValueError(
                 "kernel, gamma, degree, coef0 or fit_intercept changed since the first "
@@ -278,18 +280,6 @@ class IncrementalClassifier(KernelClassifier):
         d = self.n_features_in_
         nothing = np.empty(0, dtype=np.intp)
         return LiveRows(np.empty((0, d)), nothing, None, np.empty(0, dtype=np.int64))
-
-    def _why_no_rows(self) -> str:
-        if isinstance(self._kernel, Precomputed):
-            return (
-                'kernel="precomputed" has no samples to keep, so the model can only be '
-                "fitted anew; call fit, or use another kernel or a callable."
-            )
-        return (
-            f"This {type(self).__name__} keeps its support vectors only; partial_fit, "
-            "forget and update need all training rows. Fit with keep_rows=True or with "
-            "ids=, or begin with partial_fit."
-        )
 
     def _kernel_stands(self) -> bool:
         """Whether kernel and intercept are those of the first fit.

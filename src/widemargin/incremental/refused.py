@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from ..kernels import Precomputed
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 UPDATES = ("partial_fit", "forget", "update")
 
@@ -30,3 +35,38 @@ def refuse_updates(estimator: type, reason: str) -> None:
     for name in UPDATES:
         if not hasattr(estimator, name):
             setattr(estimator, name, Refused(name, reason))
+
+
+def needs_rows(method: Method) -> Method:
+    """Take a method away from an estimator that was fitted without keeping its rows.
+
+    As with :class:`Refused` ``hasattr`` is then False, and the error has the remedy.
+    """
+    return cast(Method, _NeedsRows(method))
+
+
+class _NeedsRows:
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        """Return the method, or raise AttributeError where there are no rows."""
+        if instance is None:
+            return self.method
+        if instance.__sklearn_is_fitted__() and "_live" not in vars(instance):
+            raise AttributeError(without_rows(instance))
+        return self.method.__get__(instance, owner)
+
+
+def without_rows(estimator: Any) -> str:
+    """Return why a fitted estimator has no rows to update, and the remedy."""
+    if isinstance(estimator._kernel, Precomputed):
+        return (
+            'kernel="precomputed" has no samples to keep, so the model can only be '
+            "fitted anew; call fit, or use another kernel or a callable."
+        )
+    return (
+        f"This {type(estimator).__name__} keeps its support vectors only; partial_fit, "
+        "forget and update need all training rows. Fit with keep_rows=True or with "
+        "ids=, or begin with partial_fit."
+    )
