@@ -1,0 +1,247 @@
+"""Fits of random problems and the judgement of their certificates.
+
+One problem again, by its number::
+
+    python -m tests.campaigns.certificates 1234
+
+The figures of a campaign, from the files that its shards leave::
+
+    python -m tests.campaigns.certificates
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.campaigns.certificate_problems import Case, draw
+from tests.oracles.claims import judge
+from tests.oracles.exact_certificate import Model, Truth
+from tests.oracles.rebuilt import judged
+
+FOLDER = Path(os.environ.get("WIDEMARGIN_CAMPAIGN", "build/certificates"))
+SECONDS = 5.0  # a fit that is still not done is judged where it is
+REFUSALS = ("not finite", "too large", "is not symmetric", "Var(X)", "first level")
+
+
+def outcomes(case: Case) -> Iterator[tuple[Any, Any]]:
+    """Fit a case by its route; yield every certificate and its truth."""
+    import widemargin
+
+    given = case.parameters
+    limited = given | {"max_time": SECONDS}
+    X, y, w, rng = case.X, case.y, case.weights, case.rng
+    if case.route in ("loose", "interrupted"):
+        yield _solved(case)
+        return
+    if case.route == "stream":
+        yield from _stream(widemargin.SVC(**limited), case)
+        return
+    if case.route == "dask":
+        yield from _dask(widemargin.DivideConquerSVC(**given), case)
+        return
+    if case.route == "cost":
+        prices = {"cost_positive": float(10 ** rng.uniform(-1, 4))}
+        prices["cost_negative"] = float(0.5 + 10 ** rng.uniform(-2, 2))
+        model = widemargin.CostSensitiveSVC(**limited, **prices)
+    elif case.route == "ramp":
+        s = float(rng.choice([0.0, -1.0, -0.3]))
+        model = widemargin.RampSVC(**limited, s=s, init="svm")
+    elif case.route == "divide":
+        model = widemargin.SVC(**limited, solver="divide")
+    elif case.route in ("levels", "early"):
+        model = widemargin.DivideConquerSVC(
+            **limited,
+            n_levels=int(rng.integers(1, 3)),
+            early_level=1,
+            prediction="early" if case.route == "early" else "exact",
+        )
+    elif case.route == "steps":
+        steps = int(10 ** rng.uniform(0, 3))
+        kind = rng.choice([widemargin.SVC, widemargin.CostSensitiveSVC])
+        model = kind(**limited, max_iter=steps)
+    elif case.route == "seconds":
+        model = widemargin.SVC(**given, max_time=float(10 ** rng.uniform(-7, -2.5)))
+    else:
+        model = widemargin.SVC(**limited, warm_start=case.route == "warm")
+    model.fit(X, y, sample_weight=w)
+    if case.route == "warm":
+        model.set_params(C=float(10.0 ** rng.uniform(-6, 6))).fit(X, y, w)
+    yield from judged(model, X, y, w)
+
+
+def _solved(case: Case) -> tuple[Any, Any]:
+    """Solve on the engine itself: to a tolerance, or until a monitor stops it."""
+    from widemargin.gram import Gram
+    from widemargin.kernels import make_kernel, scale_gamma
+    from widemargin.problem import DualProblem
+    from widemargin.solve import solve
+
+    given, X, w = case.parameters, case.X, case.weights
+    w = np.ones(len(case.y)) if w is None else w
+    rows = np.flatnonzero(w > 0)
+    square = case.kernel in ("precomputed", "callable")
+    matrix = X
+    if case.kernel == "callable":
+        matrix = given["kernel"](X, X)
+    X = X[np.ix_(rows, rows)] if case.kernel == "precomputed" else X[rows]
+    signs = np.where(case.y[rows] == 1, 1.0, -1.0)
+    ends = signs * (given["C"] * w[rows])
+    shape = {name: given[name] for name in ("gamma", "degree", "coef0")}
+    if shape["gamma"] == "scale":
+        shape["gamma"] = 1.0 if square else scale_gamma(X)
+    problem = DualProblem(
+        Gram(X, make_kernel(given["kernel"], **shape), threads=1),
+        signs,
+        np.minimum(ends, 0.0),
+        np.maximum(ends, 0.0),
+        0.0 if given["fit_intercept"] else None,
+    )
+    stop: dict[str, Any] = {"max_time": SECONDS}
+    if case.route == "interrupted":
+        stop = {"monitor": lambda *_: False}
+        if case.seed % 2 and given["fit_intercept"]:
+            stop["selection"] = "second_order"
+    solution = solve(problem, tol=given["tol"], **stop)
+    model = Model(
+        "precomputed" if square else given["kernel"],
+        matrix[np.ix_(rows, rows)] if square else X,
+        solution.beta,
+        float(solution.intercept),
+        signs,
+        np.minimum(ends, 0.0),
+        np.maximum(ends, 0.0),
+        problem.total,
+        **shape,
+    )
+    return solution.certificate, Truth(model)
+
+
+def _stream(model: Any, case: Case) -> Iterator[tuple[Any, Any]]:
+    """Learn in chunks, forget rows, change C; the last state is judged."""
+    X, y, w, rng = case.X, case.y, case.weights, case.rng
+    n = len(y)
+    half = max(2, n // 2)
+    for rows in (slice(0, half), slice(half, n)):
+        if len(y[rows]):
+            chunk = None if w is None else w[rows]
+            model.partial_fit(X[rows], y[rows], classes=[0, 1], sample_weight=chunk)
+    live = model.ids_
+    gone = rng.choice(live, size=max(1, live.size // 4), replace=False)
+    if np.unique(y[np.setdiff1d(live, gone)]).size == 2 and rng.random() < 0.7:
+        model.forget(gone)
+    if rng.random() < 0.5:
+        model.update(C=float(10.0 ** rng.uniform(-6, 6)))
+    live = model.ids_
+    yield from judged(model, X[live], y[live], None if w is None else w[live])
+
+
+def _dask(model: Any, case: Case) -> Iterator[tuple[Any, Any]]:
+    """Fit dask arrays, in this process."""
+    import dask
+    import dask.array as da
+
+    X, y, w, rng = case.X, case.y, case.weights, case.rng
+    rows = max(5, len(y) // int(rng.integers(1, 5)))
+    early = rng.random() < 0.3
+    model.set_params(prediction="early" if early else "exact", early_level=1)
+    blocks = [da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)]
+    if w is not None:
+        blocks.append(da.from_array(w, chunks=rows))
+    with dask.config.set(scheduler="synchronous"):
+        model.fit(*blocks)
+    yield from judged(model, X, y, w)
+
+
+def examine(seed: int) -> list[dict[str, Any]]:
+    """Fit and judge one problem; one record for each of its certificates."""
+    case = draw(seed)
+    common = {
+        "seed": seed,
+        "route": case.route,
+        "shape": case.shape,
+        "kernel": case.kernel,
+        "n": len(case.y),
+        "C": case.parameters["C"],
+    }
+    records, began = [], time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for certificate, truth in outcomes(case):
+                verdict = judge(certificate, truth)
+                false = [
+                    [claim.field, claim.claimed, claim.true, claim.excess]
+                    for claim in verdict.false
+                ]
+                found = {
+                    "status": certificate.status,
+                    "false": false,
+                    "unproven": verdict.unproven,
+                    "missing": verdict.missing,
+                    "ratio": verdict.ratio,
+                }
+                records.append(common | found)
+        except ValueError as refusal:
+            if not any(words in str(refusal) for words in REFUSALS):
+                raise RuntimeError(f"problem {seed}: {refusal}") from refusal
+            records.append(common | {"status": "refused", "false": []})
+    for record in records:
+        record["seconds"] = round(time.process_time() - began, 3)
+    return records
+
+
+def summary(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the figures of a campaign."""
+    judgements = [r for r in records if r["status"] != "refused"]
+    ratios = [r["ratio"] for r in judgements if r["ratio"] is not None]
+    groups = {}
+    for name in ("status", "route", "shape", "kernel"):
+        counts = Counter(r[name] for r in judgements)
+        false = Counter(r[name] for r in judgements if r["false"])
+        groups[name] = {key: [false[key], counts[key]] for key in sorted(counts)}
+    fields = Counter(claim[0] for r in judgements for claim in r["false"])
+    material = [r for r in judgements if any(claim[3] > 1e-9 for claim in r["false"])]
+    return {
+        "problems": len({r["seed"] for r in records}),
+        "certificates": len(judgements),
+        "refused": sum(r["status"] == "refused" for r in records),
+        "with a false claim": sum(bool(r["false"]) for r in judgements),
+        "false by over 1e-9": len(material),
+        "false claims by field": dict(fields),
+        "unproven bounds": sum(r["unproven"] for r in judgements),
+        "without a bound": sum(r["missing"] for r in judgements),
+        "median claimed / true gap": float(np.median(ratios)) if ratios else None,
+        "seconds": round(sum(r["seconds"] for r in records), 1),
+        "false of all, by": groups,
+    }
+
+
+def stored() -> list[dict[str, Any]]:
+    """Return the records of all shards that are done."""
+    lines: list[dict[str, Any]] = []
+    for path in sorted(FOLDER.glob("shard_*.json")):
+        lines += json.loads(path.read_text())
+    return lines
+
+
+def main(numbers: list[str]) -> None:
+    """Print the judgement of the problems named, or the figures of a campaign."""
+    for number in numbers:
+        for record in examine(int(number)):
+            print(json.dumps(record, indent=1))
+    if not numbers:
+        print(json.dumps(summary(stored()), indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
