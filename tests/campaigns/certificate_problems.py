@@ -11,7 +11,7 @@ from scipy import sparse
 ROUTES = (
     ["fit"] * 3 + ["cost", "ramp", "ramp", "divide", "levels", "several"]
     + ["stream", "warm"] + ["early", "steps", "seconds", "loose", "stall"] * 2
-    + ["interrupted", "dask"] * 2
+    + ["interrupted", "dask", "strict"] * 2
 )  # fmt: skip
 SHAPES = (
     "normal", "unscaled", "duplicated", "near-duplicated", "constant", "far row",
@@ -61,7 +61,8 @@ def draw(seed: int) -> Case:
     least, most = {
         "interrupted": (600, 2500), "seconds": (100, 3000), "dask": (20, 800),
         "early": (10, 2000), "stream": (6, 300), "stall": (10, 300),
-        "several": (8, 1500), "ramp": (2, 1000),
+        "strict": (10, 300), "several": (8, 1500), "ramp": (2, 1000),
+        "steps": (40, 2000),
     }.get(route, (2, 3000))  # fmt: skip
     n = round(float(np.exp(rng.uniform(np.log(least), np.log(most)))))
     shape = str(rng.choice(SHAPES))
@@ -70,7 +71,7 @@ def draw(seed: int) -> Case:
         kernel = "rbf"
     if route in ("stream", "early") and kernel == "precomputed":
         kernel = "callable"
-    if route == "stall":
+    if route in ("stall", "strict"):
         kernel = str(rng.choice(["linear", "poly", "poly", "rbf"]))
     X = _samples(rng, n, shape)
     if kernel in ("callable", "precomputed"):
@@ -151,7 +152,7 @@ def _parameters(
     if kernel == "poly" and shape in HARD and rng.random() < 0.5:
         gamma = "scale"  # most others overflow
     C = float(10.0 ** rng.uniform(-6, 6))
-    if route in ("stall", "interrupted"):
+    if route in ("stall", "strict", "interrupted"):
         C = float(10.0 ** rng.uniform(3, 7))
     parameters = {
         "kernel": named,
@@ -164,8 +165,8 @@ def _parameters(
         "random_state": 0,
         "n_jobs": 1,
     }
-    if route == "stall":
+    if route in ("stall", "strict"):
         parameters["tol"] = float(10.0 ** rng.uniform(-18, -13))
-    if rng.random() < 0.15 and route not in ("loose", "interrupted"):
+    if rng.random() < 0.15 and route not in ("loose", "strict", "interrupted"):
         parameters["class_weight"] = {0: float(10 ** rng.uniform(-3, 3)), 1: 1.0}
     return parameters
