@@ -13,7 +13,7 @@ that far on the wrong side stops pulling and is listed in ``outliers_``.
 # -------------------------------------------------------
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 
 from widemargin import SVC, RampSVC
 from widemargin.display import MarginDisplay
@@ -29,11 +29,14 @@ y[flipped] = 1 - y[flipped]
 # -----------------------------------------------------------------------------
 # The procedure finds a stationary point, not the global minimum. Started at the plain
 # SVM it often stays near it; ``init="continuation"`` raises ``C`` in four steps and
-# clips the far samples while the model is still smooth.
+# clips the far samples while the model is still smooth. The moons hardly overlap, so
+# that nearly every misclassified sample is a wrong label: ``s=0`` gives up all of them,
+# which is bolder than the default.
+settings = {"C": 100.0, "gamma": 2.0}
 models = {
-    "SVC": SVC(C=100.0, gamma=2.0),
-    "RampSVC, init='svm'": RampSVC(C=100.0, gamma=2.0, init="svm"),
-    "RampSVC, init='continuation'": RampSVC(C=100.0, gamma=2.0, init="continuation"),
+    "SVC": SVC(**settings),
+    "RampSVC, init='svm'": RampSVC(s=0.0, init="svm", **settings),
+    "RampSVC, init='continuation'": RampSVC(s=0.0, init="continuation", **settings),
 }
 X_test, y_test = make_moons(2000, noise=0.15, random_state=1)
 labels = {"15 % flipped": y, "clean labels": clean}
@@ -59,10 +62,10 @@ for row, (kind, given) in zip(axes, labels.items(), strict=True):
 # How ``s`` acts
 # --------------
 # ``s`` is the margin below which a sample is given up: 0 gives up every misclassified
-# sample, -1 only those as far on the wrong side as a support vector is on the right
-# one, and ``-inf`` none, which is the plain SVM.
+# sample, -1, the default, only those farther on the wrong side than a support vector is
+# on the right one, and ``-inf`` none, which is the plain SVM.
 for s in (0.0, -0.5, -1.0, -2.0, -np.inf):
-    model = RampSVC(C=100.0, gamma=2.0, s=s, init="continuation").fit(X, y)
+    model = RampSVC(s=s, init="continuation", **settings).fit(X, y)
     caught = len(np.intersect1d(model.outliers_, flipped))
     print(
         f"s = {s:5}: {len(model.outliers_):3d} suspects, {caught:2d} flips among them, "
@@ -70,19 +73,37 @@ for s in (0.0, -0.5, -1.0, -2.0, -np.inf):
     )
 
 # %%
+# Why ``s=0`` is not the default
+# ------------------------------
+# Twelve samples of a rare class beside 400 that overlap with it, every label right. The
+# SVM misclassifies most of the twelve, ``s=0`` gives them up, and of the class nothing
+# is left.
+rare, kind = make_blobs([400, 12], centers=[[0.0, 0.0], [2.0, 0.0]], random_state=0)
+for name, model in {
+    "SVC": SVC(),
+    "RampSVC, s=0": RampSVC(s=0.0),
+    "RampSVC, s=-1": RampSVC(s=-1.0),
+}.items():
+    found = (model.fit(rare, kind).predict(rare[kind == 1]) == 1).sum()
+    print(
+        f"{name}: {len(getattr(model, 'outliers_', []))} suspects, "
+        f"{found} of the 12 rare samples found"
+    )
+
+# %%
 # Where it does not help
 # ----------------------
 # A chessboard of five by five, every label right. The boundary is finer than the
 # smooth models at the start of the continuation: what they get wrong is given up, whole
-# squares of it. Far too many suspects are the sign; ``s=-1`` gives up fewer, the plain
-# SVM none.
+# squares of it with ``s=0``. Far too many suspects are the sign; ``s=-1`` gives up
+# fewer, the plain SVM none.
 squares = rng.uniform(size=(3000, 2))
 colours = np.floor(5 * squares).sum(axis=1) % 2
 settings = {"C": 10.0, "gamma": 20.0}
 for name, model in {
     "SVC": SVC(**settings),
-    "RampSVC, init='svm'": RampSVC(init="svm", **settings),
-    "RampSVC, init='continuation'": RampSVC(init="continuation", **settings),
+    "RampSVC, init='svm', s=0": RampSVC(s=0.0, init="svm", **settings),
+    "RampSVC, init='continuation', s=0": RampSVC(s=0.0, **settings),
     "RampSVC, init='continuation', s=-1": RampSVC(s=-1.0, **settings),
 }.items():
     model.fit(squares[:600], colours[:600])

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_iris,
+    make_blobs,
+    make_moons,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -68,13 +73,33 @@ def test_without_a_ceiling_it_is_the_plain_svm(init, kernel):
 
 def test_flipped_labels_are_named():
     X, y, flipped = moons()
-    model = RampSVC(C=10.0, gamma=2.0).fit(X, y)
+    model = RampSVC(C=10.0, s=0.0, gamma=2.0).fit(X, y)
     assert_certified(model, 1e-8)
     caught = np.intersect1d(model.outliers_, flipped).size
     assert caught >= 0.9 * flipped.size
     assert caught >= 0.8 * model.outliers_.size
     margins = np.where(y == 1, 1, -1) * model.decision_function(X)
     assert_array_equal(model.outliers_, np.flatnonzero(margins < 0.0))
+
+
+def test_by_default_samples_far_on_the_wrong_side_are_given_up():
+    X, y, flipped = moons()
+    model = RampSVC(C=10.0, gamma=2.0).fit(X, y)
+    assert model.s == RampSVC(s=-1.0).s
+    assert_certified(model, 1e-8)
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert_array_equal(model.outliers_, np.flatnonzero(margins < -1.0))
+    assert model.outliers_.size > 0
+    assert np.isin(model.outliers_, flipped).all()
+
+
+def test_by_default_a_rare_class_is_not_given_up():
+    # s=0 gives up whatever is misclassified: here every sample of the rare class.
+    X, y = make_blobs([400, 12], centers=[[0.0, 0.0], [2.0, 0.0]], random_state=0)
+    models = SVC(), RampSVC(), RampSVC(s=0.0)
+    recalled = [np.mean(model.fit(X, y).predict(X[y == 1]) == 1) for model in models]
+    assert recalled[1] >= recalled[0] > 0.0 == recalled[2]
+    assert_array_equal(models[2].outliers_, np.flatnonzero(y == 1))
 
 
 def test_objective_is_the_primal_of_the_ramp():
@@ -91,8 +116,9 @@ def test_objective_is_the_primal_of_the_ramp():
 
 def test_objective_falls_over_the_history():
     X, y, _ = moons(3000, share=0.15)
-    model = RampSVC(C=1.0, gamma=1.0, init="svm", tol=1e-6, screening="safe")
-    model.fit(X, y)
+    model = RampSVC(
+        C=1.0, s=0.0, gamma=1.0, init="svm", tol=1e-6, screening="safe"
+    ).fit(X, y)
     rounds = model.history_
     assert len(rounds) == model.n_cccp_iter_[0] >= 3
     assert {entry["stage"] for entry in rounds} == {"loose", "convex"}
@@ -128,7 +154,8 @@ def test_the_four_contestants_end_alike(init, C, monkeypatch):
     monkeypatch.setattr(base, "Screener", partial(Screener, smallest=0))
     X, y, _ = moons(400, share=0.1, seed=1)
     models = [
-        RampSVC(C=C, gamma=1.0, init=init, **choice).fit(X, y) for choice in CONTESTANTS
+        RampSVC(C=C, s=0.0, gamma=1.0, init=init, **choice).fit(X, y)
+        for choice in CONTESTANTS
     ]
     reference = models[0]
     for model, choice in zip(models, CONTESTANTS, strict=True):
@@ -164,6 +191,7 @@ def test_kernel_rows_are_not_evaluated_again_between_rounds(
     X, y, _ = moons(n, share=0.1)
     RampSVC(
         C=1.0,
+        s=0.0,
         gamma=1.0,
         init="svm",
         cache_size=500,
@@ -204,7 +232,7 @@ def test_weight_two_is_a_row_twice(fit_intercept):
     X, y, _ = moons(150)
     weights = np.ones(150)
     weights[:40] = 2.0
-    options = {"C": 2.0, "gamma": 1.0, "fit_intercept": fit_intercept}
+    options = {"C": 2.0, "s": 0.0, "gamma": 1.0, "fit_intercept": fit_intercept}
     weighted = RampSVC(**options).fit(X, y, sample_weight=weights)
     doubled = RampSVC(**options).fit(
         np.vstack([X, X[:40]]), np.concatenate([y, y[:40]])
@@ -222,15 +250,16 @@ def test_rows_without_weight_are_absent_and_outliers_keep_their_numbers():
     weights = np.ones(200)
     weights[::5] = 0.0
     present = np.flatnonzero(weights)
-    with_zeros = RampSVC(C=5.0, gamma=2.0).fit(X, y, sample_weight=weights)
-    without = RampSVC(C=5.0, gamma=2.0).fit(X[present], y[present])
+    with_zeros = RampSVC(C=5.0, s=0.0, gamma=2.0).fit(X, y, sample_weight=weights)
+    without = RampSVC(C=5.0, s=0.0, gamma=2.0).fit(X[present], y[present])
     assert_array_equal(with_zeros.outliers_, present[without.outliers_])
 
 
 def test_class_weight_multiplies_the_costs():
     X, y, _ = moons(150)
-    by_class = RampSVC(gamma=1.0, class_weight={0: 3.0}).fit(X, y)
-    by_row = RampSVC(gamma=1.0).fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0))
+    by_class = RampSVC(s=0.0, gamma=1.0, class_weight={0: 3.0}).fit(X, y)
+    weights = np.where(y == 0, 3.0, 1.0)
+    by_row = RampSVC(s=0.0, gamma=1.0).fit(X, y, sample_weight=weights)
     assert_allclose(by_class.objective_, by_row.objective_, rtol=1e-9)
 
 
@@ -239,7 +268,7 @@ def test_several_classes():
     flipped = np.random.default_rng(0).choice(150, size=12, replace=False)
     noisy = y.copy()
     noisy[flipped] = (noisy[flipped] + 1) % 3
-    model = RampSVC(C=10.0).fit(scale(X), noisy)
+    model = RampSVC(C=10.0, s=0.0).fit(scale(X), noisy)
     assert_certified(model, 1e-8)
     assert model.objective_.shape == model.n_cccp_iter_.shape == (3,)
     assert np.intersect1d(model.outliers_, flipped).size >= 9
@@ -249,8 +278,8 @@ def test_several_classes():
 def test_sparse_is_dense():
     X, y, _ = cancer()
     X[np.abs(X) < 0.5] = 0.0
-    dense = RampSVC(gamma=0.05).fit(X, y)
-    csr = RampSVC(gamma=0.05).fit(sparse.csr_matrix(X), y)
+    dense = RampSVC(s=0.0, gamma=0.05).fit(X, y)
+    csr = RampSVC(s=0.0, gamma=0.05).fit(sparse.csr_matrix(X), y)
     assert_allclose(csr.objective_, dense.objective_, rtol=1e-9)
     assert_array_equal(csr.outliers_, dense.outliers_)
 
@@ -258,7 +287,8 @@ def test_sparse_is_dense():
 @pytest.mark.parametrize("solver", ["direct", "divide"])
 def test_solver_by_division_reaches_the_same_kind_of_point(solver):
     X, y, flipped = moons(3000, share=0.1)
-    model = RampSVC(C=1.0, gamma=2.0, solver=solver, init="svm", tol=1e-6).fit(X, y)
+    choice = {"solver": solver, "init": "svm", "tol": 1e-6}
+    model = RampSVC(C=1.0, s=0.0, gamma=2.0, **choice).fit(X, y)
     assert_certified(model, 1e-6)
     caught = np.intersect1d(model.outliers_, flipped).size
     assert caught >= 0.9 * flipped.size
@@ -266,11 +296,12 @@ def test_solver_by_division_reaches_the_same_kind_of_point(solver):
     assert (stages > {"convex", "loose"}) == (solver == "divide")
 
 
-def test_the_end_is_stationary_whatever_the_certificate_says():
+@pytest.mark.parametrize("s", [0.0, -0.5, -1.0])
+def test_the_end_is_stationary_whatever_the_certificate_says(s):
     X, y, _ = moons(200)
-    model = RampSVC(C=2.0, gamma=1.0).fit(X, y)
+    model = RampSVC(C=2.0, s=s, gamma=1.0).fit(X, y)
     signs = np.where(y == 1, 1.0, -1.0)
-    ramp = RampProblem(Gram(X, model._kernel), signs, np.full(200, 2.0), 0.0)
+    ramp = RampProblem(Gram(X, model._kernel), signs, np.full(200, 2.0), s)
     beta = np.zeros(200)
     beta[model.support_] = model.dual_coef_[0]
     clipped = np.zeros(200, bool)
@@ -285,7 +316,7 @@ def test_one_class_can_be_clipped_whole():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(42, 2))
     y = np.repeat([1, 0], [40, 2])
-    model = RampSVC(C=1e-4, init="svm").fit(X, y)
+    model = RampSVC(C=1e-4, s=0.0, init="svm").fit(X, y)
     assert_array_equal(model.outliers_, [40, 41])
     assert np.all(model.predict(X) == 1)
     assert model.certificate_.gap >= 0.0
@@ -293,7 +324,7 @@ def test_one_class_can_be_clipped_whole():
 
 def test_warm_start_takes_the_last_model_up():
     X, y, _ = moons(600)
-    model = RampSVC(C=1.0, gamma=1.0, warm_start=True).fit(X, y)
+    model = RampSVC(C=1.0, s=0.0, gamma=1.0, warm_start=True).fit(X, y)
     first, rounds = model.objective_, model.n_cccp_iter_[0]
     model.fit(X, y)
     assert model.objective_ <= first * (1 + 1e-9)
@@ -303,7 +334,7 @@ def test_warm_start_takes_the_last_model_up():
 def test_running_out_of_rounds_is_said():
     X, y, _ = moons()
     with pytest.warns(ConvergenceWarning, match="Increase max_cccp_iter"):
-        model = RampSVC(gamma=1.0, init="svm", max_cccp_iter=1).fit(X, y)
+        model = RampSVC(s=0.0, gamma=1.0, init="svm", max_cccp_iter=1).fit(X, y)
     assert model.certificate_.status == "max_cccp_iter"
     assert model.fit_status_ == 1
 

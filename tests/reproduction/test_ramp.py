@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +25,7 @@ from widemargin.reproduction import (
     ramp_timing,
 )
 from widemargin.reproduction.ramp import (
+    PAPERS_S,
     printed_propagation,
     printed_rule,
     propagate_as_printed,
@@ -363,3 +365,15 @@ def test_printed_rules_are_counted_against_the_optimum(cancer, monkeypatch):
     ]  # fmt: skip
     assert 0 <= cells[1].ours <= cells[0].ours <= 200
     assert 0 < cells[3].ours <= cells[2].ours
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(ramp_timing.__file__).parent.glob("*.py")), ids=lambda p: p.name
+)
+def test_the_reproduction_names_the_papers_s(path):
+    # RampSVC's own default is another one; stored results belong to the paper's.
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "RampSVC":
+            named = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            assert named.get("s") == "PAPERS_S", f"line {node.lineno}"
+    assert PAPERS_S == 0.0

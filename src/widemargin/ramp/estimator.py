@@ -45,10 +45,11 @@ class RampSVC(KernelClassifier):
     ----------
     C : float, default=1.0
         Price of a unit of margin violation.
-    s : float, default=0.0
-        Margin below which the loss is flat, at most 0. ``0`` gives up every
-        misclassified sample, ``-1`` only those as far on the wrong side as a support
-        vector is on the right one, ``-inf`` none: the plain SVM.
+    s : float, default=-1.0
+        Margin below which the loss is flat, at most 0. ``-1`` gives up the samples that
+        are farther on the wrong side than a support vector is on the right one, ``0``,
+        the paper's choice, every misclassified sample (of a rare class that can be all
+        of them), ``-inf`` none: the plain SVM.
     init : {"svm", "continuation"}, default="continuation"
         Where the procedure starts: at the plain SVM, or at the clipped set found by
         solving C/1000, C/100 and C/10 first. With a flexible kernel the plain SVM has
@@ -108,8 +109,8 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     >>> flipped = np.random.default_rng(0).choice(569, size=57, replace=False)
     >>> y[flipped] = 1 - y[flipped]
     >>> model = RampSVC().fit(scale(X), y)
-    >>> len(np.intersect1d(model.outliers_, flipped)) >= 50
-    True
+    >>> len(model.outliers_) >= 30, np.isin(model.outliers_, flipped).mean() > 0.9
+    (True, np.True_)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -123,7 +124,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self,
         *,
         C: float = 1.0,
-        s: float = 0.0,
+        s: float = -1.0,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",

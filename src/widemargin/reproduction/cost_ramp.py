@@ -21,6 +21,7 @@ from widemargin.gram import Gram
 from widemargin.kernels import Kernel
 from widemargin.ramp.concave_convex import RampProblem, carry
 from widemargin.reproduction.papers import Cell, Task
+from widemargin.reproduction.ramp import PAPERS_S
 from widemargin.solve import solve
 
 SETS = ("svmguide3", "page-blocks0", "ijcnn1", "covtype.binary")
@@ -52,7 +53,7 @@ def update_cells(
     """Yield processor seconds of the three ways, path steps and clipped samples."""
     X, y = samples(name, 0)
     X, y = X[:MOST_ROWS], y[:MOST_ROWS]
-    ramp = RampProblem(Gram(X, kernel, threads=1), y, np.ones(len(y)), s=0.0)
+    ramp = RampProblem(Gram(X, kernel, threads=1), y, np.ones(len(y)), PAPERS_S)
     plain, _ = homotopy.fresh(ramp.convex(np.zeros(len(y), dtype=bool)))
     clipped = ramp.clips(plain)
     row = f"{name}, {label}, n={len(y)}"

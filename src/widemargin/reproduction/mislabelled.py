@@ -26,6 +26,7 @@ from sklearn.model_selection import (
 from widemargin import SVC, RampSVC
 from widemargin.reproduction.datasets import load_dense, signs, subsample
 from widemargin.reproduction.measuring import say
+from widemargin.reproduction.ramp import PAPERS_S
 from widemargin.reproduction.results import Record, ResultStore
 
 Vector = NDArray[np.float64]
@@ -101,7 +102,9 @@ def by_ramp(init: str) -> Callable[[Vector, Vector, int], Answer]:
     """RampSVC from the given start; suspects are its `outliers_`."""
 
     def answer(X: Vector, y: Vector, seed: int) -> Answer:
-        search = tune(RampSVC(init=init, n_jobs=1), GRID | {"s": CEILINGS}, X, y, seed)
+        # each candidate names its own s
+        model = RampSVC(s=PAPERS_S, init=init, n_jobs=1)
+        search = tune(model, GRID | {"s": CEILINGS}, X, y, seed)
         model = search.best_estimator_
         suspects = np.zeros(len(y), bool)
         suspects[model.outliers_] = True
@@ -202,12 +205,11 @@ def run_untuned(cell: Cell) -> Record:
     X, noisy, flipped, X_test, y_test = flipped_data(cell)
     record: Record = {"n": len(noisy), "flipped": int(flipped.sum()), "methods": {}}
     for kernel, C in UNTUNED:
+        shared: dict[str, Any] = {"C": C, "kernel": kernel, "n_jobs": 1}
         models: dict[str, Any] = {
-            "SVC": SVC(C=C, kernel=kernel, n_jobs=1),
-            "RampSVC svm": RampSVC(C=C, kernel=kernel, init="svm", n_jobs=1),
-            "RampSVC continuation": RampSVC(
-                C=C, kernel=kernel, init="continuation", n_jobs=1
-            ),
+            "SVC": SVC(**shared),
+            "RampSVC svm": RampSVC(s=PAPERS_S, init="svm", **shared),
+            "RampSVC continuation": RampSVC(s=PAPERS_S, init="continuation", **shared),
         }
         for name, model in models.items():
             model.fit(X, noisy)

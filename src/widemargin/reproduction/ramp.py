@@ -21,6 +21,7 @@ from widemargin.solution import Solution
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+PAPERS_S = 0.0  # the loss is flat below this margin: everyone misclassified is given up
 FIRST_CHECK = 50  # "we typically start sample screening after 50 iterations
 CHECK_EVERY = 10  # and screen the samples every 10 iterations"
 SHRINK_BELOW = 1e-4  # "until the duality gap is smaller than 1e-4"; then shrinking

@@ -16,6 +16,7 @@ import numpy as np
 from widemargin import SVC, RampSVC
 from widemargin.reproduction import ramp_timing, speed
 from widemargin.reproduction.measuring import say
+from widemargin.reproduction.ramp import PAPERS_S
 from widemargin.reproduction.ramp_report import rst_table
 from widemargin.reproduction.ramp_timing import Setting, fit_in_turn, load
 from widemargin.reproduction.results import Record, ResultStore
@@ -30,7 +31,7 @@ def starts(setting: Setting, repeats: int, threads: int = 2) -> Record:
     """Time both starts of the procedure."""
     shared = setting.parameters(threads)
     models: dict[str, Any] = {"SVC": SVC(**shared)}
-    models |= {init: RampSVC(init=init, **shared) for init in STARTS}
+    models |= {init: RampSVC(s=PAPERS_S, init=init, **shared) for init in STARTS}
     X, y = load(setting.dataset, setting.size)
     return fit_in_turn(models, X, y, repeats, threads)
 
@@ -46,7 +47,7 @@ def covtype(size: int, threads: int = 2) -> Record:
     }
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     for solver in ("direct", "divide"):
-        models[solver] = RampSVC(solver=solver, **shared)
+        models[solver] = RampSVC(s=PAPERS_S, solver=solver, **shared)
     return fit_in_turn(models, X, y, 1, threads)
 
 

@@ -24,6 +24,7 @@ from widemargin.kernels import Gaussian, Kernel, Linear, Precomputed
 from widemargin.ramp.concave_convex import RampProblem
 from widemargin.reproduction import ramp_timing
 from widemargin.reproduction.measuring import say
+from widemargin.reproduction.ramp import PAPERS_S
 from widemargin.reproduction.ramp_pairs import Tally, fit, scaled_piece
 from widemargin.reproduction.ramp_report import rst_table
 from widemargin.reproduction.ramp_timing import CONTESTANTS, Setting
@@ -53,7 +54,8 @@ def measure(setting: Setting, *, repeats: int = 3) -> Record:
     run(setting, gram, y, "none", most=n * n)
 
     def engine() -> Record:
-        model = RampSVC(init="svm", **setting.parameters(threads=1))
+        shared = setting.parameters(threads=1)
+        model = RampSVC(s=PAPERS_S, init="svm", **shared)
         before = time.process_time()
         model.fit(X, y)
         processor = time.process_time() - before
@@ -75,7 +77,7 @@ def run(
     setting: Setting, gram: Gram, y: Vector, name: str, most: int | None = None
 ) -> Record:
     """Fit one contestant and return what it took and where it ended."""
-    ramp = RampProblem(gram, y, np.full(len(y), setting.C), 0.0)
+    ramp = RampProblem(gram, y, np.full(len(y), setting.C), PAPERS_S)
     tally = Tally(MOST_ENTRIES if most is None else most)
     before = time.process_time()
     end = fit(ramp, name, setting.tol, tally, scaled_piece(len(y)))

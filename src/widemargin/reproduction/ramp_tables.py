@@ -22,7 +22,11 @@ from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Kernel, Linear
 from widemargin.ramp.concave_convex import RampProblem
 from widemargin.reproduction.papers import Cell, Task
-from widemargin.reproduction.ramp import propagate_as_printed, solve_as_printed
+from widemargin.reproduction.ramp import (
+    PAPERS_S,
+    propagate_as_printed,
+    solve_as_printed,
+)
 from widemargin.reproduction.ramp_timing import (
     CONTESTANTS,
     FIGURE_3,
@@ -116,7 +120,7 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
     """
     X, y = load(name, PRINTED_SIZE)
     kernel: Kernel = Linear() if kappa is None else Gaussian(kappa)
-    ramp = RampProblem(Gram(X, kernel), y, np.ones(len(y)), 0.0)
+    ramp = RampProblem(Gram(X, kernel), y, np.ones(len(y)), PAPERS_S)
     row = f"{name}, {'linear' if kappa is None else f'kappa {kappa:g}'}, n {len(y)}"
     clipped = np.zeros(len(y), bool)
     best = solve(ramp.convex(clipped), tol=1e-9)

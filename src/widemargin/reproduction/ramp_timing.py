@@ -32,6 +32,7 @@ from widemargin.reproduction.datasets import (
     subsample,
 )
 from widemargin.reproduction.measuring import say
+from widemargin.reproduction.ramp import PAPERS_S
 from widemargin.reproduction.results import Record, ResultStore
 from widemargin.screening import screen
 from widemargin.solution import Solution
@@ -127,7 +128,7 @@ def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
     shared = setting.parameters(threads)
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     for name, choice in CONTESTANTS.items():
-        models[name] = RampSVC(init="svm", **shared, **choice)
+        models[name] = RampSVC(s=PAPERS_S, init="svm", **shared, **choice)
     X, y = load(setting.dataset, setting.size)
     return {"setting": setting.key} | fit_in_turn(models, X, y, repeats, threads)
 
