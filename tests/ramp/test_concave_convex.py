@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -84,6 +86,92 @@ def test_stationarity_sees_a_multiplier_that_is_too_small():
     nothing = np.zeros(ramp.gram.n)
     point = Solution(problem, nothing, nothing, "zero")  # all margins are 0
     assert_allclose(stationarity(ramp, point), 0.5)
+
+
+@pytest.mark.parametrize("s", [0.0, -0.5, -1.0])
+def test_stationarity_counts_multipliers_of_the_wrong_sign(s):
+    # Optimal in the convex problem of a wrong guess: clipped samples beyond the margin
+    # push the boundary away from themselves, which no slope of the ramp does.
+    rng, seen = np.random.default_rng(3), 0
+    for _ in range(20):
+        ramp = random_ramp(rng, s=s)
+        guess = rng.random(ramp.gram.n) < 0.3
+        solution = exactly(ramp.convex(guess), None)
+        if (ramp.y * solution.beta < 0.0).any():
+            seen += 1
+            assert stationarity(ramp, solution) >= (1.0 - s) / 2.0
+    assert seen >= 10
+
+
+def differentiable_point(rng, ramp):
+    """A point with multipliers at -C, 0 and C, and where J has a gradient.
+
+    Half of the time the one whose multipliers are the slopes of the loss: with a narrow
+    kernel iterating "slopes of the last margins" ends there.
+    """
+    n = ramp.gram.n
+    alpha = ramp.costs * rng.choice([-1.0, 0.0, 1.0], size=n)
+    if rng.random() < 0.5:
+        for _ in range(50):
+            margins = ramp.y * ramp.gram.times(ramp.y * alpha)
+            alpha = np.where((margins > ramp.s) & (margins < 1.0), ramp.costs, 0.0)
+    beta = ramp.y * alpha
+    return Solution(ramp.convex(np.zeros(n, bool)), beta, ramp.gram.times(beta), "made")
+
+
+def test_stationarity_is_zero_exactly_where_the_gradient_is():
+    # J = 1/2 beta'K beta + sum C loss(m): its gradient in w is K (beta - C y slope) in
+    # the kernel's terms, by central differences, which share no case distinction.
+    rng, ends = np.random.default_rng(4), []
+    for _ in range(200):
+        n = int(rng.integers(3, 9))
+        y, costs = rng.choice([-1.0, 1.0], size=n), rng.uniform(0.1, 0.9, size=n)
+        s = float(rng.choice([0.0, -0.5, -1.0]))
+        gram = Gram(rng.normal(size=(n, 2)), Gaussian(10 ** rng.uniform(-1, 2)))
+        ramp = RampProblem(gram, y, costs, s, fit_intercept=False)
+        point = differentiable_point(rng, ramp)
+        margins = ramp.margins(point)
+        if np.abs(margins - 1.0).min() < 1e-3 or np.abs(margins - s).min() < 1e-3:
+            continue
+        K = gram.rows(np.arange(n))
+
+        def objective(beta, K=K, y=y, costs=costs, s=s):
+            loss = np.minimum(1.0 - s, np.maximum(0.0, 1.0 - y * (K @ beta)))
+            return 0.5 * beta @ K @ beta + costs @ loss
+
+        steps = 1e-5 * np.eye(n)
+        gradient = [
+            (objective(point.beta + step) - objective(point.beta - step)) / 2e-5
+            for step in steps
+        ]
+        flat = np.abs(gradient).max() < 1e-4
+        assert flat == (stationarity(ramp, point) == 0.0)
+        ends.append(flat)
+    assert sum(ends) >= 20 and len(ends) - sum(ends) >= 20
+
+
+def test_stationarity_refuses_what_no_margin_explains():
+    rng = np.random.default_rng(5)
+    ramp = random_ramp(rng, s=-0.5)
+    end = descend(ramp, exactly).solution
+    assert stationarity(ramp, end) <= 10 * TOL
+    for change in (2.0 * ramp.y * ramp.costs, 1e-6 * np.ones(ramp.gram.n)):
+        moved = replace(end, beta=end.beta + change)  # beyond the box; unbalanced
+        assert stationarity(ramp, moved) == np.inf
+
+
+def test_stationarity_takes_margins_at_their_worst():
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        ramp = random_ramp(rng, s=-0.5, fit_intercept=False)
+        end = descend(ramp, exactly).solution
+        rounding = 1e-3 * rng.random(ramp.gram.n)
+        stated = stationarity(ramp, end, rounding)
+        for _ in range(20):
+            misread = end.values + rounding * rng.choice([-1.0, 1.0], ramp.gram.n)
+            told = replace(end, known_values=misread, stale=None)
+            assert stationarity(ramp, told) <= stated + 1e-15
+        assert stationarity(ramp, end) <= stated <= 1.01e-3
 
 
 def test_box_of_a_clipped_sample_lets_it_no_longer_pull():

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Record = Callable[[dict[str, Any], Solution], None]
 
 SPARE = 2.0  # the sum is put right on samples with this much more room than needed
+UNBALANCED = 1e-9  # share of sum(abs(beta)) that rounding may leave in sum(beta)
 STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
 
 
@@ -115,22 +117,40 @@ class Outcome:
     settled: bool
 
 
-def stationarity(ramp: RampProblem, solution: Solution) -> float:
+def stationarity(
+    ramp: RampProblem, solution: Solution, rounding: float | Vector = 0.0
+) -> float:
     """Return by how much margins must be misread for `solution` to be stationary.
 
-    With ``alpha = y beta``, a sample may have ``alpha < C_i`` only at or above margin 1
-    or at or below ``s``, and ``alpha > 0`` only between ``s`` and 1 (at a kink of the
-    ramp any value in ``[0, C_i]`` is a subgradient). Zero at a stationary point of
-    ``J``; the unit is that of ``tol``.
+    The loss is a hinge less a second one: ``y beta = eta - mu`` with slopes in
+    ``[0, C_i]``. The first may be below ``C_i`` only at margin 1 or above, and above 0
+    only at 1 or below; the second likewise at ``s``. So ``y beta < C_i`` needs a margin
+    of at least 1 or at most ``s``; ``> 0`` one between the two; ``< 0`` both a margin
+    of at least 1 and one of at most ``s``, which no margin is: such a point is not
+    stationary, and counts with at least ``(1 - s) / 2``. Beyond ``[-C_i, C_i]``, or if
+    the sum of ``beta``, the derivative in the intercept, is not zero, nothing helps:
+    infinite. Zero at a stationary point of ``J``; the unit is that of ``tol``.
+
+    Parameters
+    ----------
+    ramp : RampProblem
+    solution : Solution
+    rounding : float or array
+        How far the margins may be off; the worst case counts.
     """
-    margins = ramp.margins(solution)
-    alpha = ramp.y * solution.beta
-    too_small = np.minimum(
-        np.maximum(1.0 - margins, 0.0), np.maximum(margins - ramp.s, 0.0)
-    )
-    too_large = np.maximum(np.maximum(margins - 1.0, ramp.s - margins), 0.0)
-    wrong = np.where(alpha < ramp.costs, too_small, 0.0)
-    wrong = np.maximum(wrong, np.where(alpha > 0.0, too_large, 0.0))
+    margins, beta = ramp.margins(solution), solution.beta
+    alpha = ramp.y * beta
+    below_one = np.maximum(1.0 - margins + rounding, 0.0)
+    above_one = np.maximum(margins - 1.0 + rounding, 0.0)
+    below_s = np.maximum(ramp.s - margins + rounding, 0.0)
+    above_s = np.maximum(margins - ramp.s + rounding, 0.0)
+    wrong = np.where(alpha < ramp.costs, np.minimum(below_one, above_s), 0.0)
+    pulls, pushes = alpha > 0.0, alpha < 0.0
+    wrong[pulls] = np.maximum(wrong, np.maximum(above_one, below_s))[pulls]
+    wrong[pushes] = np.maximum(below_one, above_s)[pushes]
+    wrong[np.abs(alpha) > ramp.costs] = np.inf
+    if ramp.fit_intercept and abs(fsum(beta)) > UNBALANCED * np.abs(beta).sum():
+        return np.inf
     return float(wrong.max(initial=0.0))
 
 
