@@ -10,8 +10,8 @@ from scipy import sparse
 
 ROUTES = (
     ["fit"] * 3 + ["cost", "ramp", "ramp", "divide", "levels", "several"]
-    + ["stream", "warm"] + ["early", "steps", "seconds", "loose", "stall"] * 2
-    + ["interrupted", "dask", "strict"] * 2
+    + ["stream", "warm"] + ["early", "steps", "seconds", "loose"] * 2
+    + ["interrupted", "dask"] * 2 + ["stall"] + ["strict"] * 3
 )  # fmt: skip
 SHAPES = (
     "normal", "unscaled", "duplicated", "near-duplicated", "constant", "far row",
@@ -61,7 +61,7 @@ def draw(seed: int) -> Case:
     least, most = {
         "interrupted": (600, 2500), "seconds": (100, 3000), "dask": (20, 800),
         "early": (10, 2000), "stream": (6, 300), "stall": (10, 300),
-        "strict": (10, 300), "several": (8, 1500), "ramp": (2, 1000),
+        "strict": (10, 100), "several": (8, 1500), "ramp": (2, 1000),
         "steps": (40, 2000),
     }.get(route, (2, 3000))  # fmt: skip
     n = round(float(np.exp(rng.uniform(np.log(least), np.log(most)))))
