@@ -96,8 +96,9 @@ def _judge_bound(verdict: Verdict, certificate: Any, truth: Any) -> None:
     if truth.dual is not None and _at_least(float(-bound), -truth.dual.high):
         return
     verdict.unproven = True
-    if not _at_least(float(-bound), -truth.optimum_at_most):
-        _convict(verdict, "bound", bound, truth.optimum_at_most, float(truth.primal))
+    optimum = truth.optimum_at_most
+    if optimum is not None and not _at_least(float(-bound), -optimum):
+        _convict(verdict, "bound", bound, optimum, float(truth.primal))
 
 
 def _judge_gap(verdict: Verdict, certificate: Any, truth: Any) -> None:
@@ -111,7 +112,8 @@ def _judge_gap(verdict: Verdict, certificate: Any, truth: Any) -> None:
         _convict(verdict, "gap", gap, difference, objective)
     elif verdict.unproven or any(c.field == "objective" for c in verdict.false):
         # Where both others hold, this follows from them.
-        distance = truth.primal.low - truth.optimum_at_most
+        optimum = truth.optimum_at_most
+        distance = truth.primal.low - optimum if optimum is not None else Fraction(0)
         if Fraction(gap) < distance:
             _convict(verdict, "gap", gap, distance, objective)
     if truth.dual is not None:

@@ -168,7 +168,8 @@ class RampTruth(Truth):
 
     Which samples did not pull is read off the coefficients. Where they do not say it,
     at zero, it is the sample's side of the margin: a sample at zero below the margin
-    that pulled would have moved.
+    that pulled would have moved. No other choice has a smaller objective; of a
+    procedure cut short, though, the problem and so its optimum are not known.
     """
 
     def __init__(self, pair: Pair, arithmetic: Any) -> None:
@@ -179,7 +180,10 @@ class RampTruth(Truth):
         lower, upper = np.minimum(pull, 0.0), np.maximum(pull, 0.0)
         plain = pair.model(pair.signs, lower, upper)
         super().__init__(plain, arithmetic)
-        if int(estimator.n_cccp_iter_[pair.number]) > 1 or (alpha < 0).any():
+        status = certificates(estimator)[pair.number].status
+        rounds = int(estimator.n_cccp_iter_[pair.number])
+        self.known = rounds == 1 or status in ("converged", "polished", "stalled")
+        if rounds > 1 or (alpha < 0).any():
             margins = pair.signs * (self.values.astype(float) + plain.intercept)
             clipped = (alpha < 0) | ((alpha == 0) & (margins < 1.0))
             shift = np.where(clipped, pull, 0.0)
@@ -189,6 +193,11 @@ class RampTruth(Truth):
         """Return the same with more digits, where that takes under a second."""
         possible = super().sharper() is not None
         return RampTruth(self.pair, DECIMAL) if possible else None
+
+    @property
+    def optimum_at_most(self) -> Fraction | None:
+        """The least objective known, where the problem is."""
+        return super().optimum_at_most if self.known else None
 
     @property
     def violation(self) -> Interval:
@@ -203,6 +212,8 @@ class RampTruth(Truth):
             over, under = np.maximum(margins - s, 0), np.maximum(s - margins, 0)
             wrong = np.where(alpha < self.costs, np.minimum(below, over), 0)
             wrong = np.maximum(wrong, np.where(alpha > 0, np.maximum(above, under), 0))
+            # No margin allows a multiplier below zero.
+            wrong = np.where(alpha < 0, np.maximum(below, over), wrong)
             reach = self.errors + (abs(margins) + 4) * (8 * self.arithmetic.unit)
             low, high = (wrong - reach).max(), (wrong + reach).max()
         return Interval(max(rational(low), Fraction(0)), rational(high))
