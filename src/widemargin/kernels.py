@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,78 @@ def make_kernel(
     return makers[kernel]()
 
 
-CONSTANT = 1e-12  # entries that differ by so little of themselves are all the same
+CONSTANT = 1e-14  # entries that differ by so little of themselves are all the same
+ROWS = 16384  # looked at together: bounded memory on big data
+
+
+class Moments(NamedTuple):
+    """Weight, mean, and weighted sum of squared deviations of entries of samples.
+
+    The mean is `origin + rest`. Blocks are joined by the differences of their means
+    (Chan, Golub and LeVeque, 1983). No square of a mean is subtracted and no mean is
+    rounded to the origin's digits, so a large offset costs none.
+    """
+
+    mass: float = 0.0
+    origin: float = 0.0
+    rest: float = 0.0
+    deviation: float = 0.0
+
+    @classmethod
+    def of(cls, X: Any, weight: Any) -> Moments:
+        """Return the moments of all entries of some rows, each with its row's weight.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        weight : array of shape (n,)
+        """
+        mass = float(weight.sum()) * X.shape[1]
+        if mass == 0.0:
+            return cls()
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()
+            if not X.has_canonical_format:  # an entry in several parts
+                X = X.copy()
+                X.sum_duplicates()
+            stored = np.diff(X.indptr)
+            share, zeros = (
+                np.repeat(weight, stored),
+                float(weight @ (X.shape[1] - stored)),
+            )
+            entries, form = X.data.astype(np.float64), "i"
+        else:
+            share, zeros = weight, 0.0
+            entries, form = np.asarray(X, dtype=np.float64), "ij"
+        once, squared = f"i,{form}->", f"i,{form},{form}->"  # einsum: no thread of BLAS
+        mean = float(np.einsum(once, share, entries)) / mass
+        entries = entries - mean
+        # What rounding left in the mean is what the deviations do not cancel to.
+        rest = (float(np.einsum(once, share, entries)) - zeros * mean) / mass
+        squares = float(np.einsum(squared, share, entries, entries))
+        squares += zeros * mean * mean
+        return cls(mass, mean, rest, squares - mass * rest * rest)
+
+    def join(self, other: Moments) -> Moments:
+        """Return the moments of both together."""
+        if self.mass == 0.0 or other.mass == 0.0:
+            return self if other.mass == 0.0 else other
+        mass = self.mass + other.mass
+        apart = (other.origin - self.origin) + (other.rest - self.rest)
+        between = apart * apart * (self.mass / mass) * other.mass
+        rest = self.rest + apart * (other.mass / mass)
+        deviation = self.deviation + other.deviation + between
+        return Moments(mass, self.origin, rest, deviation)
+
+    @property
+    def variance(self) -> float:
+        """The variance; 0 where entries differ by rounding only."""
+        variance = self.deviation / self.mass
+        if not np.isfinite(variance):
+            return np.inf
+        rounding = CONSTANT * abs(self.origin + self.rest)
+        constant = variance <= rounding * rounding
+        return 0.0 if constant else variance
 
 
 def scale_gamma(X: Any, sample_weight: Any = None) -> float:
@@ -117,28 +188,12 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     """
     n_rows, n_features = X.shape
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
-    mass = float(weight.sum()) * n_features
-    if hasattr(X, "tocsr"):
-        sums, squares = np.empty(n_rows), np.empty(n_rows)
-        for start in range(0, n_rows, 16384):  # bounded memory on big data
-            part = slice(start, start + 16384)
-            block = X[part]
-            sums[part] = np.asarray(block.sum(axis=1), dtype=float).ravel()
-            products = block.multiply(block).sum(axis=1)
-            squares[part] = np.asarray(products, dtype=float).ravel()
-        first = float(weight @ sums) / mass
-        variance = float(weight @ squares) / mass - first * first
-        rounding = CONSTANT * first * first  # of a difference of squares
-    else:
-        first = float(weight @ X.sum(axis=1, dtype=np.float64)) / mass
-        variance = 0.0
-        for start in range(0, n_rows, 16384):  # bounded memory on big data
-            block = np.asarray(X[start : start + 16384], dtype=np.float64) - first
-            deviations = np.einsum("ij,ij->i", block, block)
-            variance += float(weight[start : start + 16384] @ deviations) / mass
-        rounding = CONSTANT * CONSTANT * first * first
-    constant = abs(variance) <= rounding < np.inf
-    return gamma_of(0.0 if constant else variance, n_features)
+    moments = Moments()
+    with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
+        for start in range(0, n_rows, ROWS):
+            part = slice(start, start + ROWS)
+            moments = moments.join(Moments.of(X[part], weight[part]))
+    return gamma_of(moments.variance, n_features)
 
 
 def gamma_of(variance: float, n_features: int) -> float:

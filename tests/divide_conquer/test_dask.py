@@ -165,6 +165,18 @@ def test_gamma_scale_and_balanced_classes_are_those_of_all_rows(client):
     assert_allclose(model.class_weight_, plain.class_weight_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_gamma_scale_keeps_its_digits_beside_an_offset(client, offset):
+    X, y = data(1500)
+    X, weights = X + offset, np.arange(1500) % 3 / 2.0
+    model = early(gamma="scale").fit(*chunked(X, y, 200), sample_weight=weights)
+    kept = weights > 0
+    mean = np.average(X[kept] - offset, axis=0, weights=weights[kept]).mean()
+    squares = (((X[kept] - offset) - mean) ** 2).mean(axis=1)
+    variance = np.average(squares, weights=weights[kept])
+    assert_allclose(model.gamma_, 1 / (X.shape[1] * variance), rtol=1e-9)
+
+
 def test_exact_finish_is_the_solution_of_all_rows(client):
     X, y = data(3000)
     parameters = {"C": 2.0, "gamma": 2.0, "tol": 1e-5}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..clusters import PartSolution, solve_cluster
-from ..kernels import Kernel
+from ..kernels import Kernel, Moments
 from ..partition import Partition
 from ..validation import check_weights, plain_labels
 from .early import EarlyModel
@@ -183,12 +184,12 @@ def survey(blocks: Blocks, sample_size: int, seed: int) -> Survey:
     mass = np.zeros(len(classes))
     for item in seen:
         mass[np.searchsorted(classes, item["classes"])] += item["mass"]
-    weight, first, second = np.sum([item["moments"] for item in seen], axis=0)
+    moments = reduce(Moments.join, [item["moments"] for item in seen])
     return Survey(
         total,
         classes,
         mass,
-        float(max(second / weight - (first / weight) ** 2, 0.0)),
+        moments.variance,
         np.concatenate([item["sample"] for item in seen]),
     )
 
@@ -205,13 +206,13 @@ def _survey_block(X: Any, y: Any, w: Any, quota: int, seed: int) -> dict[str, An
     w = np.ones(len(X)) if checked is None else checked
     X, y, w = X[w > 0], y[w > 0], w[w > 0]  # rows without weight are as if absent
     classes, codes = np.unique(y, return_inverse=True)
-    first = float(w @ X.sum(axis=1, dtype=np.float64))
-    second = float(w @ np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
+        moments = Moments.of(X, w)
     chosen = np.random.default_rng(seed).permutation(len(X))[:quota]
     return {
         "classes": classes,
         "mass": np.bincount(codes, weights=w),
-        "moments": np.array([w.sum() * X.shape[1], first, second]),
+        "moments": moments,
         "sample": X[np.sort(chosen)],
     }
 
