@@ -15,6 +15,8 @@ from widemargin import DPWSSClassifier
 from widemargin.dpwss import estimator
 from widemargin.solve import solve
 
+from tests.oracles.claims import judge
+from tests.oracles.rebuilt import judged
 from tests.time_limits import assert_one_limit_for_all_pairs
 
 EXHAUSTED = pytest.mark.filterwarnings("ignore:DPWSSClassifier ended 'exhausted'")
@@ -102,6 +104,50 @@ def test_both_intercepts(breast):
     X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
     bound = DPWSSClassifier(C=0.1, intercept_rule="free").fit(X, y)
     assert_allclose(bound.intercept_, [0.0], atol=1e-12)
+
+
+ENDS = {
+    "exhausted": {},
+    "stationary": {"once": False},
+    "max_iter": {"max_iter": 25},
+    "max_time": {"once": False, "max_time": 1e-9},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("rule", ["optimal", "free"])
+@pytest.mark.parametrize("end", ENDS)
+def test_the_certificate_is_true_of_the_model_that_is_kept(end, rule):
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]  # the classes overlap
+    model = DPWSSClassifier(intercept_rule=rule, random_state=0, **ENDS[end]).fit(X, y)
+    assert end in model.stop_reason_
+    for certificate, truth in judged(model, X, y):
+        false = judge(certificate, truth).false
+        assert [claim for claim in false if claim.excess > 1e-12] == []
+        assert certificate.bound <= certificate.objective
+
+
+@EXHAUSTED
+def test_only_objective_and_gap_depend_on_the_intercept(breast):
+    X, y = breast
+    settings = {"random_state": 0, "sigma": 0.9}
+    best = DPWSSClassifier(**settings).fit(X, y)
+    free = DPWSSClassifier(intercept_rule="free", **settings).fit(X, y)
+    one, other = best.certificate_, free.certificate_
+    assert (one.bound, one.kkt_violation) == (other.bound, other.kkt_violation)
+    # The hinge losses of the model itself, by hand.
+    for model in (best, free):
+        loss = np.maximum(0.0, 1.0 - (2 * y - 1) * model.decision_function(X)).sum()
+        primal = 0.5 * float((model.coef_**2).sum()) + loss
+        assert_allclose(model.certificate_.objective, primal, rtol=1e-9)
+        assert_allclose(model.history_[-1]["objective"], primal, rtol=1e-9)
+        assert_allclose(model.certificate_.gap, primal + model.objective_, rtol=1e-6)
+    rise = other.gap - one.gap
+    assert_allclose(other.objective - one.objective, rise, rtol=1e-6)
+    larger = max(np.sum(y == 0), np.sum(y == 1))
+    distance = abs(best.intercept_[0] - free.intercept_[0])
+    assert 0.0 < rise <= distance * larger
 
 
 @EXHAUSTED

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
-from ..certificate import dual_objective
+from ..certificate import Certificate, dual_objective, duality_gap
 from ..multiclass import BinaryTask
 from ..progress import Progress
 from ..solution import Solution, summary
@@ -85,8 +86,10 @@ class DPWSSClassifier(KernelClassifier):
         At the end; above `tol` unless stationary.
     n_iter_ : array of shape (n_pairs,)
         Draws made.
-    coef_, intercept_, classes_, support_, dual_coef_, certificate_, history_ : \
-as in SVC
+    certificate_ : Certificate, or list in pair order
+        Of the weights and the intercept that are kept, whatever the run ended by. Only
+        ``objective`` and ``gap`` depend on the intercept.
+    coef_, intercept_, classes_, support_, dual_coef_, history_ : as in SVC
 
     Notes
     -----
@@ -198,19 +201,31 @@ as in SVC
                 selection=draws,
                 monitor=progress.monitor,
             )
-        task.history.append(summary(solution, "draws"))
+        certificate = self._certificate(solution)
+        figures = {"objective": certificate.objective, "gap": certificate.gap}
+        task.history.append(summary(solution, "draws") | figures)
         return solution
+
+    def _intercept(self, solution: Solution) -> float:
+        """Return the intercept of the model that is kept."""
+        free = self.intercept_rule == "free"
+        return free_intercept(solution) if free else solution.intercept
+
+    def _certificate(self, solution: Solution) -> Certificate:
+        """Return the certificate of the model that is kept (mathematics 1.6)."""
+        return certify(solution, self._intercept(solution))
 
     def _store(self, data: Any, kernel: Any, tasks: Any, solutions: Any) -> None:
         super()._store(data, kernel, tasks, solutions)
-        if self.intercept_rule == "free":
-            self.intercept_ = np.array([free_intercept(s) for s in solutions])
+        self.intercept_ = np.array([self._intercept(s) for s in solutions])
+        certificates = [self._certificate(s) for s in solutions]
         objectives = [
             dual_objective(s.beta, s.values, s.problem.linear) for s in solutions
         ]
         reasons = [_REASONS.get(s.status, s.status) for s in solutions]
-        violations = [s.certificate.kkt_violation for s in solutions]
+        violations = [certificate.kkt_violation for certificate in certificates]
         single = len(solutions) == 1
+        self.certificate_ = certificates[0] if single else certificates
         self.objective_ = objectives[0] if single else np.array(objectives)
         self.stop_reason_ = reasons[0] if single else reasons
         self.kkt_violation_ = violations[0] if single else np.array(violations)
@@ -257,3 +272,19 @@ def free_intercept(solution: Solution) -> float:
     if free.size == 0:
         return solution.intercept
     return float((solution.problem.linear - solution.values)[free].mean())
+
+
+def certify(solution: Solution, intercept: float) -> Certificate:
+    """Return the certificate of a point with any intercept.
+
+    The bound is the point's dual value and the violation a spread over pairs: neither
+    knows an intercept. Objective and gap are those of this one.
+    """
+    p, beta = solution.problem, solution.beta
+    if intercept == solution.intercept:
+        return solution.certificate
+    residual = p.linear - solution.values - intercept
+    gap = duality_gap(beta, residual, p.lower, p.upper)
+    best = solution.certificate
+    objective = cast(float, best.bound) + gap  # a linear kernel always has a bound
+    return replace(best, objective=objective, gap=gap)
