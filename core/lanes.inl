@@ -117,6 +117,17 @@ inline Real hyperbolic_tangent(Real x) {
   return sizeof(Real) == 4 ? Real(__builtin_tanhf(float(x))) : Real(__builtin_tanh(double(x)));
 }
 
+// By squaring: a degree takes as many products as it has binary digits, not as it counts.
+template <class Real>
+inline typename Lanes<Real>::Vector power(typename Lanes<Real>::Vector base, int degree) {
+  auto result = splat<Real>(Real(1));
+  for (; degree > 1; degree >>= 1) {
+    if (degree & 1) result *= base;
+    base *= base;
+  }
+  return degree == 1 ? result * base : result;
+}
+
 // Dot products to kernel values; `offset` is the sum of the two half squared norms (Gaussian).
 template <class Real, KernelKind kind>
 inline typename Lanes<Real>::Vector epilogue(typename Lanes<Real>::Vector dot,
@@ -127,11 +138,7 @@ inline typename Lanes<Real>::Vector epilogue(typename Lanes<Real>::Vector dot,
   if (kind == KernelKind::linear) return dot;
   if (kind == KernelKind::gaussian) return exp2_negative<Real>(dot - first_norm - second_norm);
   const Vector inner = Real(kernel.gamma) * dot + Real(kernel.coef0);
-  if (kind == KernelKind::polynomial) {
-    Vector power = splat<Real>(Real(1));
-    for (int k = 0; k < kernel.degree; ++k) power *= inner;
-    return power;
-  }
+  if (kind == KernelKind::polynomial) return power<Real>(inner, kernel.degree);
   Vector out;
   for (Size k = 0; k < sizeof(Vector) / sizeof(Real); ++k)
     out[k] = hyperbolic_tangent<Real>(inner[k]);

@@ -31,7 +31,7 @@ from ._sklearn import (
 )
 from .clusters import Limits
 from .gram import Gram
-from .kernels import Kernel, make_kernel
+from .kernels import MAX_DEGREE, Kernel, make_kernel
 from .levels import Plan, automatic_levels, solve_divided
 from .multiclass import BinaryTask, class_pairs, pair_start, stack
 from .prediction import PairPrediction
@@ -72,7 +72,7 @@ class KernelClassifier(
             StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}),
             callable,
         ],
-        "degree": [Interval(Integral, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, MAX_DEGREE, closed="both")],
         "gamma": [
             StrOptions({"scale", "auto"}),
             Interval(Real, 0.0, None, closed="left"),

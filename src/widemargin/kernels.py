@@ -13,6 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 KernelFunction = Callable[[Any, Any], Any]
+#: Largest degree of a polynomial kernel. The relative rounding of <x, z> is multiplied
+#: by the degree: float32 entries have four digits left at this one.
+MAX_DEGREE = 1000
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,18 @@ class Linear:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """k(x, z) = (gamma <x, z> + coef0) ** degree, degree a non-negative integer."""
+    """k(x, z) = (gamma <x, z> + coef0) ** degree, degree in 0, 1, ..., MAX_DEGREE."""
 
     degree: int
     gamma: float
     coef0: float
+
+    def __post_init__(self) -> None:
+        """Refuse a degree that no estimator takes, wherever it comes from."""
+        if not (isinstance(self.degree, int) and 0 <= self.degree <= MAX_DEGREE):
+            raise ValueError(
+                f"degree={self.degree!r:.40} must be an integer from 0 to {MAX_DEGREE}."
+            )
 
     @property
     def semidefinite(self) -> bool:
@@ -88,7 +98,7 @@ def make_kernel(
         Named as in scikit-learn.
     gamma, degree, coef0 : float
         Already numeric (``"scale"`` and ``"auto"`` are resolved by the estimator).
-        As in LIBSVM, the degree is truncated to an integer.
+        As in LIBSVM, the degree is truncated to an integer; at most `MAX_DEGREE`.
     """
     if callable(kernel):
         return CallableKernel(kernel)

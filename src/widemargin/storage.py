@@ -13,29 +13,26 @@ nor a kind. The file here is data only::
 
 Offsets are not stored but follow from the list of arrays, so that they cannot
 overlap or point outside; the sizes must add up to the size of the file *before*
-anything is allocated. Writing goes to a temporary file beside the target, which
-replaces it only when complete and on disk: a crash leaves the old file.
+anything is allocated. A file is written whole or not at all (`widemargin.replacing`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import math
 import os
 import re
-import secrets
 import stat
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .replacing import replacing
 
 MAGIC = b"\x89WMARG\r\n"
 VERSION = 1
@@ -144,46 +141,6 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Stored:
             return _read(file, os.fstat(file.fileno()).st_size, kind)
         except StorageError as error:
             raise StorageError(f"{os.fspath(path)!r}: {error}") from error
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` once the block has ended well.
-
-    Whatever goes wrong inside the block, an interrupt included, ``path`` stays as it
-    was and the temporary file is removed.
-    """
-    refuse_lost(path)
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
-
-
-def refuse_lost(path: str | os.PathLike[str], parameter: str = "") -> None:
-    """Refuse a file to write in a folder that is not there, and say which file."""
-    if not Path(os.path.realpath(path)).parent.is_dir():
-        why = f"{os.strerror(errno.ENOENT)} (make the folder first)"
-        why = f"{parameter}: {why}" if parameter else why
-        raise FileNotFoundError(errno.ENOENT, why, os.fspath(path))
-
-
-def _sync_directory(folder: Path) -> None:
-    # the rename itself is durable only when the directory is; not every system has it
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:

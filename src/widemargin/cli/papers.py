@@ -19,7 +19,7 @@ from widemargin.reproduction.bench import measure, report
 from widemargin.reproduction.contestants import Settings
 from widemargin.reproduction.measuring import Problem
 from widemargin.reproduction.results import ResultStore
-from widemargin.storage import replacing
+from widemargin.replacing import replacing
 
 
 @click.command()

@@ -55,7 +55,7 @@ class CostSensitiveSVC(IncrementalClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
         As in :class:`widemargin.SVC`, and so are all parameters below.
     degree : int, default=3
-        Degree of "poly".
+        Degree of "poly", from 0 to 1000.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient.
     coef0 : float, default=0.0

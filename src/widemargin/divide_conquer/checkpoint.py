@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 
 from .. import storage
 from ..clusters import Division, Level, PartSolution
+from ..gram import Gram
 from ..kernels import CallableKernel, Kernel, Precomputed
 from ..partition import Partition
+from ..replacing import refuse_lost
 from ..routing import InputRouter, KernelRouter, RandomRouter, Router, Samples
 
 KIND = "divide-and-conquer checkpoint"
+PROBES = 64  # rows between which a callable kernel is compared
 Path = str | os.PathLike[str]
 
 
@@ -56,14 +59,57 @@ def settings_digest(kernel: Kernel, settings: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def probe_values(kernel: Kernel, samples: Samples) -> NDArray[np.float64]:
+    """Values of a callable kernel between some of the rows; none of other kernels.
+
+    A function has no parameters to compare, and two lambdas have the same name.
+    """
+    if not isinstance(kernel, CallableKernel):
+        return np.empty((0, 0))
+    rows = np.unique(np.linspace(0, samples.shape[0] - 1, PROBES).astype(np.intp))
+    return Gram(samples[rows], kernel).rows(np.arange(rows.size))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a checkpoint belongs to.
+
+    Attributes
+    ----------
+    data, settings : str
+        Digests: `data_digest` and `settings_digest`.
+    values : array
+        Of the kernel: `probe_values`. Kept as they are, since another machine may round
+        them in another way.
+    """
+
+    data: str
+    settings: str
+    values: NDArray[np.float64]
+
+    def differs(self, stored: storage.Stored) -> str:
+        """Return in what a checkpoint is of another fit; "" if it is of this one."""
+        for what, expected in (("data", self.data), ("settings", self.settings)):
+            if stored.header.get(what) != expected:
+                return what
+        values = stored.arrays.get("kernel values", np.empty((0, 0)))
+        scale = float(np.abs(self.values).max(initial=0.0))
+        alike = (
+            values.dtype == self.values.dtype
+            and values.shape == self.values.shape
+            and np.allclose(values, self.values, rtol=1e-6, atol=1e-14 * scale)
+        )
+        return "" if alike else "settings (the kernel gives other values)"
+
+
 def check(path: Path | None) -> None:
     """Refuse a path that cannot be written to, before any work is done for it."""
     if path is not None:
-        storage.refuse_lost(path, "checkpoint")
+        refuse_lost(path, "checkpoint")
 
 
 def write(
-    path: Path, level: Level, history: list[dict[str, Any]], data: str, settings: str
+    path: Path, level: Level, history: list[dict[str, Any]], origin: Origin
 ) -> None:
     """Write a complete level; replaces an earlier checkpoint atomically."""
     partition = level.partition
@@ -71,13 +117,14 @@ def write(
     arrays["groups"] = partition.groups
     arrays["cells"] = partition.cells
     arrays["intercepts"] = level.intercepts
+    arrays["kernel values"] = origin.values
     for pair, beta in enumerate(level.betas):
         arrays[f"beta {pair}"] = beta
     header = {
         "level": level.number,
         "router": kind,
-        "data": data,
-        "settings": settings,
+        "data": origin.data,
+        "settings": origin.settings,
         "history": history,
         "parts": [
             [{k: v for k, v in vars(part).items() if k != "beta"} for part in solved]
@@ -88,29 +135,28 @@ def write(
 
 
 def read(
-    path: Path, division: Division, data: str, settings: str
+    path: Path, division: Division, origin: Origin
 ) -> tuple[Level, list[dict[str, Any]]] | None:
-    """Read a checkpoint of these data and settings; None when there is no file.
+    """Read a checkpoint of this fit; None when there is no file.
 
     Raises
     ------
     ValueError
-        When the file is not a checkpoint, is damaged, or belongs to other data or
-        settings; the message says which and what to do.
+        When the file is not a checkpoint, is damaged, or belongs to other data,
+        settings or another kernel; the message says which and what to do.
     """
     if not os.path.exists(path):
         return None
     stored = storage.read(path, KIND)
-    header, arrays = stored.header, stored.arrays
-    for what, expected in (("data", data), ("settings", settings)):
-        if header.get(what) != expected:
-            raise ValueError(
-                f"checkpoint={os.fspath(path)!r} was written by a fit on other {what}: "
-                "delete the file, or give another path, to start anew."
-            )
+    other = origin.differs(stored)
+    if other:
+        raise ValueError(
+            f"checkpoint={os.fspath(path)!r} was written by a fit on other {other}: "
+            "delete the file, or give another path, to start anew."
+        )
     try:
-        return _restored(header, arrays, division)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+        return _restored(stored.header, stored.arrays, division)
+    except Exception as error:  # whatever it is that does not fit: it is the file
         raise storage.StorageError(
             f"checkpoint={os.fspath(path)!r} is inconsistent ({error}): delete it to "
             "start anew."

@@ -59,16 +59,16 @@ class Ladder:
         Ctrl-C before the first complete level leaves nothing to stand on and goes on
         to the caller.
         """
-        digests = self._digests() if self.path is not None else ("", "")
-        self._resume(*digests)
+        origin = None if self.path is None else self._origin()
+        self._resume(origin)
 
         def completed(level: Level) -> None:
             self.level = level
             self._remember(level)
             if self.insurance:
                 self.stages[-1]["insurance"] = "kept only if the finish is stopped"
-            if self.path is not None:
-                checkpoint.write(self.path, level, self.stages, *digests)
+            if origin is not None:
+                checkpoint.write(self.path, level, self.stages, origin)
 
         try:
             run_levels(
@@ -105,17 +105,17 @@ class Ladder:
     def _remember(self, level: Level) -> None:
         self._supports.append([np.flatnonzero(beta) for beta in level.betas])
 
-    def _resume(self, data: str, settings: str) -> None:
-        if self.path is None:
+    def _resume(self, origin: checkpoint.Origin | None) -> None:
+        if origin is None:
             return
-        stored = checkpoint.read(self.path, self.division, data, settings)
+        stored = checkpoint.read(self.path, self.division, origin)
         if stored is not None:
             self.level, self.stages = stored
             self.stages[-1]["resumed"] = True
             self._supports = [[] for _ in self.stages[:-1]]
             self._remember(self.level)
 
-    def _digests(self) -> tuple[str, str]:
+    def _origin(self) -> checkpoint.Origin:
         division = self.division
         vectors = [
             array
@@ -128,9 +128,10 @@ class Ladder:
             "tol": self.options["tol"],
             "equality": [problem.total for problem in division.problems],
         }
-        return (
+        return checkpoint.Origin(
             checkpoint.data_digest(division.samples, *vectors, *division.rows),
             checkpoint.settings_digest(division.kernel, settings),
+            checkpoint.probe_values(division.kernel, division.samples),
         )
 
 

@@ -18,14 +18,15 @@ import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from .. import storage
 from ..base import KernelClassifier
 from ..storage import StorageError
-from .checks import check_model
+from .checks import check_model, probe
 from .encoding import Decoder, Encoder
-from .known import ESTIMATORS, TRANSFORMERS, name_of
+from .known import name_of
+from .parts import parts
 
 __all__ = ["StorageError", "load", "save", "training_rows"]
 
@@ -39,15 +40,20 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator or Pipeline
         An estimator of this package, or a Pipeline of StandardScaler, MinMaxScaler,
-        SimpleImputer, OneHotEncoder and one of ours.
+        SimpleImputer, OneHotEncoder, a ColumnTransformer of these, and one of ours.
     path : path-like
-        The file to make or replace. A crash while writing leaves the old one.
+        The file to make or replace; the new one has the mode of the old one. A crash
+        while writing leaves the old one.
 
     Raises
     ------
     TypeError
         If the model, or something in it (a callable kernel), cannot be stored; it is
-        named, and skops or pickle is the remedy.
+        named, with the remedy: skops or pickle, or ``search.best_estimator_`` in the
+        place of a GridSearchCV.
+    OSError
+        If there is something at ``path`` that is not a regular file (a folder, FIFO,
+        socket or device), or if the system refuses; ``path`` is as it was.
 
     Examples
     --------
@@ -91,13 +97,18 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, of another version, or describes no usable model.
     """
     stored = storage.read(path, kind=_KIND)
+    decoder, tree = Decoder(stored.arrays), stored.header.get("model")
     try:
-        model = Decoder(stored.arrays).decode(stored.header.get("model"))
-        if name_of(type(model)) not in ESTIMATORS | TRANSFORMERS:
-            raise StorageError("holds no model")
+        model = decoder.decode(tree)
         check_model(model)
+        probe(decoder.decode(tree))
     except StorageError as error:
         raise StorageError(f"{os.fspath(path)!r}: {error}") from error
+    except Exception as error:
+        # whatever scikit-learn or NumPy say of inconsistent attributes: it is the file
+        raise StorageError(
+            f"{os.fspath(path)!r}: describes no usable model: {error}"
+        ) from error
     return model
 
 
@@ -107,8 +118,10 @@ def training_rows(model: Any) -> int:
     Kernel models keep their support vectors, and all live rows where they can learn and
     forget. Whoever gets the model gets these rows.
     """
-    if isinstance(model, Pipeline):
-        return max((training_rows(step) for _, step in model.steps), default=0)
+    return max((_rows_of(part) for part in parts(model)), default=0)
+
+
+def _rows_of(model: Any) -> int:
     if not isinstance(model, KernelClassifier) or not hasattr(model, "n_features_in_"):
         return 0  # a linear model keeps weights, and no row
     features = model.n_features_in_
@@ -133,13 +146,18 @@ def _rows_within(value: Any, features: int, depth: int) -> int:
 
 
 def _refuse_strangers(model: Any) -> None:
-    steps = (
-        [part for _, part in model.steps] if isinstance(model, Pipeline) else [model]
-    )
-    for part in steps:
-        if not isinstance(part, str) and name_of(type(part)) is None:
+    for part in parts(model):
+        name = type(part).__name__
+        if isinstance(part, (GridSearchCV, RandomizedSearchCV)) or hasattr(
+            part, "best_estimator_"
+        ):
             raise TypeError(
-                f"{type(part).__name__} cannot be saved: only widemargin's estimators "
-                "and Pipelines of them with StandardScaler, MinMaxScaler, "
-                "SimpleImputer and OneHotEncoder; use skops or pickle for others"
+                f"{name} cannot be saved: save search.best_estimator_, the model it "
+                "chose (it has one once fitted, with refit=True)"
+            )
+        if name_of(type(part)) is None:
+            raise TypeError(
+                f"{name} cannot be saved: only widemargin's estimators and Pipelines "
+                "of them with StandardScaler, MinMaxScaler, SimpleImputer, "
+                "OneHotEncoder and ColumnTransformer; use skops or pickle for others"
             )

@@ -7,63 +7,113 @@ prediction never sees it.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import OneHotEncoder
 
 from ..storage import StorageError
-from .known import ESTIMATORS, name_of
+from .known import ESTIMATORS, TRANSFORMERS, name_of
+from .parts import parts
+
+_MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
+#: a number for each feature: what scalers have learnt
+_PER_FEATURE = ("mean_", "var_", "scale_", "min_")
+_PER_FEATURE += ("data_min_", "data_max_", "data_range_")
 
 
 def check_model(model: Any) -> None:
-    """Raise `StorageError` unless the loaded object is a usable model."""
-    try:
-        if isinstance(model, Pipeline):
-            _check_steps(model)
-        for estimator in _ours(model):
-            estimator._validate_params()
-            _check_shapes(estimator)
-            _probe(estimator)
-    except StorageError:
-        raise
-    except Exception as error:
-        # whatever scikit-learn or NumPy say of inconsistent attributes: it is the file
-        raise StorageError(f"describes no usable model: {error}") from error
+    """Raise unless the attributes of a loaded model fit each other."""
+    inside = list(parts(model))
+    if not inside:
+        raise StorageError("holds no model")
+    for part in inside:
+        name = name_of(type(part))
+        if name not in ESTIMATORS | TRANSFORMERS:
+            raise StorageError(f"a {type(part).__name__} in the place of an estimator")
+        part._validate_params()
+        if name in ESTIMATORS:
+            _check_shapes(part)
+        elif name == "FunctionTransformer" and (part.func or part.inverse_func):
+            raise StorageError("a FunctionTransformer with a function")
+        else:
+            _check_transformer(part)
 
 
-def _check_steps(model: Pipeline) -> None:
-    for step in model.steps:
-        if not (
-            isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str)
-        ):
-            raise StorageError("malformed steps of a Pipeline")
-        if not (isinstance(step[1], str) or name_of(type(step[1]))):
-            raise StorageError("malformed steps of a Pipeline")
+def probe(twin: Any) -> None:
+    """Predict one row: what cannot do that is no model.
+
+    The row is all zeros, which no encoder needs to have seen and no transformer knows
+    by name; ``twin`` is changed accordingly, and of no further use.
+    """
+    inside = list(parts(twin))
+    fitted = [part for part in inside if "n_features_in_" in vars(part)]
+    ours = [part for part in inside if type(part).__name__ in ESTIMATORS]
+    if not fitted or not all(hasattr(part, "classes_") for part in ours):
+        return  # not fitted: parameters only
+    for part in inside:
+        vars(part).pop("feature_names_in_", None)
+        if isinstance(part, OneHotEncoder):
+            part.set_params(handle_unknown="ignore", drop=None)
+    row = _zeros(fitted[0].n_features_in_, inside)
+    with contextlib.suppress(NotFittedError):  # a model that has forgotten every row
+        twin.predict(row) if ours else twin.transform(row)
 
 
-def _ours(model: Any) -> list[Any]:
-    parts = (
-        [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    )
-    return [part for part in parts if type(part).__name__ in ESTIMATORS]
+def _zeros(width: int, inside: list[Any]) -> Any:
+    """A row of zeros, as sparse as the support vectors are."""
+    if len(inside) == 1 and sparse.issparse(vars(inside[0]).get("support_vectors_")):
+        return sparse.csr_matrix((1, width))
+    if width > _MAX_WIDTH:
+        raise StorageError("n_features_in_ is beyond what a model here can have")
+    numbers = all(name_of(type(part)) not in _MIXED for part in inside)
+    return np.zeros((1, width), dtype=np.float64 if numbers else object)
+
+
+_MIXED = {"OneHotEncoder", "SimpleImputer"}  # whose columns may hold text
 
 
 def _check_shapes(model: Any) -> None:
     if not hasattr(model, "classes_"):
         return  # not fitted: parameters only
-    features = model.n_features_in_
-    if type(features) is not int or features < 1:
-        raise StorageError("n_features_in_ is no positive number")
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and np.shape(names) != (features,):
-        raise StorageError("feature_names_in_ does not fit n_features_in_")
+    features = _features(model)
     if np.ndim(model.classes_) != 1 or not len(model.classes_):
         raise StorageError("classes_ is no list of labels")
     attributes = vars(model)
     if "dual_coef_" in attributes and "support_vectors_" in attributes:
         _check_kernel_expansion(attributes, features)
+
+
+def _features(part: Any) -> int:
+    features = part.n_features_in_
+    if type(features) is not int or not 0 < features < 2**31:
+        raise StorageError("n_features_in_ is no positive number")
+    names = getattr(part, "feature_names_in_", None)
+    if names is not None and np.shape(names) != (features,):
+        raise StorageError("feature_names_in_ does not fit n_features_in_")
+    return features
+
+
+def _check_transformer(part: Any) -> None:
+    learnt = vars(part)
+    if "n_features_in_" not in learnt:
+        return
+    features = _features(part)
+    for name in _PER_FEATURE:
+        value = learnt.get(name)
+        if value is not None and not (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and value.shape == (features,)
+        ):
+            raise StorageError(f"{name} of a {type(part).__name__} does not fit")
+    if "statistics_" in learnt and np.shape(learnt["statistics_"]) != (features,):
+        raise StorageError("statistics_ of a SimpleImputer does not fit")
+    if "categories_" in learnt and len(learnt["categories_"]) != features:
+        raise StorageError("categories_ of a OneHotEncoder does not fit")
 
 
 def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
@@ -75,11 +125,15 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
     if coefficients.ndim != 2 or coefficients.shape[0] != max(classes - 1, 1):
         raise StorageError("dual_coef_ does not fit classes_")
     # a precomputed kernel leaves no vectors
-    expected = (
-        (0, 0) if attributes.get("kernel") == "precomputed" else (count, features)
-    )
-    if vectors.shape != expected:
+    precomputed = attributes.get("kernel") == "precomputed"
+    if vectors.shape != ((0, 0) if precomputed else (count, features)):
         raise StorageError("support_vectors_ does not fit dual_coef_")
+    if not _counts(attributes["n_support_"], classes, count + 1):
+        raise StorageError("n_support_ does not fit classes_")
+    if attributes["n_support_"].sum() != count:
+        raise StorageError("n_support_ does not fit dual_coef_")
+    if not _counts(attributes["support_"], count, features if precomputed else 2**31):
+        raise StorageError("support_ does not fit dual_coef_")
     if np.shape(attributes["intercept_"]) != (max(pairs, 1),):
         raise StorageError("intercept_ does not fit classes_")
     stored = vectors.data if sparse.issparse(vectors) else vectors
@@ -89,12 +143,10 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
             raise StorageError("a coefficient or support vector is not a finite number")
 
 
-def _probe(model: Any) -> None:
-    """Predict one row: what cannot do that is no model."""
-    if hasattr(model, "classes_") and getattr(model, "kernel", None) != "precomputed":
-        row = np.zeros((1, model.n_features_in_))
-        if model.n_features_in_ > 10_000_000:
-            raise StorageError("n_features_in_ is beyond what a model here can have")
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            model.predict(row)
+def _counts(array: Any, length: int, end: int) -> bool:
+    """Whether it is an array of so many integers from 0 up to, and without, an end."""
+    return (
+        array.shape == (length,)
+        and array.dtype.kind == "i"
+        and (length == 0 or (array.min() >= 0 and array.max() < end))
+    )

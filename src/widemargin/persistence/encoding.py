@@ -2,21 +2,24 @@
 
 Plain values stand for themselves; everything else is a dictionary whose ``"$"`` says
 what it is: ``tuple``, ``dict`` (keys of any kind), ``array``, ``scalar`` (a NumPy one),
-``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``type``, ``record``
-(one of our dataclasses) or ``object`` (an estimator). Only classes in
-`widemargin.persistence.known` are built; the file chooses among names, it brings none.
+``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``type``, ``slice``,
+``selector`` (of columns, by their dtype), ``record`` (one of our dataclasses) or
+``object`` (an estimator). Only classes in `widemargin.persistence.known` are built; the
+file chooses among names, it brings none.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from collections import UserList
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.compose import make_column_selector
 
 from ..storage import StorageError
 from .known import known_class, name_of
@@ -24,6 +27,12 @@ from .known import known_class, name_of
 _MAX_DEPTH = 40
 _DTYPE = re.compile(r"<[fi][48]|\|O|\|b1|<U[0-9]{1,4}")
 _REMEDY = "use skops or pickle for it"
+#: types that are no dtype, by which columns are selected
+_TYPES = {
+    kind.__name__: kind
+    for kind in (object, bool, int, float, str, np.number, np.integer, np.floating)
+}
+_SELECTOR = ("pattern", "dtype_include", "dtype_exclude")
 
 
 class Encoder:
@@ -42,7 +51,7 @@ class Encoder:
             return self._array(value, where)
         if sparse.issparse(value):
             return self._csr(value)
-        if isinstance(value, list):
+        if isinstance(value, (list, UserList)):  # scikit-learn < 1.9 has one of these
             return [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
         if isinstance(value, tuple):
             items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
@@ -55,8 +64,16 @@ class Encoder:
             return {"$": "dict", "items": pairs}
         if isinstance(value, np.dtype):
             return {"$": "dtype", "dtype": value.str}
+        if isinstance(value, slice):
+            ends = [self.encode(v, where) for v in (value.start, value.stop)]
+            return {"$": "slice", "items": [*ends, self.encode(value.step, where)]}
+        if isinstance(value, type) and _TYPES.get(value.__name__) is value:
+            return {"$": "type", "name": value.__name__}
         if isinstance(value, type) and issubclass(value, np.generic):
             return {"$": "type", "dtype": np.dtype(value).str}
+        if type(value) is make_column_selector:
+            fields = {k: self.encode(getattr(value, k), where) for k in _SELECTOR}
+            return {"$": "selector", "fields": fields}
         return self._object(value, where)
 
     def _object(self, value: Any, where: str) -> Any:
@@ -146,7 +163,8 @@ class Decoder:
         if int(np.prod(shape, dtype=object)) != len(items):
             raise StorageError("an array whose shape does not fit its items")
         array = np.empty(len(items), dtype=object)
-        array[:] = items
+        for place, item in enumerate(items):  # at once, lists would become dimensions
+            array[place] = item
         return array.reshape(shape)
 
     def _csr(self, tree: dict[str, Any], depth: int) -> Any:
@@ -168,7 +186,26 @@ class Decoder:
         return np.dtype(text)
 
     def _type(self, tree: dict[str, Any], depth: int) -> type:
-        return self._dtype(tree, depth).type
+        if "name" not in tree:
+            return self._dtype(tree, depth).type
+        name = _text(tree, "name")
+        if name not in _TYPES:
+            raise StorageError(f"type {name!r:.40} is not allowed")
+        return _TYPES[name]
+
+    def _slice(self, tree: dict[str, Any], depth: int) -> slice:
+        ends = self._items(tree, depth)
+        if len(ends) != 3 or not all(
+            end is None or isinstance(end, (int, str)) for end in ends
+        ):
+            raise StorageError("malformed slice")
+        return slice(*ends)
+
+    def _selector(self, tree: dict[str, Any], depth: int) -> make_column_selector:
+        fields = self._named(tree, "fields", depth)
+        if set(fields) != set(_SELECTOR):
+            raise StorageError("malformed selector of columns")
+        return make_column_selector(**fields)
 
     def _record(self, tree: dict[str, Any], depth: int) -> Any:
         cls = known_class(_text(tree, "class"), record=True)
@@ -221,6 +258,8 @@ _BUILDERS = {
     "csr": Decoder._csr,
     "dtype": Decoder._dtype,
     "type": Decoder._type,
+    "slice": Decoder._slice,
+    "selector": Decoder._selector,
     "record": Decoder._record,
     "object": Decoder._object,
 }

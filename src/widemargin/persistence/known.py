@@ -23,9 +23,13 @@ ESTIMATORS = {
 }
 TRANSFORMERS = {
     "Pipeline": "sklearn.pipeline",
+    "ColumnTransformer": "sklearn.compose",
     "StandardScaler": "sklearn.preprocessing",
     "MinMaxScaler": "sklearn.preprocessing",
     "OneHotEncoder": "sklearn.preprocessing",
+    # what a fitted ColumnTransformer has for "passthrough"; one with a function cannot
+    # be stored, since a file holds no functions
+    "FunctionTransformer": "sklearn.preprocessing",
     "SimpleImputer": "sklearn.impute",
 }
 RECORDS = {

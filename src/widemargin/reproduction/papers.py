@@ -32,7 +32,7 @@ from typing import Any
 from widemargin.reproduction.datasets import MissingDataError, find
 from widemargin.reproduction.results import ResultStore
 from widemargin.reproduction.tables import layout
-from widemargin.storage import replacing
+from widemargin.replacing import replacing
 
 #: name on the command line -> module
 PAPERS = {

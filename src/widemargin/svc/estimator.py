@@ -22,7 +22,7 @@ class SVC(IncrementalClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
         A callable gets two arrays of samples and returns their kernel matrix.
     degree : int, default=3
-        Degree of "poly".
+        Degree of "poly", from 0 to 1000.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient of "rbf", "poly" and "sigmoid". "scale" is
         ``1 / (n_features * X.var())``, rows counted with their sample weight.
