@@ -8,8 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 
+from widemargin import _core
 from widemargin.gram import Gram
 from widemargin.kernels import (
+    MAX_DEGREE,
     CallableKernel,
     Gaussian,
     Linear,
@@ -58,6 +60,40 @@ def test_rows_are_the_kernel(kernel, shape, form):
     assert single.dtype == np.float32
     assert_allclose(single, K, rtol=2e-4, atol=2e-5 * scale)
     assert_allclose(gram.diagonal(), np.diag(K), rtol=1e-12, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5, 7, 8, 31, 60, 999, MAX_DEGREE])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_every_degree(degree, form):
+    X = samples(20, 3)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    gram = Gram(form(X), Polynomial(degree, 0.5, 0.5))  # powers of 0 to 1
+    inner = X @ X.T
+    K = (0.5 * inner + 0.5) ** degree
+    every = np.arange(20)
+    # the rounding of <x, z>, absolute as the rows have norm 1, times the derivative
+    slope = degree * np.abs(0.5 * inner + 0.5) ** max(degree - 1, 0)
+    for dtype, unit in ((np.float64, 4e-16), (np.float32, 3e-7)):
+        found = gram.rows(every, dtype=dtype)
+        assert (np.abs(found - K) <= unit * slope + degree * unit * K.max()).all()
+    assert_allclose(gram.diagonal(), np.diag(K), rtol=4e-16 * max(degree, 1))
+
+
+def test_the_largest_integer_as_degree_takes_no_time():
+    # No kernel may ask for it; a loop of as many products would be deaf to Ctrl-C.
+    X = np.array([[1.0], [-1.0]])
+    core = _core.dense_gram(X, "polynomial", 1.0, 0.0, 2**31 - 1, 1 << 20, 1)
+    every = np.arange(2, dtype=np.int32)
+    for dtype in (np.float32, np.float64):
+        out = np.empty((2, 2), dtype)
+        core.rows(every, every, out)
+        assert_array_equal(out, [[1, -1], [-1, 1]])
+
+
+@pytest.mark.parametrize("degree", [-1, MAX_DEGREE + 1, 2**31 - 1, 2.5, "3", None])
+def test_a_degree_that_is_refused(degree):
+    with pytest.raises(ValueError, match=r"degree=.* an integer from 0 to 1000"):
+        Polynomial(degree, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

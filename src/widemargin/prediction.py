@@ -66,6 +66,7 @@ class PairPrediction(WholeState):
         weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
         if self.kernel == "precomputed":
             values = X[:, self.support_] @ weights
+            values = values.toarray() if sparse.issparse(values) else values
         elif self.kernel == "linear":  # one product with w instead of many with samples
             # a dense w: scikit-learn multiplies sparse matrices of one precision only
             weights = self.coef_

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -176,6 +177,24 @@ def test_csv_with_names(folder: Path) -> None:
     scores = json.loads(done.stdout)
     assert scores["accuracy"] == np.mean(model.predict(X) == kinds)
     assert [c["label"] for c in scores["classes"]] == ["a", "b", "c"]
+
+
+def test_columns_by_name(folder: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    frame = pandas.DataFrame(X, columns=["wide", "long", "broad", "tall"])
+    columns = make_column_transformer(
+        (StandardScaler(), ["long", "tall"]), (MinMaxScaler(), ["wide"])
+    )
+    model = make_pipeline(columns, widemargin.SVC()).fit(frame, y)
+    widemargin.save(model, folder / "model")
+    frame.iloc[:, ::-1].to_csv(folder / "iris.csv", index=False)
+    done = command("predict", "iris.csv", "model", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    written = (folder / "out").read_text().split()
+    assert_array_equal(written, model.predict(frame).astype(str))
+    done = command("info", "model", cwd=folder)
+    assert "ColumnTransformer" in done.stdout
 
 
 def test_hints(folder: Path) -> None:

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from widemargin.cli import files
+from widemargin.cli import collecting, files
 from widemargin.cli.files import DataError, read
 
 
@@ -256,3 +256,65 @@ def test_rows_that_grow_wider_than_the_first_piece(
     monkeypatch.setattr(files, "_PIECE", 4)
     X = read(write(tmp_path, "1 1:1\n1 1:2 2:3\n1 3:4\n")).X
     assert_array_equal(X, [[1, 0, 0], [2, 3, 0], [0, 0, 4]])
+
+
+def test_a_width_that_grows_late_falls_back_to_sparse_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", 1 << 12)
+    lines = ["1 1:1 2:2\n", "-1 1:0 2:-1\n"] * 5_000  # 100 kB
+    path = write(tmp_path, "".join([*lines, "1 2:5 49999999:7\n", "1 1:3\n"]))
+    tracemalloc.start()
+    X = read(path).X  # dense it would take 4 TB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sparse.issparse(X)
+    assert X.shape == (10_002, 49_999_999)
+    assert peak < 2_000_000
+    assert_array_equal(X[:10_000, :2].toarray(), [[1, 2], [0, -1]] * 5_000)
+    assert_array_equal(X[10_000:, [0, 1, 49_999_998]].toarray(), [[0, 5, 7], [3, 0, 0]])
+
+
+def test_rows_that_become_emptier_fall_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", 1 << 12)
+    full = "1 " + " ".join(f"{i}:{i}" for i in range(1, 301)) + "\n"
+    path = write(tmp_path, full * 2 + "1 7:1\n" * 20_000)
+    tracemalloc.start()
+    X = read(path).X  # dense it would take 48 MB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sparse.issparse(X)
+    assert peak < 3_000_000
+    assert_array_equal(X[:2].toarray(), [np.arange(1, 301)] * 2)
+    assert_array_equal(X[2:].sum(axis=0)[0, 6], 20_000)
+    assert X[2:].nnz == 20_000
+
+
+def test_dense_rows_that_grow_wider_are_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", 1 << 16)
+    monkeypatch.setattr(collecting, "_BLOCK", 1 << 12)
+    values = np.random.default_rng(0).standard_normal((20_000, 40)).round(3)
+    path = tmp_path / "data"
+    dump_svmlight_file(values, np.ones(20_000), str(path), zero_based=False)
+    with open(path, "a") as file:
+        file.write("1 41:1\n")
+    tracemalloc.start()
+    X = read(path).X
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(X, np.ndarray)
+    assert peak < 1.6 * X.nbytes
+    assert_array_equal(X[:-1, :40], values)
+    assert_array_equal(X[:, 40], np.arange(20_001) == 20_000)
+
+
+@pytest.mark.parametrize("piece", [1, 1 << 22])
+def test_comments_first(
+    tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PIECE", piece)
+    assert_array_equal(read(write(tmp_path, "# remark\n1 1:2\n")).X, [[2.0]])

@@ -9,8 +9,10 @@ import textwrap
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
 
 from widemargin import DivideConquerSVC, storage
 from widemargin.clusters import solve_level
@@ -154,6 +156,42 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path, monkeypatch, parame
         clone(model).set_params(**parameters).fit(X, y)
 
 
+def gaussian(gamma):
+    """Kernels that differ in their values, not in their names."""
+    return lambda A, B: rbf_kernel(A, B, gamma=gamma)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_checkpoint_of_another_callable_kernel_is_refused(
+    tmp_path, monkeypatch, form
+):
+    X, y = moons(300)
+    X = form(X)
+    path = tmp_path / "fit.checkpoint"
+    model = DivideConquerSVC(
+        n_levels=1, random_state=0, checkpoint=path, kernel=gaussian(1.0)
+    )
+    fit_until_the_finish(model, X, y, monkeypatch)
+    before = path.read_bytes()
+    for other in (gaussian(2.0), gaussian(1.001), lambda A, B: A @ B.T):
+        model.set_params(kernel=other)
+        with pytest.raises(ValueError, match=r"on other settings.*: delete the file"):
+            model.fit(X, y)
+        assert path.read_bytes() == before
+    model.set_params(kernel=gaussian(2.0))
+    with pytest.raises(ValueError, match=r"the kernel gives other values"):
+        model.fit(X, y)
+
+    def rounded(A, B):  # as another machine may compute it
+        return gaussian(1.0)(A, B) * (1.0 + 1e-15)
+
+    rounded.__qualname__ = gaussian(1.0).__qualname__
+    for same in (gaussian(1.0), rounded):
+        path.write_bytes(before)
+        model.set_params(kernel=same).fit(X, y)
+        assert model.history_[0]["resumed"]
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "foreign", "other kind"])
 def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch, damage):
     X, y = moons()
@@ -192,6 +230,10 @@ def test_a_hostile_file_with_a_true_checksum_is_refused(tmp_path, monkeypatch):
     ]
     for change in hostile:
         storage.write(path, stored.kind, stored.header, stored.arrays | change)
+        with pytest.raises(ValueError, match="start anew"):
+            clone(model).fit(X, y)
+    for change in ({"level": np.inf}, {"parts": 3}, {"history": None}, {"router": []}):
+        storage.write(path, stored.kind, stored.header | change, stored.arrays)
         with pytest.raises(ValueError, match="start anew"):
             clone(model).fit(X, y)
 

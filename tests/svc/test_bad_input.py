@@ -61,6 +61,8 @@ def test_wrong_shapes_and_labels(samples, labels, message):
         ({"gamma": -1.0}, r"The 'gamma' parameter of SVC"),
         ({"gamma": "huge"}, r"The 'gamma' parameter of SVC"),
         ({"degree": -1}, r"The 'degree' parameter of SVC"),
+        ({"degree": 1001}, r"The 'degree' parameter of SVC .* range \[0, 1000\]"),
+        ({"degree": 2**31 - 1}, r"The 'degree' parameter of SVC .* range \[0, 1000\]"),
         ({"tol": 0.0}, r"The 'tol' parameter of SVC"),
         ({"cache_size": 0.0}, r"The 'cache_size' parameter of SVC"),
         ({"cache_size": "much"}, r"The 'cache_size' parameter of SVC"),

@@ -1,7 +1,8 @@
 """The ``widemargin`` command.
 
 Exit codes: 0 done; 1 not converged, or only part of the work done; 2 bad usage or bad
-input, with file, line and column of the first offence.
+input, with file, line and column of the first offence, or a refusal of the system (no
+memory, no space, no permission), in one line.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 from typing import NoReturn
 
 import click
+
+from widemargin.cli.refusals import is_refusal, refusal
 
 #: command -> module, function and a line for ``--help``; modules are imported when
 #: their command is called for, so that help is instant
@@ -67,21 +70,31 @@ def main() -> NoReturn:
     try:
         code = widemargin.main(standalone_mode=False, prog_name="widemargin")
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):  # not even stderr can be written to
+            error.show()
         code = 2
     except click.exceptions.Exit as request:
         code = request.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("widemargin: interrupted; nothing was written", err=True)
+        _complain("widemargin: interrupted; nothing was written")
         code = 1
     except OSError as error:  # a pipe closed by its reader, a full disk, a lost folder
         _give_up_stdout()
         code = 0
         if error.errno != errno.EPIPE:  # widemargin info model | head is no mistake
-            where, what = error.filename or "output", error.strerror or str(error)
-            click.echo(f"Error: {where}: {what}", err=True)
+            _complain(f"Error: {error.filename or 'output'}: {refusal(error)}")
             code = 2
+    except (MemoryError, RuntimeError) as error:
+        if not is_refusal(error):
+            raise
+        _complain(f"Error: {refusal(error)}")
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):
+        click.echo(text, err=True)
 
 
 def _give_up_stdout() -> None:

@@ -9,6 +9,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_fscore_support,
@@ -18,6 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from widemargin.cli.demo.stage import plain_table
 from widemargin.cli.files import Data
+from widemargin.cli.refusals import refusal
 from widemargin.cli.speaking import (
     InputError,
     hearing,
@@ -52,9 +54,10 @@ def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> 
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise InputError(f"{out}: {error.strerror}") from error
+        raise InputError(f"{out}: {refusal(error)}") from error
     if content.y is not None and not quiet:
-        right = int(np.sum(_comparable(predicted, content.y)))
+        given, found = comparable(content.y, predicted)
+        right = int(np.sum(given == found))
         share = 100 * right / len(predicted)
         click.echo(
             f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)",
@@ -99,8 +102,7 @@ def evaluation(estimator: Any, content: Data) -> dict[str, Any]:
     truth = content.y
     if truth is None:
         raise InputError("the labels are missing")
-    if (truth.dtype.kind in "iuf") != (predicted.dtype.kind in "iuf"):
-        truth, predicted = truth.astype(str), predicted.astype(str)
+    truth, predicted = comparable(truth, predicted)
     labels = np.unique(np.concatenate([np.unique(truth), np.unique(predicted)]))
     precision, recall, f1, count = precision_recall_fscore_support(
         truth, predicted, labels=labels, zero_division=0
@@ -126,14 +128,13 @@ def evaluation(estimator: Any, content: Data) -> dict[str, Any]:
 
 
 def _area(estimator: Any, content: Data, truth: NDArray[Any]) -> float | None:
-    if len(estimator.classes_) != 2 or len(np.unique(truth)) != 2:
+    truth, classes = comparable(truth, np.asarray(estimator.classes_))
+    if len(classes) != 2 or not hasattr(estimator, "decision_function"):
         return None
-    if not hasattr(estimator, "decision_function"):
-        return None
-    positive = truth == np.asarray(estimator.classes_).astype(truth.dtype)[1]
-    if not 0 < positive.sum() < len(positive):
-        return None
-    return float(roc_auc_score(positive, estimator.decision_function(content.X)))
+    if set(truth.tolist()) != set(classes.tolist()):
+        return None  # both classes, and nothing else: what the values tell apart
+    scores = estimator.decision_function(content.X)
+    return float(roc_auc_score(truth == classes[1], scores))
 
 
 def _matching(
@@ -148,10 +149,14 @@ def _matching(
         label=label,
         label_required=label_required,
         serial_numbers=precomputed,
+        text_labels=not _are_numbers(np.asarray(estimator.classes_)),
     )
     names = getattr(estimator, "feature_names_in_", None)
     if content.names is not None and names is not None:
-        return Data(_named_columns(path, content, list(names)), content.y)
+        X = _named_columns(path, content, list(names))
+        if isinstance(estimator, Pipeline):
+            X = _as_frame(X, list(names), estimator)
+        return Data(X, content.y)
     expected = estimator.n_features_in_
     found = content.X.shape[1]
     if found == expected:
@@ -180,6 +185,15 @@ def _named_columns(path: str, content: Data, names: list[str]) -> NDArray[Any]:
     return selected
 
 
+def _as_frame(X: NDArray[Any], names: list[str], model: Pipeline) -> Any:
+    """Names for a ColumnTransformer, which may know columns by nothing else."""
+    if not any(isinstance(step, ColumnTransformer) for _, step in model.steps):
+        return X
+    import pandas  # whoever made such a model had a data frame
+
+    return pandas.DataFrame(X, columns=names)
+
+
 def _resized(X: Any, features: int) -> Any:
     """As LIBSVM reads it: absent features are zero; those never seen are left out."""
     kept = min(X.shape[1], features)
@@ -192,7 +206,17 @@ def _resized(X: Any, features: int) -> Any:
     return padded
 
 
-def _comparable(predicted: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
-    if predicted.dtype.kind in "iuf" and truth.dtype.kind in "iuf":
-        return np.asarray(predicted == truth)
-    return np.asarray(predicted.astype(str) == truth.astype(str))
+def comparable(
+    truth: NDArray[Any], other: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return labels of a file and of a model as numbers, or all as whole texts.
+
+    Never in the dtype of one of them: in one of single letters "yes" is "y".
+    """
+    if _are_numbers(truth) and _are_numbers(other):
+        return truth, other
+    return truth.astype(str), other.astype(str)
+
+
+def _are_numbers(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "biuf"

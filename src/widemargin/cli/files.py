@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from scipy import sparse
+from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.cli.collecting import Growing, Samples
+from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
 
 _PIECE = 1 << 22
 _MAX_LINE = 1 << 28
 _MAX_FEATURES = 50_000_000  # an index beyond is a typing error, not a feature
 _LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
-_DENSE_SHARE = 0.2  # above this share of non-zeros kernels are faster on dense rows
 
 
 class DataError(ValueError):
@@ -53,6 +53,7 @@ def read(
     label: str | None = None,
     label_required: bool = True,
     serial_numbers: bool = False,
+    text_labels: bool = False,
     watch: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Read a data file.
@@ -70,6 +71,9 @@ def read(
         are features.
     serial_numbers : bool, default=False
         LIBSVM's precomputed kernels: each row starts with ``0:serial``, dropped here.
+    text_labels : bool, default=False
+        CSV: leave labels as the text they are, also where all of them are numbers: a
+        model whose labels are text tells "1.0" from "1".
     watch : callable, optional
         Told, every few megabytes, how many bytes of the file have been read, and its
         size, which is 0 for a pipe.
@@ -80,37 +84,14 @@ def read(
         with reading(given) as (file, counted):
             pieces = _watched(_unmarked(_pieces(file, shown)), counted, watch)
             if label is not None or inner_suffix(given) in (".csv", ".tsv"):
-                return _read_csv(pieces, shown, label, label_required)
+                return _read_csv(pieces, shown, label, label_required, text_labels)
             return _read_svmlight(pieces, shown, serial_numbers)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{shown}: damaged archive: {error}") from error
     except OSError as error:
         if error.errno is None:  # bz2 reports damage as an OSError of its own
             raise DataError(f"{shown}: damaged archive: {error}") from error
-        raise DataError(f"{shown}: {error.strerror}") from error
-
-
-class _Growing:
-    """A one-dimensional array that grows in place (the system moves no pages)."""
-
-    def __init__(self, dtype: DTypeLike) -> None:
-        self._array: NDArray[Any] = np.empty(1024, dtype)
-        self._size = 0
-
-    def extend(self, values: NDArray[Any]) -> None:
-        needed = self._size + len(values)
-        if needed > len(self._array):
-            room = max(needed, len(self._array) + len(self._array) // 4)
-            self._array.resize(room, refcheck=False)
-        self._array[self._size : needed] = values
-        self._size = needed
-
-    def finish(self, columns: int | None = None) -> NDArray[Any]:
-        """Return the values, in rows of so many columns; the array owns its memory."""
-        rows = self._size // max(columns or 1, 1)
-        shape = (rows,) if columns is None else (rows, columns)
-        self._array.resize(shape, refcheck=False)
-        return self._array
+        raise DataError(f"{shown}: {refusal(error)}") from error
 
 
 def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
@@ -156,8 +137,8 @@ def _check(
 
 
 def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> Data:
-    labels = _Growing(np.float64)
-    rows: _SparseRows | _DenseRows | None = None
+    labels = Growing(np.float64)
+    samples = Samples()
     line = 1
     for piece in pieces:
         found, counts, indices, values, lines, offence = _core.parse_svmlight(
@@ -172,87 +153,14 @@ def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> 
                 f"{path}: feature number {features} is beyond the {_MAX_FEATURES} "
                 "supported"
             )
-        if rows is None:  # the first few megabytes speak for the file
-            full = len(values) > _DENSE_SHARE * len(counts) * features
-            rows = _DenseRows() if full else _SparseRows()
-        rows.extend(counts, indices, values, features)
+        samples.extend(counts, indices, values)
         labels.extend(found)
         line += lines
     y = labels.finish()
-    if rows is None or len(y) == 0:
+    if len(y) == 0:
         raise DataError(f"{path}: no samples in the file")
-    X = rows.finish()
+    X = samples.finish()
     return Data(X[:, 1:] if serial_numbers else X, _as_integers(y))
-
-
-class _SparseRows:
-    """Pieces of samples collected as CSR."""
-
-    def __init__(self) -> None:
-        self._counts, self._indices = _Growing(np.int64), _Growing(np.int32)
-        self._values = _Growing(np.float64)
-        self._features = 0
-
-    def extend(
-        self,
-        counts: NDArray[Any],
-        indices: NDArray[Any],
-        values: NDArray[Any],
-        features: int,
-    ) -> None:
-        self._counts.extend(counts)
-        self._indices.extend(indices)
-        self._values.extend(values)
-        self._features = max(self._features, features)
-
-    def finish(self) -> Any:
-        starts = _starts(self._counts.finish())
-        if starts[-1] < 2**31:  # scipy wants both index arrays alike
-            starts = starts.astype(np.int32)
-        shape = (len(starts) - 1, self._features)
-        parts = (self._values.finish(), self._indices.finish(), starts)
-        return sparse.csr_matrix(parts, shape=shape)
-
-
-class _DenseRows:
-    """Pieces of samples collected as dense rows, wider ones when they come."""
-
-    def __init__(self) -> None:
-        self._values = _Growing(np.float64)
-        self._features = 0
-        self._rows = 0
-
-    def extend(
-        self,
-        counts: NDArray[Any],
-        indices: NDArray[Any],
-        values: NDArray[Any],
-        features: int,
-    ) -> None:
-        if features > self._features:
-            self._widen(features)
-        shape = (len(counts), self._features)
-        piece = sparse.csr_matrix((values, indices, _starts(counts)), shape=shape)
-        self._values.extend(piece.toarray().ravel())
-        self._rows += len(counts)
-
-    def _widen(self, features: int) -> None:
-        narrow = self._values.finish(self._features)
-        self._values = _Growing(np.float64)
-        if self._rows:
-            added = features - self._features
-            self._values.extend(np.pad(narrow, ((0, 0), (0, added))).ravel())
-        self._features = features
-
-    def finish(self) -> NDArray[Any]:
-        return self._values.finish(self._features)
-
-
-def _starts(counts: NDArray[Any]) -> NDArray[Any]:
-    """Where each sample starts among all entries, and where the last one ends."""
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
-    return starts
 
 
 def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
@@ -263,7 +171,11 @@ def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_csv(
-    pieces: Iterator[bytes], path: str, label: str | None, label_required: bool
+    pieces: Iterator[bytes],
+    path: str,
+    label: str | None,
+    label_required: bool,
+    text_labels: bool,
 ) -> Data:
     first = next(pieces, b"")
     if not first.strip():
@@ -279,7 +191,10 @@ def _read_csv(
     line = 1
     if named:
         first, line = first[len(first.split(b"\n", 1)[0]) + 1 :], 2
-    X, y = _table(first, pieces, path, line, chr(separator), len(fields), column)
+    X, distinct, codes = _table(
+        first, pieces, path, line, chr(separator), len(fields), column
+    )
+    y = None if column is None else _labels(distinct, path, text_labels)[codes]
     names = [f for i, f in enumerate(fields) if i != column] if named else None
     return Data(X, y, names, table=True)
 
@@ -292,8 +207,9 @@ def _table(
     separator: str,
     columns: int,
     label: int | None,
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    values, codes = _Growing(np.float64), _Growing(np.int32)
+) -> tuple[NDArray[Any], list[bytes], NDArray[np.int32]]:
+    """Features, the distinct labels as written, and which of them each row has."""
+    values, codes = Growing(np.float64), Growing(np.int32)
     distinct: dict[bytes, int] = {}
     rows = 0
     while first or rows == 0:
@@ -313,19 +229,16 @@ def _table(
     features = columns - (label is not None)
     if features == 0:
         raise DataError(f"{path}: no column is left for a feature")
-    X = values.finish(features)
-    if label is None:
-        return X, None
-    return X, _labels(list(distinct), path)[codes.finish()]
+    return values.finish(features), list(distinct), codes.finish()
 
 
-def _labels(distinct: list[bytes], path: str) -> NDArray[Any]:
+def _labels(distinct: list[bytes], path: str, text_labels: bool) -> NDArray[Any]:
     """Distinct labels as integers or floats if all are numbers, else as text."""
     try:
         texts = [text.decode("utf-8") for text in distinct]
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: a label is not UTF-8 text") from error
-    if all(_is_number(text) for text in texts):
+    if not text_labels and all(_is_number(text) for text in texts):
         return _as_integers(np.array([float(text) for text in texts]))
     return np.array(texts)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from widemargin.cli.refusals import refusal
 from widemargin.cli.speaking import (
     InputError,
     check_model_path,
@@ -138,7 +139,7 @@ def expand(texts: tuple[str, ...], live: NDArray[Any]) -> list[Any]:
             try:
                 words += Path(text[1:]).read_text().split()
             except OSError as error:
-                raise InputError(f"{text[1:]}: {error.strerror}") from error
+                raise InputError(f"{text[1:]}: {refusal(error)}") from error
             except UnicodeDecodeError as error:
                 raise InputError(f"{text[1:]}: {error}") from error
         else:

@@ -14,12 +14,12 @@ from scipy import sparse
 from widemargin.cli.report import paper_page
 from widemargin.cli.speaking import InputError, read_data
 from widemargin.cli.streams import is_stream
+from widemargin.replacing import replacing
 from widemargin.reproduction import papers, speed
 from widemargin.reproduction.bench import measure, report
 from widemargin.reproduction.contestants import Settings
 from widemargin.reproduction.measuring import Problem
 from widemargin.reproduction.results import ResultStore
-from widemargin.replacing import replacing
 
 
 @click.command()

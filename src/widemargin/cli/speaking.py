@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from widemargin.cli.files import Data, DataError, read
+from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_stream
 from widemargin.persistence import StorageError, load, save
 
@@ -41,21 +42,24 @@ def show_progress(quiet: bool) -> bool:
 
 def read_data(path: str, *, quiet: bool = False, **settings: Any) -> Data:
     """Read a data file; whatever is wrong with it ends the command with code 2."""
-    hidden = not show_progress(quiet)
-    # files that take less than a second show nothing
-    with tqdm(
-        desc=f"reading {path}", unit="B", unit_scale=True,
-        leave=False, delay=1.0, disable=hidden,
-    ) as bar:  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        watch = None
+        if show_progress(quiet):
+            # files that take less than a second show nothing
+            bar = tqdm(unit="B", unit_scale=True, leave=False, delay=1.0)
+            bar.set_description(f"reading {path}", refresh=False)
+            stack.enter_context(bar)
 
-        def watch(done: int, size: int) -> None:
-            bar.total = size or None
-            bar.update(done - bar.n)
+            def watch(done: int, size: int) -> None:
+                bar.total = size or None
+                bar.update(done - bar.n)
 
         try:
             return read(path, watch=watch, **settings)
         except DataError as error:
             raise InputError(str(error)) from error
+        except MemoryError as error:
+            raise InputError(f"{path}: {refusal(error)}") from error
 
 
 def load_model(path: str) -> Any:
@@ -64,8 +68,8 @@ def load_model(path: str) -> Any:
         return load(path)
     except StorageError as error:
         raise InputError(str(error)) from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+    except (OSError, MemoryError) as error:
+        raise InputError(f"{path}: {refusal(error)}") from error
 
 
 def refuse_overwriting(output: str, *inputs: str) -> None:
@@ -86,7 +90,7 @@ def check_model_path(path: str, *inputs: str) -> None:
     try:
         os.stat(os.path.join(os.path.dirname(path) or ".", ""))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+        raise InputError(f"{path}: {refusal(error)}") from error
     refuse_overwriting(path, *inputs)
 
 
@@ -94,8 +98,8 @@ def save_model(model: Any, path: str) -> None:
     """Write a model file; where that cannot be done the command ends with code 2."""
     try:
         save(model, path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+    except (OSError, MemoryError) as error:
+        raise InputError(f"{path}: {refusal(error)}") from error
 
 
 class Heard:
@@ -113,7 +117,7 @@ def hearing(quiet: bool) -> Iterator[Heard]:
         warnings.simplefilter("always")
         try:
             yield heard
-        except (ValueError, TypeError, ImportError, MemoryError) as error:
+        except (ValueError, TypeError, ImportError) as error:
             raise InputError(str(error)) from error
         finally:
             said = set()

@@ -24,9 +24,9 @@ from .. import storage
 from ..base import KernelClassifier
 from ..storage import StorageError
 from .checks import check_model, probe
+from .composition import parts
 from .encoding import Decoder, Encoder
 from .known import name_of
-from .parts import parts
 
 __all__ = ["StorageError", "load", "save", "training_rows"]
 
@@ -104,6 +104,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         probe(decoder.decode(tree))
     except StorageError as error:
         raise StorageError(f"{os.fspath(path)!r}: {error}") from error
+    except MemoryError as error:
+        raise StorageError(
+            f"{os.fspath(path)!r}: not enough memory for what it describes: {error}"
+        ) from error
     except Exception as error:
         # whatever scikit-learn or NumPy say of inconsistent attributes: it is the file
         raise StorageError(

@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
 from ..storage import StorageError
+from .composition import parts
 from .known import ESTIMATORS, TRANSFORMERS, name_of
-from .parts import parts
 
 _MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
+_SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these leave rows sparse
+_MIXED = {"OneHotEncoder", "SimpleImputer"}  # whose columns may hold text
 #: a number for each feature: what scalers have learnt
-_PER_FEATURE = ("mean_", "var_", "scale_", "min_")
-_PER_FEATURE += ("data_min_", "data_max_", "data_range_")
+_PER_FEATURE = "mean_ var_ scale_ min_ data_min_ data_max_ data_range_".split()
 
 
 def check_model(model: Any) -> None:
@@ -55,25 +57,40 @@ def probe(twin: Any) -> None:
     if not fitted or not all(hasattr(part, "classes_") for part in ours):
         return  # not fitted: parameters only
     for part in inside:
-        vars(part).pop("feature_names_in_", None)
+        names = vars(part).pop("feature_names_in_", None)
         if isinstance(part, OneHotEncoder):
             part.set_params(handle_unknown="ignore", drop=None)
+        if isinstance(part, ColumnTransformer) and names is not None:
+            _number_columns(part, set(names.tolist()))
     row = _zeros(fitted[0].n_features_in_, inside)
     with contextlib.suppress(NotFittedError):  # a model that has forgotten every row
-        twin.predict(row) if ours else twin.transform(row)
+        if ours:
+            twin.predict(row)
+        else:
+            twin.transform(row)
+
+
+def _number_columns(part: ColumnTransformer, names: set[Any]) -> None:
+    """Have a ColumnTransformer find its columns by their numbers."""
+    for _, _, columns in part.transformers_:
+        named = [columns] if isinstance(columns, str) else columns
+        if isinstance(named, list) and any(
+            isinstance(column, str) and column not in names for column in named
+        ):
+            raise StorageError("transformers_ names a column that is not there")
+    numbers = part._transformer_to_input_indices
+    part.transformers_ = [(n, t, numbers[n]) for n, t, _ in part.transformers_]
 
 
 def _zeros(width: int, inside: list[Any]) -> Any:
-    """A row of zeros, as sparse as the support vectors are."""
-    if len(inside) == 1 and sparse.issparse(vars(inside[0]).get("support_vectors_")):
+    """A row of zeros, sparse where the model was trained on sparse rows."""
+    vectors = [vars(part).get("support_vectors_") for part in inside]
+    names = {name_of(type(part)) for part in inside}
+    if any(map(sparse.issparse, vectors)) and names <= _SPARSE:
         return sparse.csr_matrix((1, width))
     if width > _MAX_WIDTH:
         raise StorageError("n_features_in_ is beyond what a model here can have")
-    numbers = all(name_of(type(part)) not in _MIXED for part in inside)
-    return np.zeros((1, width), dtype=np.float64 if numbers else object)
-
-
-_MIXED = {"OneHotEncoder", "SimpleImputer"}  # whose columns may hold text
+    return np.zeros((1, width), dtype=object if names & _MIXED else np.float64)
 
 
 def _check_shapes(model: Any) -> None:
@@ -82,6 +99,11 @@ def _check_shapes(model: Any) -> None:
     features = _features(model)
     if np.ndim(model.classes_) != 1 or not len(model.classes_):
         raise StorageError("classes_ is no list of labels")
+    labels = np.asarray(model.classes_)
+    if labels.dtype == object and not all(
+        isinstance(label, (str, int, float)) for label in labels
+    ):
+        raise StorageError("classes_ has a label that is neither text nor number")
     attributes = vars(model)
     if "dual_coef_" in attributes and "support_vectors_" in attributes:
         _check_kernel_expansion(attributes, features)

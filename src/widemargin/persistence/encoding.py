@@ -67,14 +67,19 @@ class Encoder:
         if isinstance(value, slice):
             ends = [self.encode(v, where) for v in (value.start, value.stop)]
             return {"$": "slice", "items": [*ends, self.encode(value.step, where)]}
-        if isinstance(value, type) and _TYPES.get(value.__name__) is value:
-            return {"$": "type", "name": value.__name__}
-        if isinstance(value, type) and issubclass(value, np.generic):
-            return {"$": "type", "dtype": np.dtype(value).str}
+        if isinstance(value, type):
+            return self._type(value, where)
         if type(value) is make_column_selector:
             fields = {k: self.encode(getattr(value, k), where) for k in _SELECTOR}
             return {"$": "selector", "fields": fields}
         return self._object(value, where)
+
+    def _type(self, kind: type, where: str) -> Any:
+        if _TYPES.get(kind.__name__) is kind:
+            return {"$": "type", "name": kind.__name__}
+        if issubclass(kind, np.generic):
+            return {"$": "type", "dtype": np.dtype(kind).str}
+        return self._object(kind, where)
 
     def _object(self, value: Any, where: str) -> Any:
         name = name_of(type(value))

@@ -29,10 +29,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from widemargin.replacing import replacing
 from widemargin.reproduction.datasets import MissingDataError, find
 from widemargin.reproduction.results import ResultStore
 from widemargin.reproduction.tables import layout
-from widemargin.replacing import replacing
 
 #: name on the command line -> module
 PAPERS = {

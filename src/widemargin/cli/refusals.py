@@ -1,0 +1,25 @@
+"""What the system refuses, in one line: memory, space, threads, permission."""
+
+from __future__ import annotations
+
+_NO_THREAD = "can't start new thread"  # Python's own words
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the system refused something, rather than this program being wrong."""
+    return isinstance(error, (OSError, MemoryError)) or (
+        type(error) is RuntimeError and _NO_THREAD in str(error)
+    )
+
+
+def refusal(error: BaseException) -> str:
+    """Return one line that says what was refused."""
+    if isinstance(error, MemoryError):
+        # NumPy says how much was asked for; Python says nothing, and C++ std::bad_alloc
+        asked = str(error) if "llocate" in str(error) else ""
+        return f"not enough memory ({asked})" if asked else "not enough memory"
+    if isinstance(error, OSError):
+        text = error.strerror or str(error) or type(error).__name__
+    else:
+        text = f"{error} (use fewer: --n-jobs)"
+    return " ".join(text.split())
