@@ -118,7 +118,7 @@ def test_more_features_than_memory_has_room_for(steps: int, tmp_path: Path) -> N
 
 def test_a_model_that_has_forgotten_all_rows(tmp_path: Path) -> None:
     X, y = data()
-    model = SVC(gamma=0.2).fit(X, y)
+    model = SVC(gamma=0.2, keep_rows=True).fit(X, y)
     model.forget(model.ids_)
     save(model, tmp_path / "model")
     back = load(tmp_path / "model").partial_fit(X, y)

@@ -24,7 +24,7 @@ y = [0, 0, 1, 1]
 MODEL = SVC().fit(X, y)
 
 
-def refused(path: Path, kind: str) -> None:
+def assert_not_replaced(path: Path, kind: str) -> None:
     before = os.lstat(path)
     with pytest.raises(OSError, match=kind) as caught:
         save(MODEL, path)
@@ -36,24 +36,24 @@ def refused(path: Path, kind: str) -> None:
 
 def test_a_fifo_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "model")
-    refused(tmp_path / "model", "a FIFO, not a regular file")
+    assert_not_replaced(tmp_path / "model", "a FIFO, not a regular file")
 
 
 def test_a_socket_is_not_replaced(tmp_path: Path) -> None:
     with bound_socket(tmp_path / "model"):
-        refused(tmp_path / "model", "a socket, not a regular file")
+        assert_not_replaced(tmp_path / "model", "a socket, not a regular file")
 
 
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    refused(tmp_path / "model", "Is a directory")
+    assert_not_replaced(tmp_path / "model", "Is a directory")
 
 
 @as_root
 @pytest.mark.parametrize("kind", [stat.S_IFCHR, stat.S_IFBLK])
 def test_a_device_is_not_replaced(tmp_path: Path, kind: int) -> None:
     device_node(tmp_path / "model", kind)
-    refused(tmp_path / "model", "device, not a regular file")
+    assert_not_replaced(tmp_path / "model", "device, not a regular file")
 
 
 def test_what_a_link_points_to_counts(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ DATA = "1 1:1 2:2\n0 1:-1 2:-2\n1 1:2 2:1\n0 1:-2 2:-1\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "data").write_text(DATA)
-    assert command("train", "data", "model", cwd=tmp_path).returncode == 0
+    line = ["train", "--keep-rows", "data", "model"]
+    assert command(*line, cwd=tmp_path).returncode == 0
     return tmp_path
 
 
@@ -163,7 +164,8 @@ def test_devices(folder: Path) -> None:
 def test_a_full_disk(folder: Path, line: str) -> None:
     (folder / "data").write_text(DATA * 100)
     (folder / "disk").mkdir()
-    assert command("train", "-q", "data", "model", cwd=folder).returncode == 0
+    trained = ["train", "-q", "--keep-rows", "data", "model"]
+    assert command(*trained, cwd=folder).returncode == 0
     with small_disk(folder / "disk") as disk:
         (disk / "ballast").write_bytes(bytes(64 << 10))
         message = refused(*line.split(), cwd=folder)
