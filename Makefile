@@ -1,7 +1,7 @@
 # Every target makes its own .venv from nothing but Python, a C++ compiler and make.
 #
 #   make demo      see what widemargin does              make bench     the ratios against scikit-learn and intelex
-#   make test      all tests, under ten minutes          make sanitize  C++ tests under AddressSanitizer and UBSan
+#   make test      all tests, under ten minutes          make sanitize  C++ tests under ASan, UBSan and TSan
 #   make check     lint, format, types, import layers    make campaign  the long-running tests (fuzzing, sweeps)
 #   make build     compile and install, nothing else     make docs      the documentation, without warnings
 
@@ -40,12 +40,16 @@ build: $(VENV)/.built
 bench: $(VENV)/.workshop
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
+# No build has all three: ThreadSanitizer and AddressSanitizer exclude each other.
 sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWIDEMARGIN_TESTS=ON -DWIDEMARGIN_SANITIZE=ON
-	$(BIN)/cmake --build build/sanitize
-	build/sanitize/core_tests
-	WIDEMARGIN_TARGET=baseline build/sanitize/core_tests
+	set -e; for checks in address,undefined thread; do \
+	    echo "-- $$checks"; \
+	    $(BIN)/cmake -S . -B build/sanitize-$$checks -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWIDEMARGIN_TESTS=ON -DWIDEMARGIN_SANITIZE=$$checks; \
+	    $(BIN)/cmake --build build/sanitize-$$checks; \
+	    build/sanitize-$$checks/core_tests; \
+	    WIDEMARGIN_TARGET=baseline build/sanitize-$$checks/core_tests; \
+	done
 
 campaign: $(VENV)/.workshop
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -m campaign $(CAMPAIGN)

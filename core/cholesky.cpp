@@ -64,6 +64,11 @@ void substitute_backward(const double* storage, std::size_t stride, std::size_t 
 
 }  // namespace
 
+void substitute(const double* factor, std::size_t stride, std::size_t order, double* first,
+                double* second) {
+  substitute_both(factor, stride, order, first, second);
+}
+
 void GrowingCholesky::forward(double* work) const {
   substitute_forward(storage_.data(), stride_, order_, work);
 }
@@ -74,7 +79,7 @@ void GrowingCholesky::solve(double* only) const {
 }
 
 void GrowingCholesky::solve(double* first, double* second) const {
-  substitute_both(storage_.data(), stride_, order_, first, second);
+  substitute(storage_.data(), stride_, order_, first, second);
 }
 
 void GrowingCholesky::remove(std::size_t position) {

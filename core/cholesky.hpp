@@ -11,6 +11,10 @@
 
 namespace widemargin {
 
+// Solves L L' x = x for two right-hand sides in one pass over a row-major lower triangle.
+void substitute(const double* factor, std::size_t stride, std::size_t order, double* first,
+                double* second);
+
 class GrowingCholesky {
  public:
   std::size_t order() const { return order_; }

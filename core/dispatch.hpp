@@ -77,6 +77,10 @@ struct Routines {
   // target[c] += sum_r weights[r] rows[r][c]
   void (*combine)(const Real* const* rows, const double* weights, Size n_rows, Size n_columns,
                   double* target);
+  // out[r] = sum_c rows[r][c] weights[c] and out[c] += sum_r weights[r] rows[r][c], of rows that
+  // lie one behind the other; products and sums in double precision
+  void (*times_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
+  void (*sum_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
 };
 
 // Best set for this processor; the environment variable WIDEMARGIN_TARGET=baseline, read once,

@@ -6,6 +6,7 @@
 namespace nb = nanobind;
 
 namespace widemargin {
+void bind_dense(nb::module_& module);
 void bind_gram(nb::module_& module);
 void bind_path(nb::module_& module);
 void bind_solvers(nb::module_& module);
@@ -14,6 +15,7 @@ void bind_text(nb::module_& module);
 }  // namespace widemargin
 
 NB_MODULE(_core, module) {
+  widemargin::bind_dense(module);
   widemargin::bind_gram(module);
   widemargin::bind_path(module);
   widemargin::bind_solvers(module);

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .problem import DualProblem
+from .products import inner
 
 Vector = NDArray[np.float64]
 
@@ -75,14 +76,6 @@ def total_gap(gaps: Iterable[float | None]) -> float | None:
     """Return the sum of the gaps of problems solved side by side, if all have one."""
     known = list(gaps)
     return None if None in known else float(sum(gap for gap in known if gap))
-
-
-def inner(first: Vector, second: Vector) -> float:
-    """Return the inner product, not by BLAS: its threads would go on spinning.
-
-    They would be in the way of the engine's own, for tens of milliseconds.
-    """
-    return float((first * second).sum())
 
 
 def dual_objective(beta: Vector, values: Vector, linear: Vector) -> float:

@@ -22,6 +22,7 @@ from .kernels import Linear
 from .linear_newton import newton_pays, newton_start
 from .path import path_seconds, repair
 from .problem import DualProblem
+from .products import transposed_times
 from .solution import Solution
 from .starting import project, starting_point
 
@@ -325,7 +326,8 @@ def ahead(
     if not cold:
         box = problem.linear, problem.lower, problem.upper, problem.total
         intercept = optimal_intercept(values, *box)
-        near = np.append(np.asarray(X.T @ beta).ravel(), intercept)
+        weights = transposed_times(X, beta, problem.gram.threads)
+        near = np.append(weights, intercept)
     moved = newton_start(problem, X, tol, near, deadline)
     moved = project(moved, problem.lower, problem.upper, problem.total)
     there = problem.gram.times(moved)

@@ -25,6 +25,7 @@ from .kernels import (
     Precomputed,
     Sigmoid,
 )
+from .products import times, transposed_times
 from .together import go_on
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
@@ -139,9 +140,9 @@ class Gram:
         weights = np.asarray(changes, dtype=np.float64)
         if isinstance(self.kernel, Linear):  # two thin products, not n x n entries
             samples = self.samples
-            primal = samples.T @ weights
+            primal = transposed_times(samples, weights, self.threads)
             chosen = samples if indices is None else samples[self._indices(indices)]
-            return np.asarray(chosen @ primal, dtype=np.float64)
+            return times(chosen, primal, self.threads)
         support = np.flatnonzero(weights).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
@@ -204,8 +205,7 @@ class Gram:
         if not sparse.issparse(coefficients):
             weights = np.ascontiguousarray(coefficients, dtype=np.float64)
         if isinstance(self.kernel, Precomputed):
-            product = Z @ weights
-            return np.asarray(product, dtype=np.float64)
+            return times(Z, weights, self.threads)
         if isinstance(self.kernel, CallableKernel):
             return self._cross_blocks(Z, weights, self._call_function)
         others = _match(Z, self._X)
@@ -232,7 +232,7 @@ class Gram:
     def _cross_blocks(self, Z: Any, weights: Any, entries: Any) -> NDArray[np.float64]:
         step = max(1, PREDICTION_ENTRIES // max(self.n, 1))
         parts = [
-            entries(Z[start : start + step]) @ weights
+            times(entries(Z[start : start + step]), weights, self.threads)
             for start in range(0, Z.shape[0], step)
         ]
         shape = (0, *weights.shape[1:])

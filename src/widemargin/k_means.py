@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .products import products, times
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -63,14 +65,21 @@ class InputSpace:
 
     def rows(self, chosen: Indices) -> NDArray[np.floating]:
         """Products of the chosen points with all."""
-        return _dense(self.points[chosen] @ self.points.T)
+        if sp.issparse(self.points):
+            return _dense(self.points[chosen] @ self.points.T)
+        return products(self.points[chosen], self.points)
 
     def scores(
         self, labels: Indices, mass: Array, chosen: Indices | slice = ALL
     ) -> NDArray[np.floating]:
         """Squared distance of the chosen points to each centre, less their lengths."""
         centres = _dense(_averages(labels, mass) @ self.points)
-        scores: NDArray[np.floating] = self.points[chosen] @ (-2 * centres.T)
+        points = self.points[chosen]
+        scores: NDArray[np.floating] = (
+            points @ (-2 * centres.T)
+            if sp.issparse(points)
+            else products(points, -2 * centres)
+        )
         scores += np.einsum("ij,ij->i", centres, centres)
         return scores
 
@@ -193,7 +202,7 @@ def plus_plus(space: Space, k: int, mass: Array, rng: np.random.Generator) -> In
         draws = np.minimum(draws, len(space) - 1)
         reduced = _distances(space, diagonal, draws)
         np.minimum(reduced, nearest, out=reduced)
-        best = int((reduced @ weights).argmin())
+        best = int(times(reduced, weights).argmin())
         seeds.append(int(draws[best]))
         nearest = reduced[best]
         nearest[nearest <= tiny] = 0

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .products import inner
+
 KernelFunction = Callable[[Any, Any], Any]
 #: Largest degree of a polynomial kernel. The relative rounding of <x, z> is multiplied
 #: by the degree: float32 entries have four digits left at this one.
@@ -153,7 +155,7 @@ class Moments(NamedTuple):
             stored = np.diff(X.indptr)
             share, zeros = (
                 np.repeat(weight, stored),
-                float(weight @ (X.shape[1] - stored)),
+                inner(weight, X.shape[1] - stored),
             )
             entries, form = X.data.astype(np.float64), "i"
         else:

@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils.extmath import row_norms
 
+from .cholesky import solve_definite
 from .problem import DualProblem
+from .products import add_squares, inner, times, transposed_times
 from .together import go_on
 
 Vector = NDArray[np.float64]
@@ -124,6 +125,8 @@ class _Primal:
         Linear term in weights and intercept.
     free : bool
         Whether there is an intercept.
+    threads : int
+        Threads of its products.
     deadline : float
         When to make do with what there is.
     """
@@ -134,6 +137,7 @@ class _Primal:
     half: Vector
     pull: Vector
     free: bool
+    threads: int
     deadline: float = np.inf
 
     @classmethod
@@ -142,7 +146,8 @@ class _Primal:
         half = 0.5 * (problem.upper - problem.lower)
         free = problem.total is not None
         pull = np.append(np.zeros(X.shape[1]), problem.total or 0.0)
-        return cls(X, problem.linear, middle, half, pull, free)
+        threads = problem.gram.threads
+        return cls(X, problem.linear, middle, half, pull, free, threads)
 
     def part(self, rows: NDArray[np.intp]) -> _Primal:
         """Return the problem of some samples, their losses raised to stand for all."""
@@ -211,8 +216,8 @@ class _Primal:
                 break
             gradient = self.gradient(point, self.slopes(residual, width))
             step = self.newton_step(gradient, np.abs(residual) < width, width)
-            still = float(np.linalg.norm(gradient)) <= longest
-            if still and float(gradient @ step) > -least:
+            still = inner(gradient, gradient) <= longest * longest
+            if still and inner(gradient, step) > -least:
                 break
             change = self.fitted(step)
             length = self.line_search(point, step, residual, change, width)
@@ -222,13 +227,13 @@ class _Primal:
 
     def fitted(self, point: Vector) -> Vector:
         """Return what weights and intercept make of each sample."""
-        values: Vector = np.asarray(self.X @ point[:-1])
+        values = times(self.X, point[:-1], self.threads)
         values += point[-1]
         return values
 
     def image(self, beta: Vector) -> Vector:
         """Return the weighted sum of the samples, and of the weights."""
-        return np.append(np.asarray(self.X.T @ beta).ravel(), beta.sum())
+        return np.append(transposed_times(self.X, beta, self.threads), beta.sum())
 
     def slopes(self, residual: Vector, width: float) -> Vector:
         """Return the derivative of the smoothed loss."""
@@ -243,9 +248,9 @@ class _Primal:
         kink = np.maximum(distance, width)
         np.minimum(distance, width, out=distance)
         kink += distance * distance / (2.0 * width) - 0.5 * width
-        loss = float(self.middle @ residual + self.half @ kink)
-        square = float(point[:-1] @ point[:-1])
-        return 0.5 * square + loss + float(self.pull @ point)
+        loss = inner(self.middle, residual) + inner(self.half, kink)
+        square = inner(point[:-1], point[:-1])
+        return 0.5 * square + loss + inner(self.pull, point)
 
     def gradient(self, point: Vector, beta: Vector) -> Vector:
         out = self.pull - self.image(beta)
@@ -269,17 +274,17 @@ class _Primal:
             block = np.ones((chosen.size, d + 1))
             block[:, :d] = rows.toarray() if sparse.issparse(rows) else rows
             block *= np.sqrt(self.half[chosen] / width)[:, None]
-            hessian += block.T @ block
+            add_squares(hessian, block, self.threads)
         if not self.free:
-            hessian[d] = hessian[:, d] = 0.0
+            hessian[d] = 0.0
         hessian[np.arange(d), np.arange(d)] += 1.0
         # Nobody on a parabola leaves the intercept undetermined: damp it.
         hessian[d, d] += 1e-10 * (1.0 + hessian[d, d])
-        try:
-            return np.asarray(cho_solve(cho_factor(hessian, lower=True), -gradient))
-        except LinAlgError:
+        step = solve_definite(hessian, -gradient, self.threads)
+        if step is None:
             hessian[np.diag_indices(d + 1)] += 1e-8 * hessian.diagonal().max()
-            return np.asarray(cho_solve(cho_factor(hessian, lower=True), -gradient))
+            step = solve_definite(hessian, -gradient, self.threads)
+        return np.zeros(d + 1) if step is None else step
 
     def line_search(
         self,
@@ -295,15 +300,15 @@ class _Primal:
         regula falsi (Illinois). Halving a full step instead takes half as many Newton
         steps again (a9a: 82 instead of 53).
         """
-        constant = float(point[:-1] @ step[:-1]) + float(self.pull @ step)
-        constant -= float(self.middle @ change)
-        square = float(step[:-1] @ step[:-1])
+        constant = inner(point[:-1], step[:-1]) + inner(self.pull, step)
+        constant -= inner(self.middle, change)
+        square = inner(step[:-1], step[:-1])
         pull, start, rate = self.half * change, residual / width, change / width
 
         def derivative(length: float) -> float:
             shares = start - length * rate
             np.clip(shares, -1.0, 1.0, out=shares)
-            return constant + length * square - float(pull @ shares)
+            return constant + length * square - inner(pull, shares)
 
         left, right = 0.0, 1.0
         at_left, at_right = derivative(0.0), derivative(1.0)

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .blas import one_blas_thread
 from .gram import Gram
 from .k_means import InputSpace, KernelSpace, k_means, split_giants
 from .kernels import Gaussian, Kernel, Linear, Precomputed
+from .products import products
 from .routing import (
     InputRouter,
     KernelRouter,
@@ -142,10 +142,7 @@ def divide(
     if clustering == "random":
         return _compact(RandomRouter(n_clusters, odd_numbers(X.shape[1], rng)), X)
 
-    with one_blas_thread():
-        return _by_means(
-            X, kernel, n_clusters, clustering, sample_size, candidates, rng
-        )
+    return _by_means(X, kernel, n_clusters, clustering, sample_size, candidates, rng)
 
 
 def _by_means(
@@ -238,11 +235,11 @@ def _centre_products(partition: Partition) -> Array:
     mixing = sp.csr_array((share, (groups, np.arange(len(groups)))))
     if isinstance(router, InputRouter):
         centres = mixing @ (router.centres - router.shift)
-        return np.asarray(centres @ centres.T)
+        return products(centres, centres)
     assert isinstance(router, KernelRouter)
     block = _kernel_block(router.samples, router.kernel, None)
-    weights = np.asarray((mixing @ router.weights.T).T)
-    return np.asarray(weights.T @ block @ weights)
+    weights = mixing @ sp.csr_array(router.weights.T)
+    return np.asarray(weights @ (weights @ block).T)
 
 
 def _draw(indices: Indices, size: int, rng: np.random.Generator) -> Indices:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from .certificate import violation
+from .cholesky import newton_step
 from .problem import DualProblem
+from .products import times, transposed_times
 from .solution import Solution
 from .together import go_on
 
@@ -28,7 +29,6 @@ Vector = NDArray[np.float64]
 POLISH_LIMIT = 5000  # margin-set members: the factor takes 200 MB there
 WHOLE_ROWS = 1 << 19  # entries of the margin's rows that are kept for a round
 MAX_ROUNDS = 60
-INDEPENDENCE = 1e-11  # pivots below this share of the largest count as dependent
 EXACT = 1e-10  # violation at which a solution counts as exact
 
 
@@ -71,7 +71,10 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             best, best_values = violation(problem, beta, values), values
         moved = _margin_step(problem, beta, values, margin, block)
         change = moved - beta
-        change = change[margin] @ rows if whole else problem.gram.times(change)
+        if whole:
+            change = transposed_times(rows, change[margin], problem.gram.threads)
+        else:
+            change = problem.gram.times(change)
         beta, values = moved, values + change
         left = violation(problem, beta, values)
         if left < best:
@@ -106,7 +109,8 @@ def _summed(
         return problem.gram.times(beta)
     others = beta.copy()
     others[known] = 0.0
-    return np.asarray(problem.gram.times(others) + beta[known] @ rows)
+    theirs = transposed_times(rows, beta[known], problem.gram.threads)
+    return np.asarray(problem.gram.times(others) + theirs)
 
 
 def _margin_step(
@@ -125,8 +129,10 @@ def _margin_step(
     free = np.arange(margin.size)
     while free.size and go_on():
         members = margin[free]
-        among = block if free.size == margin.size else block[np.ix_(free, free)]
-        step = _newton_step(among, gradient[members], problem.total is not None)
+        step = newton_step(
+            block, free, gradient[members], bordered=problem.total is not None,
+            threads=problem.gram.threads,
+        )  # fmt: skip
         # The longest feasible share of the step; whoever stops it is pinned.
         ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         room = np.full(free.size, np.inf)
@@ -139,7 +145,9 @@ def _margin_step(
         )
         if share >= 1.0:
             break
-        gradient[margin] += block[:, free] @ change
+        moved = np.zeros(margin.size)
+        moved[free] = change
+        gradient[margin] += times(block, moved, problem.gram.threads)
         stopped = room <= share * (1 + 1e-12)
         beta[members[stopped]] = ends[stopped]
         free = free[~stopped]
@@ -156,46 +164,6 @@ def _restore_sum(problem: DualProblem, beta: Vector) -> None:
     widest = int(np.argmax(room))
     if room[widest] > abs(residue):
         beta[widest] += residue
-
-
-def _newton_step(block: Vector, gradient: Vector, has_equality: bool) -> Vector:
-    """Return the step that makes all gradients equal (to zero without an intercept).
-
-    With Kt = K_MM + shift 11', the bordered system has the closed solution of
-    mathematics 3.4; dependent members are left where they are.
-    """
-    size = gradient.size
-    shift = 0.0
-    if has_equality:
-        mean = float(np.diag(block).mean())
-        shift = mean if mean > 0.0 else 1.0
-    factor, chosen = _factorise(block, shift)
-    step = np.zeros(size)
-    if chosen.size == 0:
-        return step
-    right = np.ones((chosen.size, 2), order="F")
-    right[:, 0] = -gradient[chosen]
-    first, ones = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)[0].T
-    if has_equality:
-        first -= first.sum() / ones.sum() * ones
-    step[chosen] = first
-    return step
-
-
-def _factorise(block: Vector, shift: float) -> tuple[Vector, NDArray[np.intp]]:
-    """Return a Cholesky factor of K + shift 11', and whom it is of: all, mostly.
-
-    In place, in the transpose, which LAPACK reads as it lies: in a fit of a few hundred
-    samples fresh memory costs more than the arithmetic.
-    """
-    least = INDEPENDENCE * (float(np.diag(block).max(initial=0.0)) + shift)
-    factor, info = lapack.dpotrf((block + shift).T, lower=1, clean=0, overwrite_a=1)
-    if info == 0 and float(np.diag(factor).min(initial=np.inf)) ** 2 > least:
-        return factor, np.arange(len(block))
-    factor, pivots, rank, _ = lapack.dpstrf(
-        (block + shift).T, tol=least, lower=1, overwrite_a=1
-    )
-    return np.asfortranarray(factor[:rank, :rank]), pivots[:rank] - 1
 
 
 def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:

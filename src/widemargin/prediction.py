@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .products import products, times, transposed_times
 from .state import WholeState
 from .validation import checked_samples, effective_threads, plain_samples
 
@@ -64,17 +65,22 @@ class PairPrediction(WholeState):
         """Return the decision values of all class pairs."""
         X = self._checked(X)
         weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        threads = effective_threads(self.n_jobs)
         if self.kernel == "precomputed":
-            values = X[:, self.support_] @ weights
-            values = values.toarray() if sparse.issparse(values) else values
+            values = times(X[:, self.support_], weights, threads)
         elif self.kernel == "linear":  # one product with w instead of many with samples
             # a dense w: scikit-learn multiplies sparse matrices of one precision only
             weights = self.coef_
             weights = weights.toarray() if sparse.issparse(weights) else weights
-            values = X @ weights.T
-            values = values.ravel() if self.classes_.size == 2 else values
+            if self.classes_.size == 2:
+                values = times(X, weights[0], threads)
+            else:
+                values = (
+                    X @ weights.T
+                    if sparse.issparse(X)
+                    else products(X, weights, threads)
+                )
         else:
-            threads = effective_threads(self.n_jobs)
             gram = Gram(
                 self.support_vectors_, self._kernel, cache_mb=1, threads=threads
             )
@@ -156,6 +162,8 @@ class PairPrediction(WholeState):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_fitted(model)
         table = pair_coefficients(model._dense_dual_coef(), model.n_support_)
+        if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
+            return transposed_times(model.support_vectors_, table)[None, :]
         table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
         weights = table @ model.support_vectors_
         if sparse.issparse(model.support_vectors_):

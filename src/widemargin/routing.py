@@ -14,7 +14,6 @@ dot product, so that ``W`` collapses to the mean vectors.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,9 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .blas import one_blas_thread
 from .gram import Gram
 from .kernels import Kernel, Precomputed
+from .products import products, times
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -83,10 +82,9 @@ class _NearestCentre:
             if 2 * len(first) <= n:
                 return self.assign(Z[first])[back]
         rows = max(64, _BLOCK // self.n_clusters)
-        with one_blas_thread() if n > rows else nullcontext():
-            for start in range(0, n, rows):
-                block = Z[start : start + rows]
-                labels[start : start + rows] = self._assign_block(block)
+        for start in range(0, n, rows):
+            block = Z[start : start + rows]
+            labels[start : start + rows] = self._assign_block(block)
         return labels
 
     def _assign_block(self, Z: Samples) -> Indices:
@@ -126,9 +124,10 @@ class InputRouter(_NearestCentre):
     def __post_init__(self) -> None:
         shifted = self.centres - self.shift
         # |z-c|^2 = |z-s|^2 - 2 z.(c-s) + |c-s|^2 + 2 s.(c-s)
-        offsets = np.einsum("ij,ij->i", shifted, shifted) + 2 * shifted @ self.shift
+        offsets = np.einsum("ij,ij->i", shifted, shifted)
+        offsets += 2 * times(shifted, self.shift)
         weights = {
-            kind: np.ascontiguousarray(-2 * shifted.T, dtype=kind)
+            kind: np.ascontiguousarray(-2 * shifted, dtype=kind)
             for kind in (np.float32, np.float64)
         }
         object.__setattr__(self, "offsets", offsets)
@@ -136,7 +135,8 @@ class InputRouter(_NearestCentre):
 
     def scores(self, Z: Samples, dtype: type[np.floating]) -> NDArray[np.floating]:
         """Squared distance to each mean, less ``|z - shift|^2``."""
-        product = np.asarray(Z.astype(dtype, copy=False) @ self._weights[dtype])
+        points, weights = Z.astype(dtype, copy=False), self._weights[dtype]
+        product = points @ weights.T if sp.issparse(Z) else products(points, weights)
         product += self.offsets.astype(dtype)
         return product
 
@@ -169,7 +169,7 @@ class KernelRouter(_NearestCentre):
     def scores(self, Z: Samples, dtype: type[np.floating]) -> NDArray[np.floating]:
         """Squared distance to each centre in feature space, less ``K(z, z)``."""
         if isinstance(self.kernel, Precomputed):
-            similarity = np.asarray(Z[:, self.columns] @ self.weights)
+            similarity = times(Z[:, self.columns], self.weights)
         else:
             gram = Gram(self.samples, self.kernel)
             similarity = gram.cross(Z, self.weights, dtype=dtype)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .certificate import inner
+from .products import inner, times
 from .starting import project
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def rank_rule(
     width = upper - lower
     slack = RELATIVE_MASS_GUARD * float(width.sum())
     ahead = targets[None, :] - targets[candidates, None]
-    at_lower = (ahead > reach) @ width > above + slack
-    at_upper = (-ahead > reach) @ width > below + slack
+    at_lower = times(ahead > reach, width) > above + slack
+    at_upper = times(-ahead > reach, width) > below + slack
     return at_lower, at_upper
 
 

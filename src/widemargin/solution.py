@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from .certificate import (
     Certificate,
     duality_gap,
-    inner,
     optimal_intercept,
     primal_objective,
     total_gap,
     violation,
 )
+from .cholesky import is_definite
 from .kernels import CallableKernel, Gaussian, Linear, Precomputed
 from .lazy import lazy_property
 from .problem import DualProblem
+from .products import inner
 
 Vector = NDArray[np.float64]
 
@@ -170,8 +171,9 @@ def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
     norm, sizes = inner(beta, values), float(np.abs(beta).sum())
     if norm < -rounding * sizes * sizes:
         return False
-    least = float(np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=0.0))
-    return least >= -rounding * some.size
+    block = 0.5 * (block + block.T)
+    block[np.diag_indices(some.size)] += rounding * some.size + np.finfo(float).tiny
+    return is_definite(block)
 
 
 class Certified(Protocol):
@@ -237,7 +239,7 @@ def assume_the_worst(
         return None
     known = np.flatnonzero(beta)
     values = gradient[known] + problem.linear[known]
-    norm = np.sqrt(max(float(beta[known] @ values), 0.0))
+    norm = np.sqrt(max(inner(beta[known], values), 0.0))
     worst = norm * np.sqrt(np.maximum(problem.gram.diagonal()[unseen], 0.0))
     grows, falls = problem.upper[unseen] > 0.0, problem.lower[unseen] < 0.0
     if (

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..clusters import Level
 from ..gram import Gram
 from ..kernels import Kernel, Precomputed
+from ..products import times
 from ..routing import Router, Samples, order_of
 
 Vector = NDArray[np.float64]
@@ -117,7 +118,7 @@ class EarlyModel:
         if own.start == own.stop:  # one class only: a constant
             return np.broadcast_to(intercepts, (Z.shape[0], self.n_pairs))
         if isinstance(self.kernel, Precomputed):
-            values = np.asarray(Z[:, self.support[own]] @ self.coefficients[own])
+            values = times(Z[:, self.support[own]], self.coefficients[own])
         else:
             gram = self._grams.get(cluster)
             if gram is None:

@@ -203,7 +203,7 @@ def _violators_of_block(X: Any, y: Any, w: Any, offset: int, shared: Any) -> Any
             sign = np.where(codes == positive, 1.0, -1.0)
             taking_part = (codes == positive) | (codes == negative)
             short = np.maximum(0.0, 1.0 - sign * decisions[:, number]) * taking_part
-            losses[number] = cost @ short
+            losses[number] = (cost * short).sum()
             worst = np.maximum(worst, short)
     chosen = np.flatnonzero(worst > tol)
     chosen = np.sort(chosen[np.argsort(-worst[chosen], kind="stable")[:quota]])

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..certificate import inner
 from ..problem import DualProblem
+from ..products import inner
 from ..solution import Solution
 from ..starting import project
 

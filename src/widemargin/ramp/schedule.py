@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..certificate import inner
+from ..products import inner
 from ..solution import Solution
 from .concave_convex import STOPPED, Outcome, RampProblem, descend
 

@@ -1,0 +1,93 @@
+// Binding of dense products and factors: shapes are checked, the interpreter lock is let go.
+#include "../dense.hpp"
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "../pivoted_cholesky.hpp"
+#include "arrays.hpp"
+
+namespace widemargin {
+
+namespace {
+
+void require(bool fits) {
+  if (!fits) throw std::invalid_argument("arrays differ in length");
+}
+
+template <class Value>
+void bind_products(nb::module_& module) {
+  module.def(
+      "times",
+      [](In2<Value> X, In<double> weights, InOut<double> out, int threads) {
+        require(weights.shape(0) == X.shape(1) && out.shape(0) == X.shape(0));
+        nb::gil_scoped_release release;
+        Team team(threads);
+        times(X.data(), X.shape(0), X.shape(1), weights.data(), out.data(), team);
+      },
+      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("threads"));
+  module.def(
+      "transposed_times",
+      [](In2<Value> X, In<double> weights, InOut<double> out, int threads) {
+        require(weights.shape(0) == X.shape(0) && out.shape(0) == X.shape(1));
+        nb::gil_scoped_release release;
+        Team team(threads);
+        transposed_times(X.data(), X.shape(0), X.shape(1), weights.data(), out.data(), team);
+      },
+      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("threads"));
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& module) {
+  bind_products<float>(module);
+  bind_products<double>(module);
+  module.def(
+      "add_squares",
+      [](InOut2<double> square, In2<double> X, int threads) {
+        require(square.shape(0) == X.shape(1) && square.shape(1) == X.shape(1));
+        nb::gil_scoped_release release;
+        Team team(threads);
+        const Size width = X.shape(1);
+        add_squares(square.data(), width, X.data(), X.shape(0), width, width, 1.0, team);
+      },
+      nb::arg("square").noconvert(), nb::arg("X").noconvert(), nb::arg("threads"));
+  // The solution replaces the right-hand side; False where the matrix is not positive definite.
+  module.def(
+      "solve_definite",
+      [](In2<double> matrix, InOut<double> right, int threads) {
+        const Size order = right.shape(0);
+        require(matrix.shape(0) == order && matrix.shape(1) == order);
+        nb::gil_scoped_release release;
+        Team team(threads);
+        const PivotedCholesky factor(
+            std::vector<double>(matrix.data(), matrix.data() + order * order), order, 0.0, team);
+        std::vector<double> unused(order);
+        if (factor.rank() == order) factor.solve(right.data(), unused.data());
+        return factor.rank() == order;
+      },
+      nb::arg("matrix").noconvert(), nb::arg("right").noconvert(), nb::arg("threads"));
+  module.def(
+      "newton_step",
+      [](In2<double> block, In<Index> members, In<double> gradient, bool bordered,
+         double independence, InOut<double> step, int threads) {
+        const Size count = members.shape(0);
+        require(gradient.shape(0) == count && step.shape(0) == count);
+        for (Size k = 0; k < count; ++k)
+          require(members.data()[k] >= 0 && Size(members.data()[k]) < block.shape(0) &&
+                  Size(members.data()[k]) < block.shape(1));
+        nb::gil_scoped_release release;
+        Team team(threads);
+        newton_step(block.data(), block.shape(1),
+                    std::vector<Index>(members.data(), members.data() + count), gradient.data(),
+                    bordered, independence, step.data(), team);
+      },
+      nb::arg("block").noconvert(), nb::arg("members").noconvert(), nb::arg("gradient").noconvert(),
+      nb::arg("bordered"), nb::arg("independence"), nb::arg("step").noconvert(),
+      nb::arg("threads"));
+}
+
+}  // namespace widemargin
