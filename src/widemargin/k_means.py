@@ -74,12 +74,7 @@ class InputSpace:
     ) -> NDArray[np.floating]:
         """Squared distance of the chosen points to each centre, less their lengths."""
         centres = _dense(_averages(labels, mass) @ self.points)
-        points = self.points[chosen]
-        scores: NDArray[np.floating] = (
-            points @ (-2 * centres.T)
-            if sp.issparse(points)
-            else products(points, -2 * centres)
-        )
+        scores = products(self.points[chosen], -2 * centres)
         scores += np.einsum("ij,ij->i", centres, centres)
         return scores
 

@@ -75,11 +75,7 @@ class PairPrediction(WholeState):
             if self.classes_.size == 2:
                 values = times(X, weights[0], threads)
             else:
-                values = (
-                    X @ weights.T
-                    if sparse.issparse(X)
-                    else products(X, weights, threads)
-                )
+                values = products(X, weights, threads)
         else:
             gram = Gram(
                 self.support_vectors_, self._kernel, cache_mb=1, threads=threads

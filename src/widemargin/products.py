@@ -49,10 +49,12 @@ def transposed_times(X: Any, weights: ArrayLike, threads: int = 1) -> Vector:
 
 
 def products(A: Any, B: Any, threads: int = 1) -> NDArray[Any]:
-    """Return ``A @ B.T`` of dense matrices: the tiles' linear kernel between rows.
+    """Return ``A @ B.T``, B dense; in float32 if both are.
 
-    In float32 if both are.
+    Of a dense A by the tiles that evaluate kernels: a linear kernel between rows.
     """
+    if sparse.issparse(A):
+        return np.asarray(A @ B.T)
     left, right = _rows(A), _rows(B)
     out = np.empty((len(left), len(right)), dtype=np.result_type(left, right))
     tiles = _core.dense_gram(left, "linear", 1.0, 0.0, 1, 0, threads)

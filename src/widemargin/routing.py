@@ -135,8 +135,7 @@ class InputRouter(_NearestCentre):
 
     def scores(self, Z: Samples, dtype: type[np.floating]) -> NDArray[np.floating]:
         """Squared distance to each mean, less ``|z - shift|^2``."""
-        points, weights = Z.astype(dtype, copy=False), self._weights[dtype]
-        product = points @ weights.T if sp.issparse(Z) else products(points, weights)
+        product = products(Z.astype(dtype, copy=False), self._weights[dtype])
         product += self.offsets.astype(dtype)
         return product
 
