@@ -34,25 +34,30 @@ const char* name_of(Status status) {
   return "";
 }
 
-using Result = std::tuple<const char*, long, double>;
+// Status, steps, violation, and what Python raised while it was asked: the caller raises it, having
+// noted how far the solve came.
+using Result = std::tuple<const char*, long, double, nb::object>;
 using Monitor = std::optional<nb::callable>;
 using Decide = std::optional<nb::callable>;
 
 // Runs a solve without the GIL; between blocks signals are checked and the monitor is asked.
 template <class Solve>
 Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Decide& decide = {}) {
+  nb::object raised = nb::none();
   std::exception_ptr failure;
   options.go_on = [&](const Progress& progress) {
     nb::gil_scoped_acquire acquire;
     try {
-      if (failure) return false;
+      if (failure || !raised.is_none()) return false;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return !monitor ||
              nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
+    } catch (const nb::python_error& error) {
+      raised = nb::borrow(error.value());
     } catch (...) {
       failure = std::current_exception();
-      return false;
     }
+    return false;
   };
   if (decide)
     options.decide = [&](long steps, const Index* samples, Size count, char* keep) {
@@ -63,9 +68,11 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
         // Views that live as long as the call: without an owner nanobind would copy them, and what
         // is written to the flags would be lost.
         const nb::object borrowed = nb::none();
-        if (!failure)
+        if (!failure && raised.is_none())
           (*decide)(steps, Samples(samples, {count}, borrowed),
                     Flags(reinterpret_cast<bool*>(keep), {count}, borrowed));
+      } catch (const nb::python_error& error) {
+        raised = nb::borrow(error.value());
       } catch (...) {
         failure = std::current_exception();
       }
@@ -76,7 +83,7 @@ Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Dec
     outcome = solve(options);
   }
   if (failure) std::rethrow_exception(failure);
-  return {name_of(outcome.status), outcome.steps, outcome.violation};
+  return {name_of(outcome.status), outcome.steps, outcome.violation, raised};
 }
 
 Problem make_problem(const Gram& gram, const In<double>& linear, const In<double>& lower,

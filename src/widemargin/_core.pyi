@@ -64,7 +64,7 @@ def solve_blocks(
     monitor: _Monitor,
     decide: Callable[[int, Any, Any], None] | None = None,
     every_gradient: bool = False,
-) -> tuple[str, int, float]: ...
+) -> tuple[str, int, float, BaseException | None]: ...
 def solve_pairs(
     gram: Gram,
     linear: _F,
@@ -77,7 +77,7 @@ def solve_pairs(
     max_steps: int,
     max_seconds: float,
     monitor: _Monitor,
-) -> tuple[str, int, float]: ...
+) -> tuple[str, int, float, BaseException | None]: ...
 def solve_drawn_pairs(
     gram: Gram,
     linear: _F,
@@ -95,7 +95,7 @@ def solve_drawn_pairs(
     max_steps: int,
     max_seconds: float,
     monitor: _Monitor,
-) -> tuple[str, int, float]: ...
+) -> tuple[str, int, float, BaseException | None]: ...
 def follow_path(*arguments: Any) -> Any: ...
 def subgradient_pass(
     data: Any,

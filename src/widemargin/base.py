@@ -31,6 +31,7 @@ from ._sklearn import (
 )
 from .clusters import Limits
 from .gram import Gram
+from .interrupted import Interrupted
 from .kernels import MAX_DEGREE, Kernel, make_kernel
 from .levels import Plan, automatic_levels, solve_divided
 from .multiclass import BinaryTask, class_pairs, pair_start, stack
@@ -113,19 +114,34 @@ class KernelClassifier(
         self : object
             The fitted estimator.
         """
-        return self._replaced_by(self._shadow()._fit(X, y, sample_weight))
+        return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, *data: Any) -> Self:
+        """Fit all or nothing; after Ctrl-C, which is raised, a former model stands.
+
+        An estimator without one gets the point that was reached, if there is one.
+        """
+        shadow = self._shadow()
+        complete = shadow._fit(*data)
+        if complete or not self.__sklearn_is_fitted__():
+            self._replaced_by(shadow)
+        if not complete:
+            raise KeyboardInterrupt
+        return self
 
     @validated
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
+        """Fit; return False where Ctrl-C ended it and the point reached is stored."""
         data = validate_training(self, X, y, sample_weight, ids)
         kernel = self._resolve_kernel(data)
         threads = effective_threads(self.n_jobs)
         gram = self._make_gram(data, kernel, threads)
         tasks = self._binary_tasks(data, gram, kernel)
-        solutions = self._solve_pairs(tasks, threads)
+        solutions, complete = self._solve_or_stop(tasks, threads)
         self._store(data, kernel, tasks, solutions)
-        self._warn_unless_converged(solutions)
-        return self
+        if complete:
+            self._warn_unless_converged(solutions)
+        return complete
 
     def _resolve_kernel(self, data: Training) -> Kernel:
         gamma = resolve_gamma(self.gamma, data.X, data.weights, self.kernel)
@@ -194,22 +210,55 @@ class KernelClassifier(
             self._dense_dual_coef(), self.support_.astype(np.intp), labels, given
         )
 
-    def _solve_pairs(
+    def _solve_or_stop(
         self,
         tasks: list[BinaryTask],
         threads: int,
         solve_pair: Callable[[BinaryTask], Solution] | None = None,
+    ) -> tuple[list[Solution], bool]:
+        """Solve all pairs; return their solutions, and False if Ctrl-C cut them short.
+
+        It is raised where a pair has no point yet, and where a model is there already.
+        """
+        chosen = solve_pair or self._solve_pair
+        try:
+            return self._solve_pairs(tasks, threads, chosen), True
+        except KeyboardInterrupt:
+            if self.__sklearn_is_fitted__():
+                raise
+            reached = [task.solution or self._point(task) for task in tasks]
+            points = [solution for solution in reached if solution is not None]
+            if len(points) < len(tasks):
+                raise
+            return points, False
+
+    def _point(self, task: BinaryTask) -> Solution | None:
+        """Return where Ctrl-C met the solve of a pair; None if it had no point yet."""
+        if task.stopped is None:
+            return None
+        solution = task.stopped.solution()
+        task.history.append(summary(solution, "finish" if task.history else "solve"))
+        return solution
+
+    def _solve_pairs(
+        self,
+        tasks: list[BinaryTask],
+        threads: int,
+        solve_pair: Callable[[BinaryTask], Solution],
     ) -> list[Solution]:
-        solve_pair = solve_pair or self._solve_pair
         if self.max_time is not None:
             deadline = time.perf_counter() + self.max_time
             for task in tasks:
                 task.deadline = deadline
 
         def solved(task: BinaryTask) -> Solution:
-            solution = solve_pair(task)
+            try:
+                task.solution = solve_pair(task)
+            except Interrupted as stop:
+                task.stopped = stop
+                raise
             task.gram.release()  # the next pair has the memory
-            return solution
+            return task.solution
 
         if len(tasks) < PARALLEL_PAIRS or threads == 1:
             return [solved(task) for task in tasks]

@@ -19,6 +19,7 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from .gram import Gram
+from .interrupted import Interrupted
 from .kernels import Kernel, Precomputed
 from .partition import Partition
 from .problem import DualProblem, only_point
@@ -194,7 +195,10 @@ def solve_cluster(
         own = gram if part.rows is None else gram.subset(part.rows)
         problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
         timed = limits.timed(options)
-        solution = solve(problem, start=part.start, monitor=go_on, **timed)
+        try:
+            solution = solve(problem, start=part.start, monitor=go_on, **timed)
+        except Interrupted as stop:  # the point of one cluster is none of the whole
+            raise KeyboardInterrupt from stop
         certificate = solution.certificate
         solved.append(
             PartSolution(

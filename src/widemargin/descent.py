@@ -239,7 +239,7 @@ class Descent:
             keep[:] = screen(problem, done, samples, self.beta, self.gradient, error)
 
         while True:
-            self.status, steps, _ = _core.solve_blocks(
+            self.status, steps, _, raised = _core.solve_blocks(
                 *self._arrays(), problem.total is not None,
                 self.beta, self.gradient, self.stale,
                 tol, budget.steps_to_pause(), budget.seconds_left(),
@@ -247,6 +247,8 @@ class Descent:
                 None if screen is None else decide, manner.every_value,
             )  # fmt: skip
             budget.steps += steps
+            if raised is not None:  # Ctrl-C, or whatever the monitor raised
+                raise raised
             if self.status != "max_iter" or budget.steps_left() == 0:
                 break
             budget.pause = 2 * budget.steps
@@ -267,13 +269,15 @@ class Descent:
         point = (*self._arrays(), self.beta, self.gradient)
         limits = (tol, budget.steps_left(), budget.seconds_left(), self.manner.monitor)
         if isinstance(rule, DrawnPairs):
-            self.status, steps, _ = _core.solve_drawn_pairs(
+            self.status, steps, _, raised = _core.solve_drawn_pairs(
                 *point, rule.epsilon, rule.sigma, rule.once, rule.robust_maximum,
                 self.manner.shrinking, self.manner.seed, *limits,
             )  # fmt: skip
         else:
-            self.status, steps, _ = _core.solve_pairs(*point, rule, *limits)
+            self.status, steps, _, raised = _core.solve_pairs(*point, rule, *limits)
         budget.steps += steps
+        if raised is not None:
+            raise raised
 
     def _arrays(self) -> tuple[Any, Vector, Vector, Vector]:
         problem = self.problem

@@ -34,6 +34,7 @@ from .clusters import (
     PartSolution,
     solve_level,
 )
+from .interrupted import Interrupted
 from .kernels import Kernel
 from .partition import Partition, coarsen, divide, mass_between_clusters
 from .problem import DualProblem
@@ -235,8 +236,12 @@ def conquer(
         active = np.flatnonzero(beta)
         reduced = problem.reduced(active, beta)
         rough = {**limits.timed(options), "accuracy": "tol"}
-        solution = solve(reduced, start=beta[active], **rough)
         beta = beta.copy()
+        try:
+            solution = solve(reduced, start=beta[active], **rough)
+        except Interrupted as stop:
+            beta[active] = stop.beta
+            raise Interrupted(problem, beta, stop.n_iter, stop.seconds) from stop
         beta[active] = solution.beta
         record(summary(solution, "refine"))
     return solve(problem, start=beta, **limits.timed(options))
@@ -255,7 +260,7 @@ def solve_divided(
     """Solve a problem through its levels, exactly: same tolerance as a direct solve.
 
     `record` is told of the levels and of the refinement; the last stage is the solution
-    itself.
+    itself. Ctrl-C between or within levels leaves the point of the last complete one.
     """
     limits = limits or Limits(problem.gram.cache_mb)
     if start is not None:  # of this problem or one like it
@@ -263,16 +268,31 @@ def solve_divided(
         start = project(wish, problem.lower, problem.upper, problem.total)
     stages: list[dict[str, Any]] = []
     supports: list[Indices] = []
-    level = run_levels(
-        Division.of(problem),
-        plan,
-        options,
-        limits,
-        starts=None if start is None else [start],
-        record=stages.append,
-        progress=progress,
-        completed=lambda done: supports.append(np.flatnonzero(done.betas[0])),
-    )
+    level: Level | None = None
+    steps = 0
+
+    def completed(done: Level) -> None:
+        nonlocal level, steps
+        level = done
+        steps += sum(part.n_iter for part in done.parts[0])
+        supports.append(np.flatnonzero(done.betas[0]))
+
+    try:
+        run_levels(
+            Division.of(problem),
+            plan,
+            options,
+            limits,
+            starts=None if start is None else [start],
+            record=stages.append,
+            progress=progress,
+            completed=completed,
+        )
+    except KeyboardInterrupt as stop:
+        if level is None:
+            raise
+        seconds = sum(stage["seconds"] for stage in stages)
+        raise Interrupted(problem, level.betas[0], steps, seconds) from stop
     beta = start if level is None else level.betas[0]
     solution = conquer(
         problem, beta, options, limits, refine=plan.refine, record=stages.append

@@ -19,7 +19,7 @@ narrow ones. (The chance-constrained system smooths in the same way; mathematics
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from .cholesky import solve_definite
+from .interrupted import Interrupted
 from .problem import DualProblem
 from .products import add_squares, inner, times, transposed_times
 from .together import go_on
@@ -47,6 +48,7 @@ SEARCHES = 20  # looks at the derivative per line search, at most
 DENSE_ENTRIES = 1 << 21  # up to here sums of outer products are faster with zeros
 BLOCK_ENTRIES = 1 << 19  # copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
+SHARING = 4  # samples a feature, on a parabola: enough to put a sum right on them
 STILL_SHARE = 0.05  # of tol, that the last gradient may move a sample
 
 
@@ -67,9 +69,27 @@ def newton_start(
 
     They lie in the box, and their sum is ``total`` but for rounding. ``near`` holds
     weights and intercept of a similar problem, if one has been solved. After the
-    ``deadline``, a reading of ``time.perf_counter``, no step is begun.
+    ``deadline``, a reading of ``time.perf_counter``, no step is begun; Ctrl-C is raised
+    with dual variables of the last width at which they can be had.
     """
+    begun = time.perf_counter()
     whole = replace(_Primal.of(problem, X), deadline=deadline)
+    try:
+        residual, width = _minimised(whole, problem, tol, near)
+    except KeyboardInterrupt as stop:
+        if not whole.reached:
+            raise
+        beta = _led_to(whole, *whole.reached[-1])
+        seconds = time.perf_counter() - begun
+        raise Interrupted(problem, beta, seconds=seconds) from stop
+    return _dual_point(whole, problem, residual, width)
+
+
+def _minimised(
+    whole: _Primal, problem: DualProblem, tol: float, near: Vector | None
+) -> tuple[Vector, float]:
+    """Return the residuals at the optimum of narrow parabolas, and their width."""
+    X = whole.X
     # At first everybody is on a parabola: otherwise nothing holds the intercept.
     first = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
     narrow, final = max(PART_WIDTH * first, 10 * tol), FINAL_SHARE * tol
@@ -84,9 +104,40 @@ def newton_start(
         width = narrow / SHRINK
     still = STILL_SHARE * tol / _longest(X)
     _, residual, width = whole.descend(near, width, final, still)
+    return residual, width
+
+
+def _dual_point(
+    whole: _Primal, problem: DualProblem, residual: Vector, width: float
+) -> Vector:
+    """Return the slopes of the smoothed losses, within their boxes."""
     beta = whole.slopes(residual, width)
     np.clip(beta, problem.lower, problem.upper, out=beta)
     return _settle_sum(problem, beta, np.abs(residual) < width)
+
+
+def _led_to(whole: _Primal, point: Vector, width: float) -> Vector:
+    """Return dual variables that lead to the weights reached for some width.
+
+    The slopes alone do not: a stage is left when the objective is near its least, and
+    the sum over many samples may still be far off. What it is off by is spread over
+    samples on a parabola, as a Newton step would.
+    """
+    residual = whole.linear - whole.fitted(point)
+    slopes = whole.slopes(residual, width)
+    band = np.flatnonzero(np.abs(residual) < width)
+    some = band[:: 1 + band.size * point.size // (SHARING * BLOCK_ENTRIES)]
+    rows = whole.X[some]
+    block = np.ones((some.size, point.size))
+    block[:, :-1] = rows.toarray() if sparse.issparse(rows) else rows
+    half, threads = whole.half[some], whole.threads
+    hessian = np.zeros((point.size, point.size))
+    add_squares(hessian, block * np.sqrt(half)[:, None], threads)
+    hessian[np.diag_indices_from(hessian)] += 1e-10 * (1.0 + hessian.diagonal().max())
+    missing = solve_definite(hessian, whole.gradient(point, slopes), threads)
+    if missing is not None:
+        slopes[some] += half * times(block, missing, threads)
+    return slopes
 
 
 def _longest(X: Any) -> float:
@@ -129,6 +180,8 @@ class _Primal:
         Threads of its products.
     deadline : float
         When to make do with what there is.
+    reached : list of pairs of point and width
+        Optima from which dual variables can be had, in the order they were reached.
     """
 
     X: Any
@@ -139,6 +192,7 @@ class _Primal:
     free: bool
     threads: int
     deadline: float = np.inf
+    reached: list[tuple[Vector, float]] = field(default_factory=list)
 
     @classmethod
     def of(cls, problem: DualProblem, X: Any) -> _Primal:
@@ -154,7 +208,8 @@ class _Primal:
         raised = self.linear.size / rows.size
         X, linear = self.X[rows], self.linear[rows]
         middle, half = raised * self.middle[rows], raised * self.half[rows]
-        return replace(self, X=X, linear=linear, middle=middle, half=half)
+        part = replace(self, X=X, linear=linear, middle=middle, half=half)
+        return replace(part, reached=[])  # too far off to be points of the whole
 
     def near(self, residual: Vector, reach: float) -> _Primal:
         """Return the problem of the samples within reach of their kink.
@@ -199,6 +254,8 @@ class _Primal:
                 if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
                     break  # nobody left out has come to the kink
             point, residual = moved, after
+            if np.count_nonzero(np.abs(residual) < width) >= SHARING * point.size:
+                self.reached.append((point, width))
             if width <= final or self.late:
                 return point, residual, width
             width = max(final, SHRINK * width)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .gram import Gram
+from .interrupted import Interrupted
+from .solution import Solution
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -42,6 +44,10 @@ class BinaryTask:
         Stage records; a system appends its own.
     deadline : float or None
         Reading of ``time.perf_counter`` at which the fit must end.
+    solution : Solution or None
+        The answer, once it is there.
+    stopped : Interrupted or None
+        The point at which Ctrl-C met the solve.
     """
 
     gram: Gram
@@ -54,6 +60,8 @@ class BinaryTask:
     start: Vector | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     deadline: float | None = None
+    solution: Solution | None = None
+    stopped: Interrupted | None = None
 
     @property
     def seconds_left(self) -> float | None:

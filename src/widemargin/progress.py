@@ -13,14 +13,18 @@ from ._sklearn import CallbackTask
 from .together import go_on, in_company
 
 CALLBACK_STEPS = 20  # of equal decades of violation: what a user's callback hears of
+# Beyond the tolerance come last looks, refinement and polish: 100 % would not be true.
+MOST_SHOWN = 99.0
+# No rate: percent per second say nothing of a solve that slows down towards its end.
+BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
 
 
 class Progress:
     """A bar that runs from the first violation seen down to the tolerance.
 
     Used as ``monitor=`` of :func:`widemargin.solve.solve`. The bar is logarithmic:
-    every decade of violation is worth the same. It appears only after a second, so
-    quick fits print nothing.
+    every decade of violation is worth the same; it ends short of 100 %, since work is
+    left at the tolerance. It appears only after a second, so quick fits print nothing.
 
     Parameters
     ----------
@@ -86,9 +90,10 @@ class Progress:
         if not self.verbose:
             return
         if self._bar is None and time.perf_counter() - self._start > self.delay:
-            self._bar = tqdm(total=100, desc=self.label, unit="%", leave=False)
+            self._bar = tqdm(total=100, desc=self.label, bar_format=BAR, leave=False)
         if self._bar is not None:
-            self._bar.n = max(self._bar.n, round(100 * share, 1))
+            shown = min(round(100 * share, 1), MOST_SHOWN)
+            self._bar.n = max(self._bar.n, shown)
             self._bar.set_postfix(
                 steps=n_iter, violation=f"{violation:.1e}", active=active
             )
@@ -106,7 +111,8 @@ class Progress:
 class ClusterProgress:
     """A bar over the clusters of each level of a divided solve.
 
-    Called with (what, done, of); a new bar begins with each new `what`.
+    Called with (what, done, of); a new bar begins with each new `what`, and goes with
+    its last cluster: what comes then is not counted in clusters.
 
     Parameters
     ----------
@@ -144,3 +150,5 @@ class ClusterProgress:
             )
         if self._bar is not None:
             self._bar.update(done - self._bar.n)
+        if done == of:
+            self.__exit__()

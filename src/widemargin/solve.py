@@ -12,6 +12,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from .descent import Budget, Descent, DrawnPairs, Manner, Monitor, Screen
+from .interrupted import Interrupted
 from .kernels import CallableKernel, Precomputed
 from .path import path_seconds, repair
 from .polish import POLISH_LIMIT, polish
@@ -96,11 +97,26 @@ def solve(
     ------
     ValueError
         Where kernel values are too large for the numbers they are kept in.
+    KeyboardInterrupt
+        On Ctrl-C; an :class:`~widemargin.interrupted.Interrupted` with the point that
+        was reached, if a step had been taken.
     """
     if accuracy not in ("tol", "exact"):
         raise ValueError(f"accuracy={accuracy!r} is unknown; use 'tol' or 'exact'.")
     manner = Manner(shrinking, seed, selection, monitor, screen, every_value)
     descent = Descent(problem, start, manner, Budget(max_iter, max_time), tol)
+    try:
+        return _solved(descent, tol, accuracy == "exact", polish_limit)
+    except KeyboardInterrupt as stop:
+        if not descent.beta.any():
+            raise
+        budget = descent.budget
+        raise Interrupted(problem, descent.beta, budget.steps, budget.seconds) from stop
+
+
+def _solved(descent: Descent, tol: float, exact: bool, polish_limit: int) -> Solution:
+    """Let a descent run, refine it, and end it exactly if that is wanted."""
+    problem, selection = descent.problem, descent.manner.selection
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
     first = tol if drawn else max(tol, SINGLE_PRECISION)
     descent.run(first)
@@ -111,7 +127,7 @@ def solve(
         if unseen is not None:
             return descent.solution(unseen)
     solution = descent.solution()
-    exact = accuracy == "exact" and solution.margin.size <= polish_limit
+    exact = exact and solution.margin.size <= polish_limit
     single = descent.float32_suffices(first)
     trusted = single and tol >= SINGLE_PRECISION and solution.status != "stalled"
     if drawn or (trusted and not exact):
@@ -131,7 +147,7 @@ def solve(
     if solution.status == "stalled" and problem.gram.overflows:
         raise ValueError(NOT_FINITE)  # no step was possible: its entries are infinite
     if exact and solution.status in ("converged", "stalled"):
-        return _along_the_path(solution, descent.budget, seed)
+        return _along_the_path(solution, descent.budget, descent.manner.seed)
     return solution
 
 

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import os
 import signal
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -213,29 +212,25 @@ def test_ctrl_c_during_the_finish_keeps_the_early_model(where, monkeypatch):
     X, y = data(800)
     if where == "between solves":
         monkeypatch.setattr(gathering, "violators", _interrupt)
-    else:  # the engine answers Ctrl-C with the point it has and this status
-        plain = DivideConquerSVC.fit
-
-        def fit(self, X, y, sample_weight=None):
-            plain(self, X, y, sample_weight)
-            if isinstance(X, np.ndarray):
-                cut = replace(self.certificate_, status="interrupted")
-                self.certificate_ = cut
-            return self
-
-        monkeypatch.setattr(DivideConquerSVC, "fit", fit)
+    else:
+        monkeypatch.setattr("widemargin.divide_conquer.estimator.conquer", _interrupt)
     model = DivideConquerSVC(gamma=2.0, early_level=1, random_state=0)
     here = {"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}
     with dask.config.set(here):  # nothing in this test is about workers
-        with pytest.warns(ConvergenceWarning, match=r"Ctrl-C.*level 1"):
+        with pytest.raises(KeyboardInterrupt):
             model.fit(*chunked(X, y))
         assert model.fit_status_ == 1
+        assert model.certificate_.status == "interrupted"
+        before = dumps(model)
+        with pytest.raises(KeyboardInterrupt):  # now it has a model, which stays
+            model.fit(*chunked(X[:600], y[:600]))
+        assert dumps(model) == before
         monkeypatch.undo()
         expected = early(early_level=1).fit(*chunked(X, y))
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 
-def _interrupt(*args):
+def _interrupt(*args, **kwargs):
     raise KeyboardInterrupt
 
 

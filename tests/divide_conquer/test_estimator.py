@@ -291,8 +291,10 @@ def test_ctrl_c_during_the_finish_keeps_the_last_level(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(estimator_module, "conquer", interrupted)
-    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C.*level 1"):
-        model = DivideConquerSVC(n_levels=2, random_state=0).fit(X, y)
+    model = DivideConquerSVC(n_levels=2, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.fit_status_ == 1 and model.certificate_.status == "interrupted"
     early = DivideConquerSVC(
         n_levels=2, prediction="early", early_level=1, random_state=0
     ).fit(X, y)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels import Kernel, gamma_of, make_kernel
 from ..levels import level_record
@@ -27,8 +26,11 @@ from .schedule import check_levels, early_levels
 Vector = NDArray[np.float64]
 
 
-def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Fit a DivideConquerSVC on dask arrays or dataframes."""
+def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
+    """Fit a DivideConquerSVC on dask arrays or dataframes.
+
+    Return False where Ctrl-C ended the exact finish: the early model stands.
+    """
     _refuse(estimator)
     clock = time.perf_counter()
     blocks = blocks_of(X, y, sample_weight)
@@ -73,21 +75,23 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     _describe(estimator, X, blocks, n)
     _store_early(estimator, trained, kernel, seen.classes, factors, level, seconds)
     if estimator.prediction == "exact":
+        early = dict(vars(estimator))
         try:
             finish(estimator, blocks, trained, seen.classes)
         except KeyboardInterrupt:
-            _keep_early(estimator, level)
-    return estimator
+            estimator.__dict__ = early  # nothing of an exact model half stored
+            _keep_early(estimator)
+            return False
+    return True
 
 
-def _keep_early(estimator: Any, level: int) -> None:
+def _keep_early(estimator: Any) -> None:
     estimator.fit_status_ = 1
-    warnings.warn(
-        "The exact finish was stopped (Ctrl-C); the model is the early one of level "
-        f"{level} ({estimator.early_.n_clusters} clusters).",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    early = estimator.certificate_
+    if isinstance(early, list):
+        estimator.certificate_ = [replace(c, status="interrupted") for c in early]
+    else:
+        estimator.certificate_ = replace(early, status="interrupted")
 
 
 def _refuse(estimator: Any) -> None:

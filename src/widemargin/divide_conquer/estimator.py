@@ -77,9 +77,10 @@ n_jobs, screening
         fixed seed for both: two fits give the same model. Try several integers to see
         how much an early model varies.
     max_time : float, optional
-        Limit in seconds. When it (or Ctrl-C) ends the exact finish, the last level is
-        kept as an early model, with a ``ConvergenceWarning``; without a level, as in
-        ``SVC``, the point that was reached.
+        Limit in seconds. When it ends the exact finish, the last level is kept as an
+        early model, with a ``ConvergenceWarning``; without a level, as in ``SVC``, the
+        point that was reached. So it is after Ctrl-C, which is raised, if there was no
+        model before.
     warm_start : bool, default=False
         Start an exact fit without levels from the last fit's solution.
     checkpoint : path, optional
@@ -91,8 +92,8 @@ n_jobs, screening
     early_ : EarlyModel or None
         Clusters and local models; None when the model is the exact one.
     certificate_ : Certificate, or list of them in pair order
-        Of the whole problem; of an early model, with status "early", of the problem
-        whose kernel is cut to the clusters.
+        Of the whole problem; of an early model, with status "early" (after Ctrl-C
+        "interrupted"), of the problem whose kernel is cut to the clusters.
     history_ : list of dict
         One entry a level: clusters, their sizes, seconds for clustering and training,
         objective and gap (of the cut kernel), support vectors and, after an exact fit,
@@ -205,13 +206,12 @@ feature_names_in_
         return super().fit(X, y, sample_weight)
 
     @validated
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
         checkpoints.check(self.checkpoint)
         if is_dask(X, y, sample_weight):
             from .collections import fit_collections
 
-            fit_collections(self, X, y, sample_weight)
-            return self
+            return fit_collections(self, X, y, sample_weight)
         data = validate_training(self, X, y, sample_weight)
         kernel = self._resolve_kernel(data)
         threads = effective_threads(self.n_jobs)
@@ -230,7 +230,7 @@ feature_names_in_
             self._store_exact(data, kernel, tasks, ladder, solutions)
         if self.checkpoint is not None and self.fit_status_ == 0:
             checkpoints.remove(self.checkpoint)
-        return self
+        return not ladder.interrupted
 
     # ---- levels --------------------------------------------------------------
 
@@ -269,16 +269,18 @@ feature_names_in_
         late = level is not None and ladder.limits.late
         if ladder.interrupted or late:
             return None
+        finish = partial(self._conquer, ladder=ladder)
+        if level is None:
+            solutions, complete = self._solve_or_stop(tasks, threads, finish)
+            ladder.interrupted = not complete
+            return solutions
         try:
-            finish = partial(self._conquer, ladder=ladder)
             solutions = self._solve_pairs(tasks, threads, finish)
         except KeyboardInterrupt:
-            if level is None:
-                raise
             ladder.interrupted = True
             return None
         cut = any(s.status in ("max_time", "interrupted") for s in solutions)
-        return None if cut and level is not None else solutions
+        return None if cut else solutions
 
     def _conquer(self, task: BinaryTask, ladder: Ladder) -> Solution:
         problem = self._pair_problem(task)
@@ -311,7 +313,8 @@ feature_names_in_
                 skipped | {"objective": None, "gap": None, "skipped": SKIPPED}
             )
         self.history_ = ladder.stages + self.history_
-        self._warn_unless_converged(solutions)
+        if not ladder.interrupted:
+            self._warn_unless_converged(solutions)
 
     def _store_early(
         self,
@@ -327,8 +330,7 @@ feature_names_in_
                 f"max_time={self.max_time} ended the fit before its first level was "
                 "complete: raise max_time or early_level."
             )
-        seconds = sum(stage["seconds"] for stage in ladder.stages)
-        solutions = early_solutions(level, seconds, threads)
+        solutions = early_solutions(ladder, threads)
         self._store(data, kernel, tasks, solutions)
         model = early_model(level, data.X, kernel, ladder.division.rows)
         self.early_ = model
@@ -336,13 +338,14 @@ feature_names_in_
         if isinstance(kernel, Precomputed) and data.rows.size < data.n_given:
             self._columns = data.rows  # of the kernel matrix that prediction gets
         self.history_ = ladder.stages + self.history_
+        if ladder.interrupted:  # fit raises
+            return
         if self.prediction == "exact":
             self.fit_status_ = 1
             warnings.warn(
-                "The exact finish was stopped "
-                f"({'Ctrl-C' if ladder.interrupted else 'max_time'}); the model is the "
-                f"early one of level {level.number} ({model.n_clusters} "
-                "clusters). Fit again, with checkpoint= to go on from this level.",
+                "The exact finish was stopped (max_time); the model is the early one "
+                f"of level {level.number} ({model.n_clusters} clusters). Fit again, "
+                "with checkpoint= to go on from this level.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -70,8 +70,6 @@ def finish(
         order = np.argsort(rows, kind="stable")
         rows, X, codes, costs = rows[order], X[order], codes[order], costs[order]
         inner.fit(X, codes, sample_weight=costs)
-        if any(own.status == "interrupted" for own in _certificates(inner)):
-            raise KeyboardInterrupt  # the engine ends the solve; the finish ends too
         found = violators(
             blocks, inner, rows, classes, estimator.C * estimator.class_weight_,
             estimator.tol,

@@ -7,7 +7,7 @@ at the end, which samples each level took for support vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,20 +162,21 @@ class EarlySolution:
         return self.status == "early"
 
 
-def early_solutions(level: Level, seconds: float, threads: int) -> list[EarlySolution]:
-    """One entry a class pair, for the attributes that an exact fit has."""
+def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
+    """One entry a class pair of the last level, for the attributes of an exact fit."""
+    level = ladder.level
+    assert level is not None
     sizes = level.partition.sizes
+    seconds = sum(stage["seconds"] for stage in ladder.stages)
     solutions = []
     for pair, (beta, parts) in enumerate(zip(level.betas, level.parts, strict=True)):
         local = level.intercepts[:, pair]
         known = ~np.isnan(local)
-        solutions.append(
-            EarlySolution(
-                beta,
-                float(np.average(local[known], weights=sizes[known])),
-                block_certificate(parts, seconds, threads),
-            )
-        )
+        average = float(np.average(local[known], weights=sizes[known]))
+        certificate = block_certificate(parts, seconds, threads)
+        if ladder.interrupted:
+            certificate = replace(certificate, status="interrupted")
+        solutions.append(EarlySolution(beta, average, certificate))
     return solutions
 
 

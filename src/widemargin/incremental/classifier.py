@@ -83,7 +83,7 @@ class IncrementalClassifier(KernelClassifier):
         """
         if ids is not None:
             ids = check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
-        return self._replaced_by(self._shadow()._fit(X, y, sample_weight, ids))
+        return self._fitted(X, y, sample_weight, ids)
 
     def _store(
         self,

@@ -175,9 +175,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
 
     def _solve_pair(self, task: BinaryTask) -> Solution:
         """Run the concave-convex procedure on two classes."""
-        ramp = RampProblem(
-            task.gram, task.y, task.costs, float(self.s), self.fit_intercept
-        )
+        ramp = self._ramp(task)
         limits = Limits.of(task.gram, task.seconds_left)
         # The next clipped set is read off all values.
         wishes: dict[str, Any] = {"every_value": True, "seed": task.seed}
@@ -191,8 +189,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             return self._solve(problem, start, earlier, **limits.timed(loose))
 
         def record(figures: dict[str, Any], solution: Solution) -> None:
-            figures["clipped"] = int(np.count_nonzero(figures["clipped"]))
-            task.history.append(summary(solution, "convex") | figures)
+            task.history.append(convex_record(figures, solution))
 
         plan = Plan(solver, rough, self.max_cccp_iter, record, task.seed)
         if task.start is not None:
@@ -203,6 +200,25 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             end = economical_descent(ramp, plan, continuation(ramp, plan))
         else:
             end = economical_descent(ramp, plan)
+        return finished(ramp, end, task.history)
+
+    def _ramp(self, task: BinaryTask) -> RampProblem:
+        return RampProblem(
+            task.gram, task.y, task.costs, float(self.s), self.fit_intercept
+        )
+
+    def _point(self, task: BinaryTask) -> Solution | None:
+        """Return where Ctrl-C met a convex problem; one at a lower C has no point."""
+        if task.stopped is None:
+            return None
+        convex = task.stopped.problem
+        if not np.array_equal(convex.upper - convex.lower, task.costs):
+            return None
+        ramp, solution = self._ramp(task), task.stopped.solution()
+        objective, clipped = ramp.objective(solution), ramp.clips(solution)
+        figures = {"objective": objective, "clipped": clipped}
+        task.history.append(convex_record(figures, solution))
+        end = Outcome(solution, clipped, objective, settled=False)
         return finished(ramp, end, task.history)
 
     def _store(
@@ -233,6 +249,12 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             )
         else:
             super()._warn_unless_converged(solutions)
+
+
+def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]:
+    """Return the stage record of a convex problem; of the clipped set its size."""
+    clipped = int(np.count_nonzero(figures["clipped"]))
+    return summary(solution, "convex") | figures | {"clipped": clipped}
 
 
 def finished(
