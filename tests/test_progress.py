@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC
-from widemargin.progress import CALLBACK_STEPS, Progress
+from widemargin.progress import CALLBACK_STEPS, ClusterProgress, Progress
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 or later")
 
@@ -90,8 +90,22 @@ def test_verbose_shows_a_bar_that_never_goes_back(capsys):
         for violation in (2.0, 0.5, 0.9, 0.01, 1e-4):
             assert progress(10, violation, 5) is True
             shown.append(progress._bar.n)
-    assert shown == sorted(shown) and shown[0] == 0 and shown[-1] == 100
-    assert "violation" in capsys.readouterr().err
+    assert shown == sorted(shown) and shown[0] == 0 and shown[2] > 10
+    written = capsys.readouterr().err
+    assert "violation" in written
+    # the tolerance is reached, the fit not ended: refinement and polish are to come
+    assert shown[-1] == 99 and "100%" not in written
+    assert "/s" not in written  # percent per second mean nothing here
+
+
+def test_a_bar_of_clusters_goes_with_the_last_of_them(capsys):
+    with ClusterProgress(True) as progress:
+        for done in range(1, 5):
+            progress("level 1", done, 4)
+            assert (progress._bar is None) == (done == 4)
+        progress("level 0", 1, 2)
+        assert progress._bar is not None
+    assert "level 1" in capsys.readouterr().err
 
 
 def test_nobody_watches_nothing_is_printed(capsys):

@@ -113,6 +113,12 @@ class KernelClassifier(
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C. A former model stays; an estimator without one has the point
+            reached, with ``fit_status_ = 1``, if every pair of classes has one.
         """
         return self._fitted(X, y, sample_weight)
 
@@ -121,9 +127,12 @@ class KernelClassifier(
 
         An estimator without one gets the point that was reached, if there is one.
         """
-        shadow = self._shadow()
-        complete = shadow._fit(*data)
-        if complete or not self.__sklearn_is_fitted__():
+        shadow, stored = self._shadow(), True
+        try:
+            complete = shadow._fit(*data)
+        except Interrupted:  # goes on below as plain Ctrl-C, without its point
+            complete = stored = False
+        if complete or (stored and not self.__sklearn_is_fitted__()):
             self._replaced_by(shadow)
         if not complete:
             raise KeyboardInterrupt

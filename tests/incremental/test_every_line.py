@@ -23,6 +23,7 @@ ACTIONS = {
     "forget": lambda model: model.forget([3, 5, 8]),
     "forget all": lambda model: model.forget(np.arange(70)),
     "update": lambda model: model.update(C=0.3, random_state=4),
+    "fit": lambda model: model.fit(X, y),
 }
 
 

@@ -100,12 +100,12 @@ def test_the_gil_is_released():
 
 @needs_signals
 @pytest.mark.parametrize("delay", [0.3, 1.5])
-def test_ctrl_c_stops_a_fit_within_a_fifth_of_a_second(delay):
-    """Promised on a free machine; other tests run beside this one: one try in six."""
+def test_ctrl_c_stops_a_fit_within_half_a_second(delay):
+    """Also the time to evaluate the point; others run beside this: one try in six."""
     data, tries = DATA.replace("CLASSES", "2"), []
-    while len(tries) < 6 and min(tries, default=1.0) >= 0.2:
+    while len(tries) < 6 and min(tries, default=1.0) >= 0.5:
         tries.append(seconds_to_stop(data, FIT, delay))
-    assert min(tries) < 0.2, tries
+    assert min(tries) < 0.5, tries
 
 
 @needs_signals

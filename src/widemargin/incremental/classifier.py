@@ -80,6 +80,12 @@ class IncrementalClassifier(KernelClassifier):
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C. A former model stays; an estimator without one has the point
+            reached, with ``fit_status_ = 1``, if every pair of classes has one.
         """
         if ids is not None:
             ids = check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
