@@ -178,6 +178,7 @@ def test_the_point_of_a_solve_certifies_itself(kernel, prompt, monkeypatch):
 
     with pytest.raises(Interrupted) as caught:
         solve(problem, tol=1e-9, monitor=press_it)
+    assert type(pickle.loads(pickle.dumps(caught.value))) is KeyboardInterrupt
     solution = caught.value.solution()
     assert solution.n_iter == caught.value.n_iter > 0 and solution.support.size
     K = kernel_matrix(kernel, X)

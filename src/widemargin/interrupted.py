@@ -39,6 +39,10 @@ class Interrupted(KeyboardInterrupt):
         self.n_iter = n_iter
         self.seconds = seconds
 
+    def __reduce__(self) -> tuple[type[KeyboardInterrupt], tuple[()]]:
+        """Pickle as plain Ctrl-C: in another process nobody goes on from the point."""
+        return KeyboardInterrupt, ()
+
     def solution(self) -> Solution:
         """Evaluate the point, with a certificate.
 
