@@ -1,6 +1,7 @@
 #include "parallel.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 namespace widemargin {
 
@@ -59,12 +60,16 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
     count_ = count;
     grain_ = grain;
     next_ = 0;
-    pending_ = size_ - 1;
     ++round_;
     // Threads start with the first round that needs them, so small fits never pay for one. A new
     // member has seen no round yet and therefore takes part in this one.
-    while (members_.size() + 1 < static_cast<Size>(size_))
-      members_.emplace_back([this] { serve(); });
+    try {
+      while (members_.size() + 1 < static_cast<Size>(size_))
+        members_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {  // the system gives no more: those there are will do
+      size_ = static_cast<int>(members_.size()) + 1;
+    }
+    pending_ = size_ - 1;
   }
   start_.notify_all();
   share();

@@ -192,3 +192,47 @@ def test_loading_imports_nothing_the_file_names(path: Path) -> None:
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True
     )
     assert done.stdout.strip() == "False", done.stderr
+
+
+def reversed_bounds(state: Any) -> None:
+    state.lower[:], state.upper[:] = state.upper.copy(), state.lower.copy()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: vars(model).pop("_live"),
+        lambda model: vars(model).pop("_pairs"),
+        lambda model: model.ids_.__setitem__(0, 7_000),
+        lambda model: model._live.ids.__setitem__(0, model._live.ids[1]),
+        lambda model: model._live.labels.__setitem__(0, 3),
+        lambda model: model._live.labels.__setitem__(0, 1),
+        lambda model: model._live.labels.__setitem__(0, -1),
+        lambda model: model._live.weights.__setitem__(0, 0.0),
+        lambda model: model._live.weights.__setitem__(0, np.nan),
+        lambda model: model._live.X.__setitem__((0, 0), np.inf),
+        lambda model: vars(model).update(_next_id="many"),
+        lambda model: vars(model).update(_first_settings=(1.0,)),
+        lambda model: vars(model).update(_pairs=model._pairs[1:]),
+        lambda model: vars(model).update(_pairs=model._pairs[::-1]),
+        lambda model: model._pairs[1].beta.__setitem__(0, 1e9),
+        lambda model: model._pairs[1].linear.__setitem__(0, np.nan),
+        lambda model: reversed_bounds(model._pairs[2]),
+    ],
+)
+def test_rows_to_forget_that_do_not_fit_are_refused(
+    change: Any, tmp_path: Path
+) -> None:
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[0:20, 50:75, 100:130]
+    model = SVC(gamma=0.2, keep_rows=True)
+    model.fit(X[rows], y[rows], sample_weight=np.linspace(1, 2, rows.size))
+    model.ids_ = model.ids_.copy()
+    live = {k: np.array(v) for k, v in vars(model._live).items()}  # not read-only
+    model._live = type(model._live)(**live)
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model").forget([3]).ids_.size == rows.size - 1
+    change(model)
+    save(model, tmp_path / "model")
+    with pytest.raises(StorageError, match="model'"):
+        load(tmp_path / "model")

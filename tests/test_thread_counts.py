@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -13,6 +16,7 @@ from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.problem import classification_problem
 from widemargin.solve import solve
+from widemargin.validation import effective_threads
 
 
 def dense(n, features=8):
@@ -86,3 +90,32 @@ def test_a_fit(model, classes):
         assert one.outliers_.size > 0
         assert_array_equal(one.outliers_, two.outliers_)
         assert_array_equal(one.objective_, two.objective_)
+
+
+CROWDED = """
+import resource
+import numpy as np
+from widemargin import SVC
+rng = np.random.default_rng(0)
+X = rng.standard_normal((1500, 20))
+y = X[:, 0] + rng.standard_normal(1500) > 0
+alone = SVC(n_jobs=1, cache_size=20).fit(X, y).decision_function(X)
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + (150 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))  # stacks of a few threads
+crowd = SVC(n_jobs=200, cache_size=20).fit(X, y).decision_function(X)
+print((alone == crowd).all())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_threads_that_the_system_refuses_are_done_without():
+    done = subprocess.run(
+        [sys.executable, "-c", CROWDED], capture_output=True, text=True
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_no_more_threads_than_make_sense():
+    assert effective_threads(3) == 3
+    assert effective_threads(2**40) <= max(256, effective_threads(-1))

@@ -12,6 +12,7 @@ namespace {
 const KernelSpec kKernels[] = {{KernelKind::linear, 1.0, 0.0, 1},
                                {KernelKind::gaussian, 0.3, 0.0, 1},
                                {KernelKind::polynomial, 0.2, 1.0, 3},
+                               {KernelKind::polynomial, 0.01, 0.5, 6},
                                {KernelKind::sigmoid, 0.1, 0.2, 1}};
 
 template <class Real>

@@ -170,7 +170,8 @@ def effective_threads(n_jobs: int | None) -> int:
 
     None means all cores this process may use, but one inside a joblib worker, and never
     more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
-    Negative counts from all cores, as in joblib.
+    Negative counts from all cores, as in joblib. More than a few hundred are not
+    started, whoever asks for them: a model file may.
     """
     cores = _cores()
     if n_jobs is None:
@@ -181,7 +182,7 @@ def effective_threads(n_jobs: int | None) -> int:
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; use None, -1 or a positive int.")
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else min(n_jobs, max(cores, 256))
 
 
 @cache

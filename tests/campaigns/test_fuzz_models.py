@@ -38,6 +38,7 @@ def good_models(folder: Path) -> list[tuple[bytes, np.ndarray]]:
     )
     models: list[Any] = [
         widemargin.SVC().fit(X, y),
+        widemargin.SVC(keep_rows=True).fit(X, y),
         widemargin.SVC(kernel="poly").fit(sparse.csr_matrix(X), y),
         make_pipeline(StandardScaler(), widemargin.SVC(C=3)).fit(X, y),
         make_pipeline(MinMaxScaler(), widemargin.RampSVC()).fit(X, y),

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder
 from ..storage import StorageError
 from .composition import parts
 from .known import ESTIMATORS, TRANSFORMERS, name_of
+from .live_rows import check_live_rows, counts
 
 _MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
 _SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these leave rows sparse
@@ -107,6 +108,7 @@ def _check_shapes(model: Any) -> None:
     attributes = vars(model)
     if "dual_coef_" in attributes and "support_vectors_" in attributes:
         _check_kernel_expansion(attributes, features)
+    check_live_rows(attributes, features)
 
 
 def _features(part: Any) -> int:
@@ -150,11 +152,11 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
     precomputed = attributes.get("kernel") == "precomputed"
     if vectors.shape != ((0, 0) if precomputed else (count, features)):
         raise StorageError("support_vectors_ does not fit dual_coef_")
-    if not _counts(attributes["n_support_"], classes, count + 1):
+    if not counts(attributes["n_support_"], classes, count + 1):
         raise StorageError("n_support_ does not fit classes_")
     if attributes["n_support_"].sum() != count:
         raise StorageError("n_support_ does not fit dual_coef_")
-    if not _counts(attributes["support_"], count, features if precomputed else 2**31):
+    if not counts(attributes["support_"], count, features if precomputed else 2**31):
         raise StorageError("support_ does not fit dual_coef_")
     if np.shape(attributes["intercept_"]) != (max(pairs, 1),):
         raise StorageError("intercept_ does not fit classes_")
@@ -163,12 +165,3 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
         values = array.data if sparse.issparse(array) else array
         if values.dtype.kind != "f" or not np.all(np.isfinite(values)):
             raise StorageError("a coefficient or support vector is not a finite number")
-
-
-def _counts(array: Any, length: int, end: int) -> bool:
-    """Whether it is an array of so many integers from 0 up to, and without, an end."""
-    return (
-        array.shape == (length,)
-        and array.dtype.kind == "i"
-        and (length == 0 or (array.min() >= 0 and array.max() < end))
-    )
