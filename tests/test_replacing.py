@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import signal
 import stat
@@ -178,6 +179,23 @@ def test_a_write_under_way_in_this_process_is_let_be(tmp_path: Path) -> None:
         save(MODEL, path)
         file.write(b"last")
     assert path.read_bytes() == b"last"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_file_removed_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, removed = fcntl.flock, []
+
+    def late(descriptor: int, operation: int) -> None:
+        if not removed:  # another process has just taken it for a stale one
+            removed.extend(tmp_path.iterdir())
+            removed[0].unlink()
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    save(MODEL, tmp_path / "model")
+    assert len(removed) == 1
     assert os.listdir(tmp_path) == ["model"]
 
 

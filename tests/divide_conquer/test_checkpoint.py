@@ -232,7 +232,11 @@ def test_a_hostile_file_with_a_true_checksum_is_refused(tmp_path, monkeypatch):
         storage.write(path, stored.kind, stored.header, stored.arrays | change)
         with pytest.raises(ValueError, match="start anew"):
             clone(model).fit(X, y)
-    for change in ({"level": np.inf}, {"parts": 3}, {"history": None}, {"router": []}):
+    for change in (
+        {"level": np.inf}, {"level": 2**40}, {"level": 0}, {"level": "1"},
+        {"parts": 3}, {"history": None}, {"history": []}, {"history": ["solve"]},
+        {"router": []},
+    ):  # fmt: skip
         storage.write(path, stored.kind, stored.header | change, stored.arrays)
         with pytest.raises(ValueError, match="start anew"):
             clone(model).fit(X, y)

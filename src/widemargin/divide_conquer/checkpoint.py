@@ -135,9 +135,9 @@ def write(
 
 
 def read(
-    path: Path, division: Division, origin: Origin
+    path: Path, division: Division, origin: Origin, levels: range
 ) -> tuple[Level, list[dict[str, Any]]] | None:
-    """Read a checkpoint of this fit; None when there is no file.
+    """Read a checkpoint of this fit, at one of its levels; None when there is no file.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def read(
             "delete the file, or give another path, to start anew."
         )
     try:
-        return _restored(stored.header, stored.arrays, division)
+        return _restored(stored.header, stored.arrays, division, levels)
     except Exception as error:  # whatever it is that does not fit: it is the file
         raise storage.StorageError(
             f"checkpoint={os.fspath(path)!r} is inconsistent ({error}): delete it to "
@@ -173,6 +173,7 @@ def _restored(
     header: dict[str, Any],
     arrays: dict[str, NDArray[Any]],
     division: Division,
+    levels: range,
 ) -> tuple[Level, list[dict[str, Any]]]:
     samples, problems = division.samples, division.problems
     router = _router(header["router"], arrays, samples, division.kernel)
@@ -197,8 +198,12 @@ def _restored(
         [PartSolution(beta=nothing, **part) for part in solved]
         for solved in header["parts"]
     ]
-    level = Level(int(header["level"]), partition, betas, arrays["intercepts"], parts)
-    return level, list(header["history"])
+    number, history = header["level"], header["history"]
+    if type(number) is not int or number not in levels:
+        raise ValueError("its level is none of this fit")
+    if not (history and all(isinstance(stage, dict) for stage in history)):
+        raise ValueError("its history is no list of stages")
+    return Level(number, partition, betas, arrays["intercepts"], parts), history
 
 
 def _router_arrays(router: Router) -> tuple[str, dict[str, NDArray[Any]]]:

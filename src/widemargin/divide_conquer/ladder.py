@@ -108,7 +108,8 @@ class Ladder:
     def _resume(self, origin: checkpoint.Origin | None) -> None:
         if origin is None:
             return
-        stored = checkpoint.read(self.path, self.division, origin)
+        levels = range(self.stop_at, self.plan.n_levels + 1)
+        stored = checkpoint.read(self.path, self.division, origin, levels)
         if stored is not None:
             self.level, self.stages = stored
             self.stages[-1]["resumed"] = True
