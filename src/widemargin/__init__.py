@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .cost_sensitive import CostSensitiveSVC, total_cost_scorer
     from .divide_conquer import DivideConquerSVC
     from .dpwss import DPWSSClassifier
+    from .feature_scales import ScaleWarning
     from .persistence import load, save
     from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
     from .ramp import RampSVC
@@ -31,6 +32,7 @@ __all__ = [
     "PrivateSVC",
     "PublicBoundsScaler",
     "RampSVC",
+    "ScaleWarning",
     "load",
     "privacy_audit",
     "save",
@@ -48,6 +50,7 @@ _HOMES = {
     "PrivateSVC": "private",
     "PublicBoundsScaler": "private",
     "RampSVC": "ramp",
+    "ScaleWarning": "feature_scales",
     "load": "persistence",
     "privacy_audit": "private",
     "save": "persistence",

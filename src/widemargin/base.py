@@ -30,6 +30,7 @@ from ._sklearn import (
     validated,
 )
 from .clusters import Limits
+from .feature_scales import warn_if_unscaled
 from .gram import Gram
 from .interrupted import Interrupted
 from .kernels import MAX_DEGREE, Kernel, make_kernel
@@ -154,9 +155,11 @@ class KernelClassifier(
 
     def _resolve_kernel(self, data: Training) -> Kernel:
         gamma = resolve_gamma(self.gamma, data.X, data.weights, self.kernel)
-        return make_kernel(
+        kernel = make_kernel(
             self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
         )
+        warn_if_unscaled(data.X, kernel)
+        return kernel
 
     def _make_gram(self, data: Training, kernel: Kernel, threads: int) -> Gram:
         megabytes = cache_megabytes(self.cache_size, data.labels.size)

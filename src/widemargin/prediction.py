@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .gram import Gram
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .probabilities import WithoutProbabilities
 from .products import products, times, transposed_times
 from .state import WholeState
 from .validation import checked_samples, effective_threads, plain_samples
@@ -30,7 +31,7 @@ def check_fitted(model: Any) -> None:
     check_is_fitted(model)
 
 
-class PairPrediction(WholeState):
+class PairPrediction(WithoutProbabilities, WholeState):
     """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
 
     classes_: NDArray[Any]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from .probabilities import CALIBRATE
 from .validation import (
     check_weights,
     checked_samples,
@@ -16,10 +17,6 @@ from .validation import (
     plain_samples,
     refuse_asymmetric,
 )
-
-CALIBRATION = """probability=True is not offered. Calibrate the fitted scores instead:
-    from sklearn.calibration import CalibratedClassifierCV
-    CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"""
 
 
 @dataclass(frozen=True)
@@ -106,4 +103,5 @@ def validate_training(
 def refuse_probability(estimator: Any) -> None:
     """Say what to use instead of probability=True."""
     if estimator.probability is True:
-        raise ValueError(CALIBRATION.format(name=type(estimator).__name__))
+        remedy = CALIBRATE.format(name=type(estimator).__name__)
+        raise ValueError(f"probability=True is not offered. {remedy}")

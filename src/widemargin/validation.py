@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from .gram import refuse_damaged
 from .kernels import scale_gamma
+from .labels import refuse_odd_labels
 
 Vector = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ def checked_samples(
     """
     if sparse.issparse(X):
         refuse_damaged(X)
+    refuse_odd_labels(y)
     return validate_data(estimator, X, y, **(SAMPLE_FORM | wishes))
 
 

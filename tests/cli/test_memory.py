@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from widemargin.cli.hints import scale_ratio
 from widemargin.cli.training import scale_in_place
+from widemargin.feature_scales import scale_ratio
 from widemargin.incremental.rows import lasting
 from widemargin.kernels import scale_gamma
 from widemargin.reproduction.memory import METHODS, SHAPES, train_memory

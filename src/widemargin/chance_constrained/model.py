@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..probabilities import WithoutProbabilities
 from .guarantees import error_bound
 from .online_descent import summary_table
 from .rows import times
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 _GOOD = ("polished", "converged", "epochs")
 
 
-class UncertainLinearModel(ClassifierMixin, BaseEstimator):
+class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
     """A linear classifier of samples with error bars, once it is fitted."""
 
     coef_: Floats

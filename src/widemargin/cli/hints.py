@@ -6,13 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.files import Data
+from widemargin.feature_scales import SCALES_APART, scale_ratio
 
-_SCALES_APART = 100.0
 _DOMINANT = 0.95
 # From so many support vectors on early prediction is ten times faster:
 # python benchmarks/command.py early --print (a test holds the two together)
@@ -31,7 +30,7 @@ def hints(
     found = []
     if scale is None and parameters.get("kernel") != "precomputed":
         ratio = scale_ratio(content.X)
-        if ratio > _SCALES_APART:
+        if ratio > SCALES_APART:
             found.append(
                 f"the scales of the features differ {ratio:.0f}-fold: try --scale "
                 "standard or --scale minmax"
@@ -82,16 +81,3 @@ def expected_support(estimator: Any, content: Data) -> float:
     power = np.log(counts[1] / counts[0]) / np.log(_PILOTS[1] / _PILOTS[0])
     growth = (n / _PILOTS[1]) ** np.clip(power, 0.0, 1.0)
     return float(counts[1] * growth)
-
-
-def scale_ratio(X: Any) -> float:
-    """Largest over smallest spread of the features that vary at all."""
-    if sparse.issparse(X):
-        spread = np.zeros(X.shape[1])
-        for start in range(0, X.shape[0], 16384):  # bounded memory on big data
-            most = abs(X[start : start + 16384]).max(axis=0).toarray()
-            np.maximum(spread, most.ravel(), out=spread)
-    else:
-        spread = np.ptp(X, axis=0)
-    varying = spread[spread > 0]
-    return float(varying.max() / varying.min()) if len(varying) else 1.0

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from widemargin.cli.files import Data, DataError, read
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_stream
+from widemargin.feature_scales import ScaleWarning
 from widemargin.persistence import StorageError, load, save
 
 
@@ -126,6 +127,8 @@ def hearing(quiet: bool) -> Iterator[Heard]:
                     heard.converged = False
                 elif issubclass(warning.category, DeprecationWarning):
                     continue
+                elif issubclass(warning.category, ScaleWarning):
+                    continue  # the hint before training says so, with the option
                 elif "valid feature names" in str(warning.message):
                     continue  # columns were matched by name when the file was read
                 if str(warning.message) not in said:

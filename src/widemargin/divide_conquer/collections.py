@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..feature_scales import warn_if_unscaled
 from ..kernels import Kernel, gamma_of, make_kernel
 from ..levels import level_record
 from ..multiclass import class_pairs
@@ -45,6 +46,7 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
             f"{len(seen.classes)} class"
         )
     kernel = _kernel(estimator, blocks.n_features, seen.variance)
+    warn_if_unscaled(seen.sample, kernel)
     factors = class_weights(
         estimator.class_weight, seen.classes, np.arange(len(seen.mass)), seen.mass
     )

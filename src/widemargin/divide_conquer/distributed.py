@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..clusters import PartSolution, solve_cluster
 from ..kernels import Kernel, Moments
+from ..labels import refuse_odd_labels
 from ..partition import Partition
 from ..validation import check_weights, plain_labels
 from .early import EarlyModel
@@ -201,6 +202,7 @@ def _survey_block(X: Any, y: Any, w: Any, quota: int, seed: int) -> dict[str, An
             "X contains NaN or infinity: impute or drop those rows before fit."
         )
     if len(y) and not plain_labels(y):
+        refuse_odd_labels(y)
         check_classification_targets(y)
     checked = check_weights(w, len(X))
     w = np.ones(len(X)) if checked is None else checked

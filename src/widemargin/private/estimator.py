@@ -34,6 +34,7 @@ from .report import (
 from .rows import PublicMap
 from .settings import (
     CLIP_NORM_MISSING,
+    PrivateScores,
     class_factors,
     encode_labels,
     noise_law,
@@ -46,7 +47,7 @@ from .unquoted import without_values
 Vector = NDArray[np.float64]
 
 
-class PrivateSVC(ClassifierMixin, BaseEstimator):
+class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
     """Support vector classifier with a differential privacy guarantee.
 
     Trains weights w of
@@ -297,8 +298,7 @@ class PrivateSVC(ClassifierMixin, BaseEstimator):
         }
         reasons = tuple(reason for reason, applies in voids.items() if applies)
         for reason in reasons:
-            message = f"no privacy guarantee: {reason}"
-            warnings.warn(message, PrivacyWarning, stacklevel=3)
+            warnings.warn(f"no privacy guarantee: {reason}", PrivacyWarning, 3)
         return reasons
 
     def _frequencies(self, source: NoiseSource) -> Vector | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..probabilities import WithoutProbabilities
 from .report import PrivacyWarning
 from .unquoted import without_values
 
@@ -21,6 +22,16 @@ CLIP_NORM_MISSING = (
     "clip_norm bounds each row's length and must be known without looking at the data; "
     "e.g. sqrt(n_features) for features in [-1, 1]"
 )
+
+
+class PrivateScores(WithoutProbabilities):
+    """Scores that must not be calibrated on the rows they were trained on."""
+
+    _calibration: ClassVar[str] = """Calibrated on its training rows it would have \
+no guarantee. Calibrate the fitted model on other, public ones:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.frozen import FrozenEstimator
+    CalibratedClassifierCV(FrozenEstimator(model)).fit(X_public, y_public)"""
 
 
 def noise_law(mechanism: str, noise: str, delta: float) -> str:

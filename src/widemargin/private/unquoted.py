@@ -30,6 +30,10 @@ _KNOWN = {
     r"(?:This \w+ estimator )?requires y to be passed, but the target y is None": "",
     r"y should be a 1d array, got an array of shape " + _SHAPE: "Give one label a row",
     r"Unknown label type: [\w-]+": "Classes are whole numbers or text",
+    r"y has \d+ missing labels \(None or NaN\)": "Leave those rows out of X and y",
+    r"y mixes labels of different types \([\w, ]+\), which have no order": (
+        "Give labels of one type"
+    ),
     r"'<' not supported between instances of '\w+' and '\w+'": (
         "Give labels of one type, without None"
     ),
