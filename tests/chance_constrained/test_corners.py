@@ -84,7 +84,9 @@ def test_zero_w_is_proved_in_few_steps(fit_intercept):
             small.X, small.signs, small.costs, Uncertainty(table), 3.0, fit_intercept
         )
         solution = newton(problem)
-        assert_certified(problem, solution, relative=1e-12)
+        # rounded matrices of rank three are not semidefinite to the last digit
+        relative = 1e-12 if isinstance(table, FactorTable) else 1e-7
+        assert_certified(problem, solution, relative=relative)
         assert solution.status == "polished"
         assert_allclose(solution.w, 0.0)
         assert solution.n_iter <= 10
@@ -110,14 +112,16 @@ def test_forces_of_the_balls_add_up():
     inner = rng.normal(size=(6, 2))
     inner *= 0.9 / np.linalg.norm(inner, axis=1, keepdims=True)
     reachable = np.einsum("k,kdr,kr->d", radii, table.columns, inner)
-    found = balancing_directions(table, radii, reachable, np.eye(5))
+    found, preimages = balancing_directions(table, radii, reachable, np.eye(5))
     assert_allclose(radii @ found, reachable, rtol=1e-12)
+    images = np.stack([m @ p for m, p in zip(table.dense(), preimages, strict=True)])
+    assert_allclose(images, found, rtol=1e-9)
     for k in range(6):
         u = np.linalg.lstsq(table.columns[k], found[k], rcond=None)[0]
         assert_allclose(table.columns[k] @ u, found[k], atol=1e-12)
         assert np.linalg.norm(u) <= 1.0 + 1e-12
     # what no forces can do is not claimed, and ends without overflow
-    beyond = balancing_directions(table, radii, 1e3 * reachable, np.eye(5))
+    beyond, _ = balancing_directions(table, radii, 1e3 * reachable, np.eye(5))
     assert np.linalg.norm(radii @ beyond - 1e3 * reachable) > 1.0
     for k in range(6):
         u = np.linalg.lstsq(table.columns[k], beyond[k], rcond=None)[0]

@@ -100,7 +100,7 @@ def test_attributes_and_certificate():
     certificate = model.certificate_
     assert certificate.status == "polished"
     assert 0.0 <= certificate.gap <= 1e-9 * certificate.objective
-    assert model.history_[-1]["gap"] == certificate.gap
+    assert model.history_[-1]["gap"] <= certificate.gap  # without rounding
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.decision_function(X), model.decision_function(X))
 

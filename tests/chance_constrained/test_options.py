@@ -141,8 +141,10 @@ def test_standardize_is_scaling_both_by_hand_in_every_form(clouds, form):
         by_hand = {"covariance_factor": factors / scale[:, None]}
     inside = ChanceConstrainedSVC(standardize=True, **constructor).fit(X, y, **given)
     outside = ChanceConstrainedSVC(**scaled).fit((X - mean) / scale, y, **by_hand)
+    # matrices of rank two, rounded, are not semidefinite to the last digit
+    relative = 1e-6 if form == "matrices" else 1e-9
     for model in (inside, outside):
-        assert model.certificate_.gap <= 1e-9 * model.certificate_.objective
+        assert model.certificate_.gap <= relative * model.certificate_.objective
     assert_allclose(inside.slack_, outside.slack_, atol=1e-9)
     assert_allclose(inside.coef_ * scale, outside.coef_, rtol=1e-7)
     assert_allclose(

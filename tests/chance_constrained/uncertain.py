@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -13,6 +15,8 @@ from widemargin.chance_constrained.uncertainty import (
     Uncertainty,
     certain,
 )
+
+from tests.oracles.exact_chance import exact_problem, objective_of, optimum_near
 
 KINDS = ("class", "diagonal", "factor", "full", "certain")
 
@@ -66,13 +70,60 @@ def objective_by_formula(problem, w, b):
     return float(total)
 
 
-def assert_certified(problem, solution, relative=1e-6):
-    """Check objective, bound and gap of a solution against the formula."""
-    value = objective_by_formula(problem, solution.w, solution.b)
-    assert_allclose(solution.objective, value, rtol=1e-10)
+def judge_of(problem):
+    """Return the same problem for the oracle."""
+    names = {"f": "matrices", "d": "variances", "l": "factors"}
+    kind, table = problem.uncertainty.table.layout()
+    groups, n = problem.uncertainty.groups, len(problem.signs)
+    return exact_problem(
+        problem.X,
+        problem.signs,
+        problem.costs,
+        names[kind],
+        table,
+        np.arange(n) if groups is None else groups,
+        problem.kappa,
+        fit_intercept=problem.fit_intercept,
+    )
+
+
+def assert_true(certificate, judge, w, b, best=None):
+    """Check that a certificate claims no more than is true, to a hundred digits.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The claims.
+    judge : ExactProblem
+        The problem.
+    w, b : array and float
+        The model they are about.
+    best : (w, b), optional
+        A model that is nearly optimal, where that one is not.
+
+    Returns
+    -------
+    float or None
+        The true gap, where the optimum could be found.
+    """
+    value = objective_of(judge, w, b)
+    assert Decimal(certificate.objective) >= value
+    if certificate.bound is None:
+        assert certificate.gap is None
+        return None
+    near = (w, b) if best is None else best
+    optimum = optimum_near(judge, *near)
+    assert Decimal(certificate.bound) <= (optimum or objective_of(judge, *near))
+    claimed = Decimal(certificate.objective) - Decimal(certificate.bound)
+    assert Decimal(certificate.gap) >= max(claimed, 0)
+    return None if optimum is None else float(value - optimum)
+
+
+def assert_certified(problem, solution, relative=1e-6, best=None):
+    """Check objective, bound and gap of a solution against the exact problem."""
     certificate = solution.certificate
+    assert certificate.objective == solution.objective
+    assert_true(certificate, judge_of(problem), solution.w, solution.b, best)
+    value = objective_by_formula(problem, solution.w, solution.b)
     assert_allclose(certificate.objective, value, rtol=1e-10)
     assert 0.0 <= certificate.gap <= relative * value
-    assert_allclose(certificate.bound, certificate.objective - certificate.gap)
-    assert np.all(solution.alpha >= -1e-12)
-    assert np.all(solution.alpha <= problem.costs * (1.0 + 1e-12))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from scipy import sparse
 from ..validation import class_weights
 from .blocks import Block, BlockSource, checked, floating
 from .cells import gather_scores
+from .compensated import sum_above
 from .covariances import (
     CLASS,
     Moments,
@@ -28,6 +29,7 @@ from .covariances import (
     moments_of,
     sample_covariance,
 )
+from .enclosure import Proof, loss_above, objective_above
 from .objective import ChanceProblem, shortfalls
 from .refit import refit, scores_of
 from .samples import (
@@ -36,6 +38,7 @@ from .samples import (
     one_vs_rest,
     own_covariances,
     refuse_one_class,
+    scaled,
     weighted_rows,
 )
 from .solution import ChanceSolution, Stage
@@ -83,7 +86,7 @@ class BlockFit:
     """Models trained on blocks, in the units of X."""
 
     classes: NDArray[Any]
-    models: list[tuple[Floats, float]]
+    scaling: Scaling
     solutions: list[ChanceSolution]
     summaries: list[CostSummary]
     covariances: Floats | None
@@ -103,7 +106,7 @@ class _Plan:
     settings: Settings
 
     def problems(self, block: Block) -> list[ChanceProblem]:
-        """Return the binary problems on one block."""
+        """Return the binary problems on one block, in the units of X."""
         data = weighted_rows(floating(block.X), block.y, block.weights, self.classes)
         if self.covariances is None:
             uncertainty = own_covariances(
@@ -115,10 +118,13 @@ class _Plan:
             data,
             self.factors[data.labels] * data.weights,
             uncertainty,
-            self.scaling,
             self.settings.kappa,
             self.settings.fit_intercept,
         )
+
+    def scaled(self, block: Block) -> list[ChanceProblem]:
+        """Return them as they are solved."""
+        return scaled(self.problems(block), self.scaling)
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,13 @@ def fit_blocks(
     history: list[Stage] = []
     status = "epochs"
     for epoch in range(1, settings.epochs + 1):
-        descents = _epoch(source, plan, descents, rng)
+        try:
+            descents = _epoch(source, plan, descents, rng)
+        except KeyboardInterrupt:  # where the last epoch ended there is a model
+            if epoch == 1:
+                raise
+            status = "interrupted"
+            break
         seconds = time.perf_counter() - started
         history.append(
             {
@@ -254,7 +266,7 @@ def fit_blocks(
             source.map,
             lambda block: [
                 scores_of(problem, w)
-                for problem, (w, _) in zip(plan.problems(block), models, strict=True)
+                for problem, (w, _) in zip(plan.scaled(block), models, strict=True)
             ],
             settings.memory_mb,
         )
@@ -262,26 +274,28 @@ def fit_blocks(
             refit(along, w, settings.kappa, settings.fit_intercept)
             for along, (w, _) in zip(scores, models, strict=True)
         ]
-    parts = source.map(lambda block: _evaluate(plan, block, models))
-    totals = np.sum(list(parts), axis=0)
-    solutions = [
-        ChanceSolution(
-            w,
-            b,
-            None,
-            None,
-            float(0.5 * (w @ w) + loss),
-            status,
-            descent.steps,
-            time.perf_counter() - started,
-            history,
+    models = [plan.scaling.restore(w, b) for w, b in models]
+    parts = np.array(list(source.map(lambda block: _evaluate(plan, block, models))))
+    solutions = []
+    for k, ((w, b), descent) in enumerate(zip(models, descents, strict=True)):
+        value = objective_above(sum_above(parts[:, k, 0]), plan.scaling, w)
+        solutions.append(
+            ChanceSolution(
+                w,
+                b,
+                None,
+                partial(Proof.of, value, None),
+                status,
+                descent.steps,
+                time.perf_counter() - started,
+                history,
+            )
         )
-        for (w, b), descent, loss in zip(models, descents, totals[:, 0], strict=True)
-    ]
-    shares = totals[:, 1] / totals[:, 2]
+    _, bounded, rows = parts.sum(axis=0).T
+    shares = bounded / rows
     return BlockFit(
         plan.classes,
-        [plan.scaling.restore(w, b) for w, b in models],
+        plan.scaling,
         solutions,
         plan.summaries,
         plan.covariances,
@@ -295,8 +309,9 @@ def _epoch(
     """Visit every row once: block after block, or all blocks at once and averaged."""
     sampling = plan.settings.sampling
     if not source.parallel:
+        descents = [descent.copy() for descent in descents]
         for block in source.shuffled(rng):
-            problems = plan.problems(block)
+            problems = plan.scaled(block)
             order = draw_order(problems[0].shape[0], sampling, rng)
             for k, problem in enumerate(problems):
                 visit(problem, order, plan.rules[k], descents[k])
@@ -304,7 +319,7 @@ def _epoch(
     seed = int(rng.integers(np.iinfo(np.int32).max))
 
     def work(block: Block) -> tuple[int, list[Descent]]:
-        problems = plan.problems(block)
+        problems = plan.scaled(block)
         rows = problems[0].shape[0]
         # by the block's place: a permutation of its own, whoever works on it
         order = draw_order(rows, sampling, np.random.default_rng([seed, block.first]))
@@ -327,6 +342,6 @@ def _evaluate(plan: _Plan, block: Block, models: list[tuple[Floats, float]]) -> 
     """Return loss, rows with slack below one, and rows, for each binary problem."""
     out = []
     for problem, (w, b) in zip(plan.problems(block), models, strict=True):
-        slack = np.maximum(shortfalls(problem, w, b), 0.0)
-        out.append((problem.costs @ slack, np.sum(slack < 1.0), len(slack)))
+        bounded = np.sum(shortfalls(problem, w, b) < 1.0)
+        out.append((loss_above(problem, w, b), bounded, problem.shape[0]))
     return np.array(out, dtype=np.float64)

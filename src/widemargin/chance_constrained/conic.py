@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .objective import ChanceProblem, balanced, duality_gap
+from .enclosure import Dual
+from .objective import ChanceProblem
 from .rows import dense_rows
-from .solution import ChanceSolution
+from .solution import ChanceSolution, as_found
 
 Floats = NDArray[np.float64]
 
@@ -148,24 +149,27 @@ def shared_cones(
         if rank:
             rows[1:, :d] = -factor.T
         program.add(rows, np.zeros(1 + rank), clarabel.SecondOrderConeT(1 + rank))
-    x, duals, report = _solve(program, quadratic, linear, tol, max_time)
+    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
+    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
     alpha = np.maximum(duals[:n], 0.0)
-    directions = np.zeros((count, d))
+    preimages = np.zeros((count, d))
     position = 2 * n
     for k, factor in enumerate(factors):
         rank = factor.shape[1]
-        along = -factor @ _in_ball(duals[position : position + 1 + rank])
-        directions[k] = along
+        preimages[k] = _preimage(factor, duals[position : position + 1 + rank])
         position += 1 + rank
-    return _solution(problem, x, alpha, directions, report, started)
+    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
 
 
-def _in_ball(dual: Floats) -> Floats:
-    """Return ``z_1 / z_0`` of a cone's dual, inside the unit ball."""
+def _preimage(factor: Floats, dual: Floats) -> Floats:
+    """Return p with ``L L'p = L u``, ``u = -z_1 / z_0`` of a cone's dual.
+
+    The columns of a table's factor L are orthogonal.
+    """
     if len(dual) == 1 or dual[0] <= 0.0:
-        return np.zeros(len(dual) - 1)
-    unit = dual[1:] / dual[0]
-    return np.asarray(unit / max(1.0, float(np.linalg.norm(unit))))
+        return np.zeros(len(factor))
+    unit = -dual[1:] / dual[0]
+    return np.asarray(factor @ (unit / np.square(factor).sum(axis=0)))
 
 
 def sample_cones(
@@ -208,16 +212,16 @@ def sample_cones(
     program.add(matrix, right, *(clarabel.SecondOrderConeT(int(r) + 1) for r in ranks))
     positive = sparse.hstack([sparse.csr_array((n, slack)), -sparse.eye_array(n)])
     program.add(positive, np.zeros(n), clarabel.NonnegativeConeT(n))
-    x, duals, report = _solve(program, quadratic, linear, tol, max_time)
+    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
+    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
     alpha = np.maximum(duals[starts[:-1]], 0.0)
-    directions = np.zeros((len(factors), d))
+    preimages = np.zeros((len(factors), d))
     masses = uncertainty.collect(alpha)
     for i, k in enumerate(groups):  # a mixture of points of the ball lies in it
         if alpha[i] > 0.0:
-            share = alpha[i] / masses[k]
-            unit = _in_ball(duals[starts[i] : starts[i + 1]])
-            directions[k] -= share * (factors[k] @ unit)
-    return _solution(problem, x, alpha, directions, report, started)
+            own = _preimage(factors[k], duals[starts[i] : starts[i + 1]])
+            preimages[k] += alpha[i] / masses[k] * own
+    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
 
 
 def semidefinite(
@@ -270,7 +274,7 @@ def semidefinite(
                 right[k] = -1.0
         program.add(rows, right, clarabel.PSDTriangleConeT(d + 1))
     x, _, report = _solve(program, quadratic, linear, tol, max_time)
-    return _solution(problem, x, None, None, report, started)
+    return _solution(problem, x, None, report, started, tol)
 
 
 def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
@@ -286,33 +290,24 @@ def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
 def _solution(
     problem: ChanceProblem,
     x: Floats,
-    alpha: Floats | None,
-    directions: Floats | None,
+    dual: Dual | None,
     report: Any,
     started: float,
+    tol: float,
 ) -> ChanceSolution:
-    """Recompute objective and gap ourselves; the solver's word is not taken."""
-    n, d = problem.shape
+    """Prove objective and gap ourselves; the solver's word is not taken."""
+    d = problem.shape[1]
     w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
     status = str(report.status).rpartition(".")[2]
-    status = "converged" if status == "Solved" else status
-    zeros = np.zeros(n), np.zeros((len(problem.uncertainty.table), d))
-    gap = duality_gap(
-        problem,
-        w,
-        b,
-        zeros[0] if alpha is None else alpha,
-        zeros[1] if directions is None else directions,
-    )
-    if status == "AlmostSolved" and alpha is not None and gap.relative <= 1e-6:
-        status = "converged"  # by our own account
+    if status == "Solved" or (status == "AlmostSolved" and dual is not None):
+        status = "converged"
     return ChanceSolution(
         w=w,
         b=b,
-        alpha=None if alpha is None else balanced(problem, alpha),
-        gap=None if alpha is None else gap,
-        objective=gap.objective,
-        status=status,
+        dual=dual,
+        evidence=as_found(problem, w, b, dual),
+        ended=status,
         n_iter=int(report.iterations),
         seconds=time.perf_counter() - started,
+        tol=max(tol, 1e-6),  # a tighter one is for the solver to try
     )

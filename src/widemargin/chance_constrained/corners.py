@@ -68,14 +68,14 @@ def corner_of(
 
 def balancing_directions(
     table: CovarianceTable, radii: Floats, force: Floats, basis: Floats
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Return ``v_k = L_k u_k``, ``||u_k|| < 1``, with ``sum_k radii_k v_k = force``.
 
     They are ``v_k = Sigma_k x / s_k``, ``s_k = sqrt(x'Sigma_k x + 1)``, at the minimum
     of the convex ``sum_k radii_k s_k - force'x`` over x in the span of ``basis``:
     gradient zero is the equation that was asked for. Where the balls are too small for
     the force there is no minimum, and what is returned falls short of it; the duality
-    gap tells.
+    gap tells. The ``x / s_k``, of which they are the images, are returned besides.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def balancing_directions(
             length *= 0.25
         x = x + length * step
         value, images, spread = trial
-    return np.asarray(images / spread[:, None])
+    return images / spread[:, None], basis @ x / spread[:, None]
 
 
 def _potential(

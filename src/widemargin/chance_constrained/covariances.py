@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .rows import blocks, dense_rows, transpose_times
+from .spreads import proven_shifts
 from .uncertainty import DiagonalTable, FactorTable, FullTable, Uncertainty
 
 Floats = NDArray[np.float64]
@@ -104,8 +105,9 @@ def class_covariances(
 ) -> FullTable | FactorTable:
     """Return ``scale`` times the sample covariance of every class.
 
-    Where a class has no more samples than features its matrix is singular, and
-    rounding would hide by how much: the centred samples are kept as factors then.
+    Where a matrix is singular, as that of a class with no more samples than features
+    or of features that depend on each other, rounding would hide by how much, and it
+    could not be proved semidefinite: the centred samples are kept as factors then.
     """
     members = [np.flatnonzero(labels == k) for k in range(len(classes))]
     if min(map(len, members)) > X.shape[1]:
@@ -113,7 +115,9 @@ def class_covariances(
         for rows, label in zip(members, classes, strict=True):
             moments = moments_of(X[rows], weights[rows])
             matrices.append(sample_covariance(moments, scale, label))
-        return FullTable(np.stack(matrices))
+        table = FullTable(np.stack(matrices))
+        if proven_shifts(table, np.arange(len(table))) is None:
+            return table
     factors = [
         _class_factor(X, rows, weights[rows], scale, label)
         for rows, label in zip(members, classes, strict=True)

@@ -12,12 +12,14 @@ from .._sklearn import Interval, StrOptions, validated
 from .blocks import array_blocks
 from .covariances import CLASS, class_covariances, given_covariances
 from .distributed import dask_blocks, is_dask
+from .model import keeping_model
 from .objective import ChanceProblem, shortfalls
 from .samples import (
     Samples,
     binary_problems,
     own_covariances,
     sample_costs,
+    scaled,
     scaling_of,
     validate_samples,
 )
@@ -99,9 +101,15 @@ class ChanceConstrainedSVC(StreamedModel):
     covariances_ : ndarray of shape (n_classes, d, d) or None
         Covariance of each class where samples share them.
     certificate_ : Certificate or list of Certificate
-        Objective, dual bound (None for "ssgd" and "sdp"), gap, status.
+        Upper bound of the model's objective, lower bound of the optimum (None for
+        "ssgd" and "sdp"), gap, status; rounding is included (mathematics 2.5).
     history_ : list of dict
         Stages of the solver.
+    scale_ : ndarray of shape (d,)
+        Unit of each feature in the penalty ``1/2 ||scale_ * coef_||^2``: ones, or the
+        standard deviations with ``standardize=True``.
+    fit_status_ : int
+        0, or 1 where the certificate's status is not that of a solved problem.
     classes_, n_features_in_, n_iter_ : as in scikit-learn.
 
     See Also
@@ -227,21 +235,26 @@ class ChanceConstrainedSVC(StreamedModel):
             return self._fit_source(dask_blocks(self.solver, *given), kappa)
         if isinstance(X, np.memmap) and self.solver == "ssgd":
             return self._fit_source(array_blocks(*given, self.memory_mb), kappa)
-        data = validate_samples(self, X, y, sample_weight)
-        uncertainty = self._uncertainty(data, covariance, covariance_factor)
+        with keeping_model(self):
+            return self._fit_in_memory(*given, kappa)
+
+    def _fit_in_memory(
+        self, X: Any, y: Any, covariance: Any, factor: Any, weights: Any, kappa: float
+    ) -> ChanceConstrainedSVC:
+        data = validate_samples(self, X, y, weights)
+        uncertainty = self._uncertainty(data, covariance, factor)
         scaling = scaling_of(data.X, data.weights, self.standardize)
         costs = sample_costs(self.C, self.class_weight, data)
-        problems = binary_problems(
-            data, costs, uncertainty, scaling, kappa, self.fit_intercept
-        )
-        solutions = solve_all(self, problems, self._generator())
-        self._store(
-            data.classes,
-            [scaling.restore(s.w, s.b) for s in solutions],
-            solutions,
-            [summarise(problem) for problem in problems],
-        )
+        problems = binary_problems(data, costs, uncertainty, kappa, self.fit_intercept)
+        solutions = solve_all(self, scaled(problems, scaling), self._generator())
+        if self.standardize:
+            solutions = [
+                solution.restored(problem, scaling)
+                for solution, problem in zip(solutions, problems, strict=True)
+            ]
+        summaries = [summarise(problem) for problem in problems]
         self._store_slack(data, problems, solutions)
+        self._store(data.classes, scaling, solutions, summaries)
         return self
 
     def _uncertainty(self, data: Samples, covariance: Any, factor: Any) -> Uncertainty:

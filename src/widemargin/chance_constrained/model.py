@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,29 @@ from ..probabilities import WithoutProbabilities
 from .guarantees import error_bound
 from .online_descent import summary_table
 from .rows import times
-from .samples import check_test_samples
-from .solution import ChanceSolution
+from .samples import Scaling, check_test_samples
+from .solution import GOOD, ChanceSolution
 from .stochastic import CostSummary
 
 Floats = NDArray[np.float64]
 
-_GOOD = ("polished", "converged", "epochs")
+_GOOD = (*GOOD, "epochs")
+
+
+@contextmanager
+def keeping_model(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was, if fitting it ends by an exception.
+
+    One that had no model keeps what Ctrl-C left of the first, if that is a model.
+    """
+    former = dict(vars(estimator))
+    try:
+        yield
+    except BaseException as error:
+        first = isinstance(error, KeyboardInterrupt) and "coef_" not in former
+        if not first or "coef_" not in vars(estimator):
+            estimator.__dict__ = former
+        raise
 
 
 class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
@@ -38,22 +56,30 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
     def _store(
         self,
         classes: NDArray[Any],
-        models: list[tuple[Floats, float]],
+        scaling: Scaling,
         solutions: list[ChanceSolution],
         summaries: list[CostSummary],
     ) -> None:
-        """Keep the models under scikit-learn's names; warn if one is not optimal."""
+        """Keep the models under scikit-learn's names; warn if one is not optimal.
+
+        Ctrl-C goes on from here: what it left is a model all the same.
+        """
         self.classes_ = classes
-        self.coef_ = np.stack([w for w, _ in models])
-        self.intercept_ = np.array([b for _, b in models])
+        self.coef_ = np.stack([s.w for s in solutions])
+        self.intercept_ = np.array([s.b for s in solutions])
+        self.scale_ = scaling.scale
         certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = certificates[0] if len(models) == 1 else certificates
+        self.certificate_ = certificates[0] if len(solutions) == 1 else certificates
         self.history_ = [record for s in solutions for record in s.history]
         self.n_iter_ = max(1, *(s.n_iter for s in solutions), 1)
         self._online, self._seen = None, summary_table(summaries)
         bad = [s for s in solutions if s.status not in _GOOD]
+        self.fit_status_ = int(len(bad) > 0)
+        if any(s.ended == "interrupted" for s in solutions):
+            raise KeyboardInterrupt
         if bad:
-            gap = "none" if bad[0].gap is None else f"{bad[0].gap.relative:.1e}"
+            relative = bad[0].proof.relative
+            gap = "none" if relative is None else f"{relative:.1e}"
             warnings.warn(
                 f"ChanceConstrainedSVC stopped early (status {bad[0].status!r}, "
                 f"relative gap {gap}, tol {self.tol:g}): raise max_iter or max_time, "

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
+from .enclosure import Dual
 from .objective import ChanceProblem, Gap, best_intercept, duality_gap
 from .polish import DualPoint, polish, polish_origin
 from .smoothing import (
@@ -29,7 +30,7 @@ from .smoothing import (
     point_at,
     smoothed,
 )
-from .solution import ChanceSolution, Stage
+from .solution import ChanceSolution, Stage, as_found
 
 Floats = NDArray[np.float64]
 Monitor = Callable[[Stage], None]
@@ -99,16 +100,18 @@ def newton(
         width *= _SHRINK
     if status == "stalled" and best.gap.relative <= tol:
         status = "converged"
+    found = best.dual
+    dual = Dual(found.alpha, found.preimages)
     return ChanceSolution(
-        best.dual.w,
-        best.dual.b,
-        best.dual.alpha,
-        best.gap,
-        best.gap.objective,
+        found.w,
+        found.b,
+        dual,
+        as_found(problem, found.w, found.b, dual),
         status,
         n_iter,
         time.perf_counter() - started,
         history,
+        tol,
     )
 
 
@@ -128,7 +131,7 @@ def _origin(problem: ChanceProblem) -> DualPoint:
     n, d = problem.shape
     b = best_intercept(problem, np.zeros(n), np.zeros(n))
     nothing = np.zeros((len(problem.uncertainty.table), d))
-    return DualPoint(np.zeros(d), b, np.zeros(n), nothing)
+    return DualPoint(np.zeros(d), b, np.zeros(n), nothing, nothing)
 
 
 def _record(width: float, steps: int, started: float, gap: Gap) -> Stage:
@@ -152,7 +155,9 @@ def _close(
     """Return the best certified point of a stage, and whether it is polished."""
     inflation = problem.kappa * problem.uncertainty.spread(point.w)
     b = best_intercept(problem, point.margins, inflation)
-    best = _candidate(problem, DualPoint(point.w, b, state.alpha, state.directions))
+    preimages = point.w / state.spread[:, None]
+    smooth = DualPoint(point.w, b, state.alpha, state.directions, preimages)
+    best = _candidate(problem, smooth)
     exact: DualPoint | None
     if origin.gap.objective <= best.gap.objective:
         exact = polish_origin(problem, state)

@@ -15,7 +15,7 @@ form, as their constraint (4b) has it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,16 @@ class ChanceProblem:
     uncertainty: Uncertainty
     kappa: float
     fit_intercept: bool = True
+
+    def take(self, rows: NDArray[np.intp]) -> ChanceProblem:
+        """Return the problem of some of the samples."""
+        return replace(
+            self,
+            X=self.X[rows],
+            signs=self.signs[rows],
+            costs=self.costs[rows],
+            uncertainty=self.uncertainty.take(rows),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

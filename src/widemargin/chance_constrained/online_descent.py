@@ -12,7 +12,6 @@ from .covariances import given_covariances
 from .rows import row_weights
 from .samples import (
     Samples,
-    Scaling,
     binary_problems,
     own_covariances,
     sample_costs,
@@ -154,7 +153,6 @@ class OnlineDescent:
             data,
             sample_costs(estimator.C, estimator.class_weight, data),
             self._uncertainty(data, covariance, factor),
-            Scaling.identity(X.shape[1]),
             kappa,
             estimator.fit_intercept,
         )

@@ -44,7 +44,8 @@ class DualPoint:
     w: Floats
     b: float
     alpha: Floats
-    directions: Floats
+    directions: Floats  # v_k = Sigma_k p_k
+    preimages: Floats  # p_k
 
 
 @dataclass
@@ -306,16 +307,18 @@ def _correct_sets(
 
 def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint:
     """Return the polished point; the corner's force is dealt out to its members."""
-    _, directions = _directions(point, sets)
+    spread, directions = _directions(point, sets)
+    preimages = point.w / np.where(spread > 0.0, spread, np.inf)[:, None]
     corner, table = sets.corner, problem.uncertainty.table
     if len(corner.members):
-        directions[corner.members] = balancing_directions(
+        members = corner.members
+        directions[members], preimages[members] = balancing_directions(
             table.take(corner.members),
             problem.kappa * problem.uncertainty.collect(sets.alpha)[corner.members],
             corner.basis @ sets.force,
             corner.basis,
         )
-    return DualPoint(point.w, point.b, sets.alpha, directions)
+    return DualPoint(point.w, point.b, sets.alpha, directions, preimages)
 
 
 def polish_origin(problem: ChanceProblem, state: Smoothed) -> DualPoint:
@@ -324,10 +327,10 @@ def polish_origin(problem: ChanceProblem, state: Smoothed) -> DualPoint:
     All covariances are at their corner, and must hold w there against the samples.
     """
     b, alpha = origin_multipliers(problem, state.alpha)
-    directions = balancing_directions(
+    directions, preimages = balancing_directions(
         problem.uncertainty.table,
         problem.kappa * problem.uncertainty.collect(alpha),
         transpose_times(problem.X, alpha * problem.signs),
         np.eye(problem.shape[1]),
     )
-    return DualPoint(np.zeros(problem.shape[1]), b, alpha, directions)
+    return DualPoint(np.zeros(problem.shape[1]), b, alpha, directions, preimages)

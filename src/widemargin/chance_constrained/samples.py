@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,7 +148,6 @@ def binary_problems(
     data: Samples,
     costs: Floats,
     uncertainty: Uncertainty,
-    scaling: Scaling,
     kappa: float,
     fit_intercept: bool,
 ) -> list[ChanceProblem]:
@@ -156,10 +155,15 @@ def binary_problems(
 
     Every row keeps its own covariance, that of its class where classes have one.
     """
-    X = scaling.apply(data.X)
-    if np.any(scaling.scale != 1.0):
-        uncertainty = uncertainty.rescaled(scaling.scale)
     return [
-        ChanceProblem(X, signs, costs, uncertainty, kappa, fit_intercept)
+        ChanceProblem(data.X, signs, costs, uncertainty, kappa, fit_intercept)
         for signs in one_vs_rest(data.labels, len(data.classes))
     ]
+
+
+def scaled(problems: list[ChanceProblem], scaling: Scaling) -> list[ChanceProblem]:
+    """Return the problems of the same rows with means and covariances scaled."""
+    X, uncertainty = scaling.apply(problems[0].X), problems[0].uncertainty
+    if np.any(scaling.scale != 1.0):
+        uncertainty = uncertainty.rescaled(scaling.scale)
+    return [replace(problem, X=X, uncertainty=uncertainty) for problem in problems]

@@ -94,8 +94,8 @@ def solve_all(
 ) -> list[ChanceSolution]:
     """Solve the binary problems one after the other, with a progress bar if wanted.
 
-    All have one time limit. What Ctrl-C leaves of the last one is a model; without the
-    ones to come there is none.
+    All have one time limit. Ctrl-C in the last one leaves a model (``ended`` says it);
+    in one before it there is none.
     """
     solve = SOLVERS[estimator.solver]
     started, solutions = time.perf_counter(), []
@@ -113,6 +113,6 @@ def solve_all(
             if left is not None:
                 left = max(0.0, left - (time.perf_counter() - started))
             solutions.append(solve(estimator, problem, rng, left, watch))
-            if solutions[-1].status == "interrupted" and problem is not problems[-1]:
+            if solutions[-1].ended == "interrupted" and problem is not problems[-1]:
                 raise KeyboardInterrupt
     return solutions

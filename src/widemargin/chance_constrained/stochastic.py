@@ -26,7 +26,7 @@ from scipy import sparse
 from .. import _core
 from .objective import ChanceProblem, objective
 from .refit import refit, scores_of
-from .solution import ChanceSolution, Stage
+from .solution import ChanceSolution, Stage, as_found
 
 Floats = NDArray[np.float64]
 
@@ -195,20 +195,8 @@ class _Clock:
 
 def shards(problem: ChanceProblem, count: int) -> list[ChanceProblem]:
     """Deal the samples out to ``count`` workers."""
-    parts = []
-    for first in range(count):
-        rows = np.arange(first, problem.shape[0], count)
-        parts.append(
-            ChanceProblem(
-                problem.X[rows],
-                problem.signs[rows],
-                problem.costs[rows],
-                problem.uncertainty.take(rows),
-                problem.kappa,
-                problem.fit_intercept,
-            )
-        )
-    return parts
+    rows = problem.shape[0]
+    return [problem.take(np.arange(first, rows, count)) for first in range(count)]
 
 
 def visited(
@@ -282,14 +270,17 @@ def stochastic(
     with Parallel(n_jobs=len(parts), prefer="threads") as parallel:
         for epoch in range(1, epochs + 1):
             orders = [draw_order(part.shape[0], sampling, rng) for part in parts]
-            if len(parts) == 1:
-                visit(problem, orders[0], rule, descent)
-            else:
+            try:
                 moved = parallel(
                     delayed(visited)(part, order, rule, descent)
                     for part, order in zip(parts, orders, strict=True)
                 )
-                descent = averaged(moved, [part.shape[0] for part in parts])
+            except KeyboardInterrupt:  # where the last epoch ended there is a model
+                if epoch == 1:
+                    raise
+                status = "interrupted"
+                break
+            descent = averaged(moved, [part.shape[0] for part in parts])
             if _is_reported(epoch, epochs):
                 w, b = descent.model(refine)
                 history.append(_record(epoch, clock, objective(problem, w, b)))
@@ -301,11 +292,11 @@ def stochastic(
     w, b = descent.model(refine)
     if refine:
         w, b = refit(scores_of(problem, w), w, problem.kappa, problem.fit_intercept)
-    value = objective(problem, w, b)
-    if refine:
-        history.append({**_record(epoch, clock, value), "stage": "refit"})
+        record = _record(epoch, clock, objective(problem, w, b))
+        history.append({**record, "stage": "refit"})
+    evidence = as_found(problem, w, b, None)
     return ChanceSolution(
-        w, b, None, None, value, status, descent.steps, clock.seconds, history
+        w, b, None, evidence, status, descent.steps, clock.seconds, history
     )
 
 

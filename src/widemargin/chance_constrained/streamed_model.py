@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from .._sklearn import validated
 from .block_descent import Settings, fit_blocks
 from .blocks import BlockSource, user_blocks
-from .model import UncertainLinearModel
+from .model import UncertainLinearModel, keeping_model
 from .online_descent import OnlineDescent
 from .samples import check_samples
 from .uncertainty import safety_factor
@@ -59,11 +59,15 @@ class StreamedModel(UncertainLinearModel):
         )
 
     def _fit_source(self, source: BlockSource, kappa: float) -> Self:
+        with keeping_model(self):
+            return self._fit_kept(source, kappa)
+
+    def _fit_kept(self, source: BlockSource, kappa: float) -> Self:
         fitted = fit_blocks(source, Settings.of(self, kappa), self._generator())
-        self.n_features_in_ = fitted.models[0][0].shape[0]
+        self.n_features_in_ = len(fitted.scaling.scale)
         self.covariances_ = fitted.covariances
-        self._store(fitted.classes, fitted.models, fitted.solutions, fitted.summaries)
         self.slack_, self.bounded_share_ = None, fitted.bounded_share
+        self._store(fitted.classes, fitted.scaling, fitted.solutions, fitted.summaries)
         return self
 
     @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
@@ -99,13 +103,14 @@ class StreamedModel(UncertainLinearModel):
         self : object
             The estimator.
         """
-        X, y = check_samples(self, X, y, reset=not hasattr(self, "coef_"))
-        online = OnlineDescent.of(self, classes, X.shape[1])
-        self.coef_, self.intercept_ = online.step(
-            self, X, y, covariance, covariance_factor, sample_weight, n_samples_total
-        )
+        with keeping_model(self):
+            X, y = check_samples(self, X, y, reset=not hasattr(self, "coef_"))
+            online = OnlineDescent.of(self, classes, X.shape[1])
+            more = covariance, covariance_factor, sample_weight, n_samples_total
+            self.coef_, self.intercept_ = online.step(self, X, y, *more)
         self._online, self.classes_ = online.state(), online.classes
         self.covariances_, self.n_iter_ = online.covariances, online.visits
+        self.scale_, self.fit_status_ = np.ones(X.shape[1]), 0
         for name in ("certificate_", "history_", "slack_", "bounded_share_"):
             self.__dict__.pop(name, None)  # they were of the model before this step
         return self

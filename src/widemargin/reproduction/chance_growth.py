@@ -98,8 +98,9 @@ def _grown(
         spent, solution = _timed(partial(METHODS[name], problem, 0))
         seconds.append(spent)
         note = ""
-        if solution.gap is not None:
-            note = f"relative gap {solution.gap.relative:.1e}, {solution.n_iter} steps"
+        if solution.proof.relative is not None:
+            relative = solution.proof.relative
+            note = f"relative gap {relative:.1e}, {solution.n_iter} steps"
         yield Cell("Growth", row, f"seconds, {symbol} = {size}", spent, note=note)
     yield Cell("Growth", row, f"exponent in {symbol}", _exponent(sizes, seconds))
     last = _exponent(sizes[-3:], seconds[-3:])
@@ -201,7 +202,7 @@ def ratios(quick: bool) -> Iterable[Cell]:
             spent, solution = _timed(partial(METHODS[name], problem, seed))
             times.append(spent)
         seconds[name] = float(np.median(times))
-        gap = solution.gap.relative if name == "newton" else gap
+        gap = solution.proof.relative if name == "newton" else gap
         yield Cell("Asked", "magic04, 80% training", f"seconds, {name}", seconds[name])
     row = "magic04, 80% training"
     yield Cell("Asked", row, "relative gap of newton", gap, note="asked: <= 1e-6")

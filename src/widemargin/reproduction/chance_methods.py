@@ -122,7 +122,7 @@ def run_method(
         seconds,
         float(np.mean(predicted == y_test)),
         objective(problem, solution.w, solution.b),
-        None if solution.gap is None else solution.gap.relative,
+        solution.proof.relative,
     )
 
 
