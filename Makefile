@@ -22,8 +22,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
 
-# Idle threads of BLAS and of scikit-learn's OpenMP spin, and the workers would wait for each
-# other: one BLAS thread a worker, and OpenMP's wait asleep.
+# For the sake of others: numpy's, scikit-learn's and cvxpy's BLAS and OpenMP spin while they wait,
+# and the workers would wait for each other. Our own fits must not need it: tests/test_blas_threads.py
+# runs without these settings.
 QUIET := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 test: $(VENV)/.workshop
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS)

@@ -1,5 +1,6 @@
 // The solvers on the core alone: optimal, warm equals cold, right after return from shrinking.
 #include <algorithm>
+#include <thread>
 
 #include "active_set.hpp"
 #include "block_solver.hpp"
@@ -137,6 +138,28 @@ WIDEMARGIN_TEST(blocks_and_pairs_agree) {
                                       pairs.beta.data(), pairs.gradient.data());
   require(outcome.status == Status::converged && outcome.steps > 10, "converged by steps");
   require_close(pairs.verify(1e-4), best, 1e-5 * std::abs(best), "objective");
+}
+
+// Of two solves on one handle one waits; views share the samples and what is made of them lazily.
+WIDEMARGIN_TEST(solves_beside_each_other_reach_what_each_would_alone) {
+  for (const bool sparse : {false, true}) {
+    Case cases[4] = {{1200, 2.0, true, sparse},
+                     {1200, 2.0, true, sparse},
+                     {1200, 2.0, true, sparse},
+                     {1200, 2.0, true, sparse}};
+    const std::shared_ptr<Gram> handle = cases[0].gram;
+    cases[1].gram = handle;
+    for (const Size k : {Size(2), Size(3)})
+      cases[k].gram = handle->subset(testing::everyone(1200), Size(1) << 24, int(k) - 1);
+    std::vector<std::thread> threads;
+    for (Case& one : cases)
+      threads.emplace_back([&one] {
+        solve_blocks<float>(one.problem, *one.gram, Options(), one.beta.data(), one.gradient.data(),
+                            one.stale.get());
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const Case& one : cases) one.verify(2e-3);
+  }
 }
 
 WIDEMARGIN_TEST(limits_leave_a_true_state_behind) {
