@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -20,12 +21,19 @@ from widemargin.chance_constrained.compensated import (
     row_products,
     sum_above,
 )
+from widemargin.chance_constrained.enclosure import Dual, optimum_below
+from widemargin.chance_constrained.newton import newton
+from widemargin.chance_constrained.objective import ChanceProblem
+from widemargin.chance_constrained.samples import Scaling
 from widemargin.chance_constrained.spreads import enclosed_images, proven_shifts
 from widemargin.chance_constrained.uncertainty import (
     DiagonalTable,
     FactorTable,
     FullTable,
+    Uncertainty,
 )
+
+from .uncertain import KINDS, judge_of, objective_of, optimum_near, random_problem
 
 TABLES = ("matrices", "variances", "factors")
 
@@ -174,6 +182,63 @@ def test_singular_class_covariances_are_kept_as_factors():
     assert model.certificate_.gap <= 1e-12 * model.certificate_.objective
     for k in (0, 1):
         assert_allclose(model.covariances_[k], 0.01 * np.cov(X[y == k].T), atol=1e-16)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_any_numbers_give_a_true_bound(kind, fit_intercept):
+    """Multipliers outside their boxes, unbalanced, and directions outside the balls."""
+    problem = random_problem(4, kind, n=20, d=3, fit_intercept=fit_intercept)
+    solution, plain = newton(problem), Scaling.identity(3)
+    judge, at = judge_of(problem), (solution.w, solution.b)
+    optimum = optimum_near(judge, *at) or objective_of(judge, *at)
+    best = solution.dual
+    assert 0.0 <= optimum - Decimal(solution.proof.bound) <= 1e-9 * float(optimum)
+    rng = np.random.default_rng(0)
+    for size in (1e-12, 1e-6, 1e-3, 1.0, 1e6):
+        alpha = best.alpha + size * rng.normal(size=20)
+        preimages = (1.0 + size) * best.preimages + size * rng.normal(size=(20, 3))[
+            : len(best.preimages)
+        ]
+        for dual in (
+            Dual(alpha, best.preimages),
+            Dual((1.0 + size) * best.alpha, best.preimages),
+            Dual(best.alpha, preimages),
+            Dual(best.alpha, (1.0 + size) * best.preimages),
+            Dual(alpha, preimages),
+        ):
+            assert 0.0 <= Decimal(optimum_below(problem, plain, dual)) <= optimum
+
+
+def test_matrices_that_are_not_semidefinite_are_given_their_due():
+    """Uncertain along one axis, and by rounding less than not at all along others.
+
+    Then w may lean on that axis a little without any spread: the optimum is lower
+    than that of the semidefinite matrices, and their dual point must not deny it.
+    """
+    rng = np.random.default_rng(11)
+    signs = np.repeat([1.0, -1.0], 20)
+    X, groups = rng.normal(size=(40, 3)) + signs[:, None], np.zeros(40, dtype=np.intp)
+    below = 2e-7
+    tables = (
+        FullTable(np.diag([50.0, 0.0, 0.0])[None]),
+        FullTable(np.diag([50.0, -below, -below])[None]),
+    )
+    sound, spoilt = (
+        ChanceProblem(X, signs, np.ones(40), Uncertainty(table, groups), 3.0)
+        for table in tables
+    )
+    solution = newton(sound)
+    lean = np.sqrt(below / 50.0) * np.linalg.norm(solution.w[1:])
+    judge = judge_of(spoilt)
+    values = [
+        objective_of(judge, [sign * 0.999 * lean, *solution.w[1:]], solution.b)
+        for sign in (-1.0, 1.0)
+    ]
+    assert min(values) < Decimal(solution.proof.bound)
+    bound = optimum_below(spoilt, Scaling.identity(3), solution.dual)
+    assert Decimal(bound) <= min(values)
+    assert bound >= 0.9 * solution.proof.bound
 
 
 def test_what_leaves_floating_point_is_not_proved():

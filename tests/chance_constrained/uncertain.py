@@ -96,7 +96,7 @@ def assert_true(certificate, judge, w, b, best=None):
         The claims.
     judge : ExactProblem
         The problem.
-    w, b : array and float
+    w, b : array and float or Decimal
         The model they are about.
     best : (w, b), optional
         A model that is nearly optimal, where that one is not.
@@ -113,7 +113,11 @@ def assert_true(certificate, judge, w, b, best=None):
         return None
     near = (w, b) if best is None else best
     optimum = optimum_near(judge, *near)
-    assert Decimal(certificate.bound) <= (optimum or objective_of(judge, *near))
+    if optimum is None:
+        at = near[1] if judge.fit_intercept else 0
+        assert Decimal(certificate.bound) <= objective_of(judge, near[0], at)
+    else:
+        assert Decimal(certificate.bound) <= optimum
     claimed = Decimal(certificate.objective) - Decimal(certificate.bound)
     assert Decimal(certificate.gap) >= max(claimed, 0)
     return None if optimum is None else float(value - optimum)

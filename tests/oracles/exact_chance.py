@@ -91,7 +91,7 @@ def exact_problem(X, signs, costs, kind, covariances, entries, kappa, **more):
 def objective_of(problem: ExactProblem, w, b) -> Decimal:
     """Return the objective of a stored model."""
     with localcontext(prec=DIGITS):
-        return problem.objective(exact(w), Decimal(float(b)))
+        return problem.objective(exact(w), Decimal(b))
 
 
 def optimum_near(problem: ExactProblem, w, b, near=1e-6) -> Decimal | None:
@@ -102,7 +102,8 @@ def optimum_near(problem: ExactProblem, w, b, near=1e-6) -> Decimal | None:
     """
     with localcontext(prec=DIGITS):
         try:
-            return _optimum(problem, exact(w), Decimal(float(b)), Decimal(near))
+            start = Decimal(b) if problem.fit_intercept else Decimal(0)
+            return _optimum(problem, exact(w), start, Decimal(near))
         except (ArithmeticError, ValueError):
             return None
 
