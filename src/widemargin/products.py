@@ -67,6 +67,13 @@ def add_squares(square: Vector, X: Vector, threads: int = 1) -> None:
     _core.add_squares(square, X, threads)
 
 
+def squares(X: Vector, threads: int = 1) -> Vector:
+    """Return ``X.T @ X``."""
+    lower = np.zeros((X.shape[1], X.shape[1]))
+    add_squares(lower, np.ascontiguousarray(X), threads)
+    return lower + np.tril(lower, -1).T
+
+
 def _rows(X: Any) -> NDArray[Any]:
     """Return a dense matrix as compiled code reads it, mostly the given one."""
     dtype = np.float32 if X.dtype == np.float32 else np.float64

@@ -52,7 +52,11 @@ def lowered(value: float, operations: int = 8) -> float:
 
 def sum_above(terms: Floats, operations: int = 8) -> float:
     """Return an upper bound of the sum of non-negative terms of few operations each."""
-    return raised(fsum(terms.tolist()), operations + 1)
+    try:
+        total = fsum(terms.tolist())
+    except OverflowError:  # the sum itself is beyond floating point
+        return inf
+    return raised(total, operations + 1)
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..products import squares
 from .rows import blocks, dense_rows, transpose_times
 from .spreads import proven_shifts
 from .uncertainty import DiagonalTable, FactorTable, FullTable, Uncertainty
@@ -63,7 +64,7 @@ def moments_of(X: Any, weights: Floats) -> Moments:
     scatter = np.zeros((X.shape[1], X.shape[1]))
     for rows in blocks(X.shape[0]):
         centred = dense_rows(X, rows) - mean
-        scatter += (centred * weights[rows, None]).T @ centred
+        scatter += squares(centred * np.sqrt(weights[rows, None]))
     rounding = np.finfo(X.dtype).eps * np.abs(mean)
     return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
 

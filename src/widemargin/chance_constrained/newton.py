@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv
 
+from ..cholesky import solve_definite
+from ..products import inner
 from .enclosure import Dual
 from .objective import ChanceProblem, Gap, best_intercept, duality_gap
 from .polish import DualPoint, polish, polish_origin
@@ -186,8 +187,8 @@ def _stage(
         if steps >= min(budget, _STEPS_PER_STAGE) or time.perf_counter() > deadline:
             return point, state, steps
         w, b = _direction(problem, state, width)
-        slope = float(state.gradient @ w) + state.gradient_b * b
-        rounding = width * float(state.alpha @ state.band)
+        slope = inner(state.gradient, w) + state.gradient_b * b
+        rounding = width * float(state.alpha[state.band].sum())
         if -slope <= max(accuracy * rounding, 1e-15 * abs(state.value)):
             return point, state, steps
         direction = point_at(problem, w, b)
@@ -213,12 +214,14 @@ def _direction(
     floor[problem.shape[1] :] = np.finfo(float).tiny
     scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), floor))
     scaled = matrix * scale * scale[:, None]
-    _, solution, failed = dposv(scaled, scale * right)
+    solution = solve_definite(scaled, scale * right)
     damping = 1e-14
-    while failed:
+    while solution is None and damping < 1e9:
         scaled[np.diag_indices_from(scaled)] += damping
-        _, solution, failed = dposv(scaled, scale * right)
+        solution = solve_definite(scaled, scale * right)
         damping *= 10.0
+    if solution is None:  # numbers beyond floating point: the certificate says so
+        solution = np.full(len(right), np.nan)
     solution = scale * solution
     if not problem.fit_intercept:
         return solution, 0.0
@@ -230,11 +233,11 @@ def _conjugate_gradients(
 ) -> tuple[Floats, float]:
     """Solve the Newton system to a tenth of the gradient, matrix-free."""
     ridge = 1e-12 * float(problem.costs.sum()) / width
-    curvature_b = float((problem.costs @ state.band) / (2.0 * width)) + ridge
+    curvature_b = float(problem.costs[state.band].sum()) / (2.0 * width) + ridge
     w, b = np.zeros(problem.shape[1]), 0.0
     residual, residual_b = -state.gradient, -state.gradient_b
     moved, moved_b = residual.copy(), residual_b / curvature_b
-    error = float(residual @ residual) + residual_b * residual_b / curvature_b
+    error = inner(residual, residual) + residual_b * residual_b / curvature_b
     target = 1e-2 * error
     times_hessian = hessian_operator(problem, state, width)
     for _ in range(200):
@@ -245,11 +248,11 @@ def _conjugate_gradients(
             image_b += ridge * moved_b
         else:
             image_b = 0.0
-        length = error / (float(moved @ image) + moved_b * image_b)
+        length = error / (inner(moved, image) + moved_b * image_b)
         w, b = w + length * moved, b + length * moved_b
         residual, residual_b = residual - length * image, residual_b - length * image_b
         previous = error
-        error = float(residual @ residual) + residual_b * residual_b / curvature_b
+        error = inner(residual, residual) + residual_b * residual_b / curvature_b
         ratio = error / previous
         moved = residual + ratio * moved
         moved_b = residual_b / curvature_b + ratio * moved_b

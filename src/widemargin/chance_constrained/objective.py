@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import intercept_interval
+from ..products import inner
 from .rows import times, transpose_times
 from .uncertainty import Uncertainty
 
@@ -99,7 +100,7 @@ def shortfalls(problem: ChanceProblem, w: Floats, b: float) -> Floats:
 def objective(problem: ChanceProblem, w: Floats, b: float) -> float:
     """Return the primal objective at (w, b)."""
     slack = np.maximum(shortfalls(problem, w, b), 0.0)
-    return float(0.5 * (w @ w) + problem.costs @ slack)
+    return 0.5 * inner(w, w) + inner(problem.costs, slack)
 
 
 def best_intercept(problem: ChanceProblem, margins: Floats, inflation: Floats) -> float:
@@ -156,7 +157,7 @@ def duality_gap(
     """
     alpha = balanced(problem, alpha)
     uncertainty = problem.uncertainty
-    spread = np.sqrt(np.maximum(uncertainty.table.images(w) @ w, 0.0))
+    spread = np.sqrt(np.maximum(times(uncertainty.table.images(w), w), 0.0))
     shortfall = (
         1.0
         - problem.signs * (times(problem.X, w) + b)
@@ -165,11 +166,11 @@ def duality_gap(
     loss = problem.costs * np.maximum(shortfall, 0.0)
     masses = uncertainty.collect(alpha)
     recovered = transpose_times(problem.X, alpha * problem.signs)
-    recovered -= problem.kappa * (masses @ directions)
-    misaligned = np.maximum(spread - directions @ w, 0.0)
+    recovered -= problem.kappa * transpose_times(directions, masses)
+    misaligned = np.maximum(spread - times(directions, w), 0.0)
     gap = (
         0.5 * float(np.square(w - recovered).sum())
         + float((loss - alpha * shortfall).sum())
-        + problem.kappa * float(masses @ misaligned)
+        + problem.kappa * inner(masses, misaligned)
     )
-    return Gap(float(0.5 * (w @ w) + loss.sum()), max(gap, 0.0))
+    return Gap(0.5 * inner(w, w) + float(loss.sum()), max(gap, 0.0))

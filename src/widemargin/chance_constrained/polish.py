@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 
+from ..products import inner, squares
 from .corners import Corner, balancing_directions, corner_of, origin_multipliers
 from .objective import ChanceProblem
-from .rows import dense_rows, transpose_times
+from .rows import dense_rows, times, transpose_times
 from .smoothing import Point, Smoothed, margin_rows, norm_curvature, point_at
 
 Floats = NDArray[np.float64]
@@ -171,7 +172,7 @@ def _most_rows(problem: ChanceProblem) -> int:
 
 def _directions(point: Point, sets: _Sets) -> tuple[Floats, Floats]:
     """Return spreads and ``v_k = Sigma_k w / s_k``, both 0 at the corners."""
-    spread = np.sqrt(np.maximum(point.images @ point.w, 0.0))
+    spread = np.sqrt(np.maximum(times(point.images, point.w), 0.0))
     spread[sets.corner.members] = 0.0
     directions = point.images / np.where(spread > 0.0, spread, 1.0)[:, None]
     directions[spread == 0.0] = 0.0
@@ -194,7 +195,7 @@ def _newton_step(
     )
     curvature[np.diag_indices_from(curvature)] += 1.0
     pull = point.w - transpose_times(problem.X, alpha * problem.signs)
-    pull += problem.kappa * (masses @ directions)
+    pull += problem.kappa * transpose_times(directions, masses)
     basis = sets.corner.basis
     pull += basis @ sets.force
     jacobian = np.vstack([margin_rows(problem, directions, members), basis.T])
@@ -212,14 +213,14 @@ def _newton_step(
     border = np.zeros(len(residual))
     border[: len(members)] = problem.signs[members]
     change, db = _bordered(
-        half_rows.T @ half_rows,
+        squares(half_rows),
         border if problem.fit_intercept and len(members) else None,
-        residual - half_pull @ half_rows,
-        -float(alpha @ problem.signs),
+        residual - transpose_times(half_rows, half_pull),
+        -inner(alpha, problem.signs),
         room,
     )
     sets.force = sets.force + change[len(members) :]
-    dw, _ = dtrtrs(factor, -half_pull - half_rows @ change)
+    dw, _ = dtrtrs(factor, -half_pull - times(half_rows, change))
     return dw, db, alpha[members] + change[: len(members)]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .. import products
 from ..validation import check_weights
 
 Floats = NDArray[np.float64]
@@ -61,19 +62,15 @@ def dense_rows(X: Any, rows: Any) -> Floats:
 
 def times(X: Any, direction: Floats) -> Floats:
     """Return ``X direction`` in double precision."""
-    if sparse.issparse(X) or X.dtype == np.float64:
-        return np.asarray(X @ direction)
     out = np.empty(X.shape[0])
     for rows in blocks(X.shape[0]):
-        out[rows] = dense_rows(X, rows) @ direction
+        out[rows] = products.times(X[rows], direction)
     return out
 
 
 def transpose_times(X: Any, values: Floats) -> Floats:
     """Return ``X' values`` in double precision."""
-    if sparse.issparse(X) or X.dtype == np.float64:
-        return np.asarray(X.T @ values)
     out = np.zeros(X.shape[1])
     for rows in blocks(X.shape[0]):
-        out += values[rows] @ dense_rows(X, rows)
+        out += products.transposed_times(X[rows], values[rows])
     return out

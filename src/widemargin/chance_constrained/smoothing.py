@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..products import inner, squares
 from .objective import ChanceProblem
 from .rows import blocks, dense_rows, times, transpose_times
 
@@ -81,7 +82,7 @@ def loss_and_multipliers(
     share = np.minimum(np.maximum((shortfall + width) / (2.0 * width), 0.0), 1.0)
     alpha = costs * share
     # with z = width (2h - 1) on the band this is c width h^2; above it, h = 1, c z
-    value = float(alpha @ (shortfall + width * (1.0 - share)))
+    value = inner(alpha, shortfall + width * (1.0 - share))
     return value, share, alpha
 
 
@@ -89,7 +90,7 @@ def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
     """Evaluate value, gradient and multipliers at ``point``."""
     uncertainty = problem.uncertainty
     delta = corner_of_norm(problem, width)
-    squared = np.maximum(point.images @ point.w, 0.0)
+    squared = np.maximum(times(point.images, point.w), 0.0)
     spread = np.sqrt(squared + delta * delta)
     shortfall = 1.0 - problem.signs * (point.margins + point.b)
     shortfall += problem.kappa * uncertainty.expand(spread)
@@ -98,9 +99,9 @@ def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
     masses = uncertainty.collect(alpha)
     signed = alpha * problem.signs
     gradient = point.w - transpose_times(problem.X, signed)
-    gradient += problem.kappa * (masses @ directions)
+    gradient += problem.kappa * transpose_times(directions, masses)
     return Smoothed(
-        value=float(0.5 * (point.w @ point.w) + loss),
+        value=0.5 * inner(point.w, point.w) + loss,
         gradient=gradient,
         gradient_b=-float(signed.sum()) if problem.fit_intercept else 0.0,
         alpha=alpha,
@@ -128,7 +129,7 @@ def norm_curvature(
     """Return ``kappa sum_k A_k (Sigma_k - v_k v_k') / s_k``, A_k the masses."""
     weights = problem.kappa * masses / spread
     curvature = problem.uncertainty.table.weighted_sum(weights)
-    curvature -= (directions * weights[:, None]).T @ directions
+    curvature -= squares(directions * np.sqrt(weights)[:, None])
     return curvature
 
 
@@ -143,7 +144,7 @@ def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
         jacobian[:, :d] = margin_rows(problem, state.directions, rows)
         jacobian[:, d] = -problem.signs[rows]
         jacobian *= np.sqrt(problem.costs[rows] / (2.0 * width))[:, None]
-        out += jacobian.T @ jacobian
+        out += squares(jacobian)
     out[:d, :d] += norm_curvature(problem, state.masses, state.spread, state.directions)
     out.reshape(-1)[: -1 : d + 2] += 1.0
     return out
@@ -166,13 +167,13 @@ def hessian_operator(
     spreading = problem.uncertainty.table.weighted_operator(weights)
 
     def product(w: Floats, b: float) -> tuple[Floats, float]:
-        along = directions @ w
+        along = times(directions, w)
         change = problem.kappa * along[entries] - signs * (times(X, w) + b)
         weighted = curvature * change
         signed = signs * weighted
         pulls = np.bincount(entries, weighted, minlength=len(weights))
         image = w - transpose_times(X, signed) + spreading(w)
-        image += (problem.kappa * pulls - weights * along) @ directions
+        image += transpose_times(directions, problem.kappa * pulls - weights * along)
         return image, -float(signed.sum())
 
     return product
@@ -195,15 +196,15 @@ def line_search(
     """
     uncertainty = problem.uncertainty
     delta = corner_of_norm(problem, width)
-    constant = np.maximum(point.images @ point.w, 0.0) + delta * delta
-    linear = 2.0 * (direction.images @ point.w)
-    quadratic = np.maximum(direction.images @ direction.w, 0.0)
+    constant = np.maximum(times(point.images, point.w), 0.0) + delta * delta
+    linear = 2.0 * times(direction.images, point.w)
+    quadratic = np.maximum(times(direction.images, direction.w), 0.0)
     offset = 1.0 - problem.signs * (point.margins + point.b)
     rate = -problem.signs * (direction.margins + direction.b)
     norms = (
-        0.5 * float(point.w @ point.w),
-        float(point.w @ direction.w),
-        0.5 * float(direction.w @ direction.w),
+        0.5 * inner(point.w, point.w),
+        inner(point.w, direction.w),
+        0.5 * inner(direction.w, direction.w),
     )
 
     def value_and_slope(step: float) -> tuple[float, float]:
@@ -215,8 +216,8 @@ def line_search(
         shortfall = offset + step * rate + problem.kappa * uncertainty.expand(spread)
         loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, width)
         value = norms[0] + step * (norms[1] + step * norms[2]) + loss
-        derivative = norms[1] + 2.0 * step * norms[2] + float(alpha @ rate)
-        derivative += problem.kappa * float(uncertainty.collect(alpha) @ growth)
+        derivative = norms[1] + 2.0 * step * norms[2] + inner(alpha, rate)
+        derivative += problem.kappa * inner(uncertainty.collect(alpha), growth)
         return value, derivative
 
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf

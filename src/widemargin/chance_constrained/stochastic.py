@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
+from ..products import inner
 from .objective import ChanceProblem, objective
 from .refit import refit, scores_of
 from .solution import ChanceSolution, Stage, as_found
@@ -102,7 +103,7 @@ def summarise(problem: ChanceProblem) -> CostSummary:
         float(len(problem.signs)),
         float(problem.costs[positive].sum()),
         float(problem.costs[~positive].sum()),
-        float(problem.costs @ squared_norms(problem.X)),
+        inner(problem.costs, squared_norms(problem.X)),
     )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from ..lazy import lazy_property
+from ..products import times, transposed_times
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -132,24 +133,25 @@ class FullTable:
 
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction``."""
-        product: Floats = self.matrices @ direction
-        return product
+        k, d, _ = self.matrices.shape
+        rows = self.matrices.reshape(k * d, d)
+        return times(rows, direction).reshape(k, d)
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
         flat = self.matrices.reshape(len(self), -1)
         if len(self) <= _FEW:
-            total = weights @ flat
+            total = transposed_times(flat, weights)
         else:
             total = np.zeros(flat.shape[1])
             for rows in weighted_blocks(weights):
-                total += weights[rows] @ flat[rows]
-        return np.asarray(total.reshape(self.matrices.shape[1:]))
+                total += transposed_times(flat[rows], weights[rows])
+        return total.reshape(self.matrices.shape[1:])
 
     def weighted_operator(self, weights: Floats) -> Operator:
         """Return what maps w to ``sum_k weights_k Sigma_k w``."""
         total = self.weighted_sum(weights)
-        return lambda direction: np.asarray(total @ direction)
+        return lambda direction: times(total, direction)
 
     def rescaled(self, scale: Floats) -> FullTable:
         """Return the covariances of ``x / scale``."""
@@ -200,11 +202,11 @@ class DiagonalTable:
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        return np.diag(weights @ self.variances)
+        return np.diag(transposed_times(self.variances, weights))
 
     def weighted_operator(self, weights: Floats) -> Operator:
         """Return what maps w to ``sum_k weights_k Sigma_k w``."""
-        total = weights @ self.variances
+        total = transposed_times(self.variances, weights)
         return lambda direction: np.asarray(total * direction)
 
     def rescaled(self, scale: Floats) -> DiagonalTable:
@@ -279,7 +281,7 @@ class FactorTable:
         """Return what maps w to ``sum_k weights_k Sigma_k w``."""
         if self._squared is not None:
             return self._squared.weighted_operator(weights)
-        return lambda direction: np.asarray(weights @ self.images(direction))
+        return lambda direction: transposed_times(self.images(direction), weights)
 
     def rescaled(self, scale: Floats) -> FactorTable:
         """Return the covariances of ``x / scale``."""
@@ -340,7 +342,7 @@ class Uncertainty:
 
     def spread(self, direction: Floats) -> Floats:
         """Return ``||L_i' w||``, the standard deviation of ``w'x_i``, per sample."""
-        squared = self.table.images(direction) @ direction
+        squared = times(self.table.images(direction), direction)
         return self.expand(np.sqrt(np.maximum(squared, 0.0)))
 
     def take(self, rows: Integers | slice) -> Uncertainty:
