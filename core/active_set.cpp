@@ -15,8 +15,8 @@ constexpr double kStageGrowth = 2.5;
 constexpr double kMost = 0.6;          // share of support vectors from which all are taken at once
 constexpr double kMargin = 0.1;        // how near a violation a sample stays active
 constexpr double kPieceEntries = 4e7;  // evaluated between two looks at the caller's wish
-constexpr Size kErrorProbes = 64;      // samples that show what roundings have left
-constexpr Size kProbes = 512;          // samples that show how far gradients have moved
+constexpr Size kPieceSamples = Size(1) << 16;  // and so many at a time: on big data arrays count
+constexpr Size kProbes = 512;                  // samples that show how far gradients have moved
 
 std::vector<Index> every_so_often(const std::vector<Index>& samples, Size count) {
   std::vector<Index> out;
@@ -28,7 +28,7 @@ std::vector<Index> every_so_often(const std::vector<Index>& samples, Size count)
 
 template <class Real>
 ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team,
-                           double* beta, double* gradient)
+                           Iterate& iterate)
     : diagonal(problem.n),
       problem_(problem),
       options_(options),
@@ -37,20 +37,21 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& op
       team_(team),
       gram_(gram),
       evaluated_before_(gram.evaluated()),
-      beta_(beta),
-      gradient_(gradient),
+      iterate_(iterate),
+      beta_(iterate.beta),
+      gradient_(iterate.gradient),
       order_(problem.n),
       universe_(problem.n),
       remaining_(problem.n),
       keeps_all_(!options.shrinking),
       version_(problem.n, 0) {
-  snapshots_.push_back({std::vector<double>(beta, beta + problem.n), 0.0});
+  snapshots_.push_back({std::vector<double>(beta_, beta_ + problem.n), 0.0});
   std::iota(order_.begin(), order_.end(), Index(0));
   source_.diagonal(order_.data(), problem.n, diagonal.data());
-  cold_ = std::all_of(beta, beta + problem.n, [](double b) { return b == 0.0; });
+  cold_ = std::all_of(beta_, beta_ + problem.n, [](double b) { return b == 0.0; });
   if (!cold_) {
     const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
-      return beta[i] > problem.lower[i] && beta[i] < problem.upper[i];
+      return beta_[i] > problem.lower[i] && beta_[i] < problem.upper[i];
     }));
     // Where most are support vectors, those set aside would only come back round by round.
     keeps_all_ = keeps_all_ || double(support()) > kMost * double(problem.n) ||
@@ -160,14 +161,19 @@ void ActiveSet<Real>::move(Size position, double beta, double gain) {
 }
 
 template <class Real>
-void ActiveSet<Real>::mark_stale(bool* out) const {
-  for (Size i = 0; i < problem_.n; ++i) out[i] = !up_to_date(Index(i));
-}
-
-template <class Real>
-void ActiveSet<Real>::mark_unseen() const {
-  for (Size k = universe_; k < remaining_; ++k)
-    gradient_[order_[k]] = std::numeric_limits<double>::quiet_NaN();
+void ActiveSet<Real>::mark_anchors() {
+  constexpr Index unnumbered = -3;
+  std::vector<Index> number(snapshots_.size(), unnumbered);
+  number.back() = kCurrent;
+  for (Size i = 0; i < problem_.n; ++i) {
+    Index& own = number[Size(version_[i])];
+    if (own == unnumbered) {
+      own = Index(iterate_.points.size());
+      iterate_.points.push_back(std::move(snapshots_[Size(version_[i])].beta));
+    }
+    iterate_.anchors[i] = own;
+  }
+  for (Size k = universe_; k < remaining_; ++k) iterate_.anchors[order_[k]] = kUnknown;
 }
 
 // Whoever is taken out loses its column in every row at hand, and is evaluated there again when
@@ -212,7 +218,7 @@ bool ActiveSet<Real>::recall() {
   return true;
 }
 
-// Active samples are up to date; the others owe the changes since the snapshot they were last
+// Active samples are up to date; the others lack the changes since the snapshot they were last
 // computed at. A sample at zero whose gradient is farther from the margin than w has moved since
 // then is passed over: it cannot violate. (Not where all gradients are asked for.)
 template <class Real>
@@ -220,6 +226,7 @@ bool ActiveSet<Real>::refresh(Control& control, const Progress& progress, bool c
   std::vector<char> is_active(problem_.n, 0);
   for (Size p = 0; p < samples.size(); ++p) {
     gradient_[samples[p]] = gradients[p];
+    iterate_.errors[samples[p]] = kInfinity;  // float rows leave roundings of every step ever taken
     is_active[Size(samples[p])] = 1;
   }
   const bool may_pass = !wants_all() && source_.semidefinite();
@@ -271,57 +278,25 @@ bool ActiveSet<Real>::bring_up(const Snapshot& snapshot, const std::vector<Index
       change.push_back(beta_[i] - snapshot.beta[i]);
     }
   if (changed.empty()) return true;
-  const Size piece = std::max<Size>(1024, Size(kPieceEntries / double(changed.size())));
-  std::vector<double> sums;
+  const Size piece =
+      std::min(kPieceSamples, std::max<Size>(1024, Size(kPieceEntries / double(changed.size()))));
+  std::vector<double> sums, sizes, rounding;
   for (Size first = 0; first < samples.size(); first += piece) {
     if (first > 0 && !control.go_on(progress)) return false;
     const Size count = std::min(piece, samples.size() - first);
-    sums.assign(count, 0.0);
-    source_.sweep(Sweep<Real>{changed.data(), changed.size(), samples.data() + first, count,
-                              nullptr, change.data(), sums.data()},
-                  team_);
+    sums.assign(count, 0.0), sizes.assign(count, 0.0), rounding.assign(count, 0.0);
+    Sweep<Real> work{changed.data(), changed.size(), samples.data() + first, count, nullptr,
+                     change.data(),  sums.data()};
+    work.sizes = sizes.data();
+    source_.sweep(work, team_);
+    source_.rounding(work, rounding.data());
     gram_.count(changed.size() * count);
-    for (Size k = 0; k < count; ++k) gradient_[samples[first + k]] += sums[k];
-  }
-  return true;
-}
-
-// sums = K beta for the wanted samples, in double
-template <class Real>
-bool ActiveSet<Real>::sum_anew(const std::vector<Index>& wanted, std::vector<double>& sums,
-                               Control& control, const Progress& progress) const {
-  std::vector<Index> support;
-  std::vector<double> weights;
-  for (Size i = 0; i < problem_.n; ++i)
-    if (beta_[i] != 0.0) {
-      support.push_back(Index(i));
-      weights.push_back(beta_[i]);
+    for (Size k = 0; k < count; ++k) {
+      const Index i = samples[first + k];
+      gradient_[i] += sums[k];
+      iterate_.errors[i] += rounding[k] + 0x1p-52 * std::abs(gradient_[i]);
     }
-  sums.assign(wanted.size(), 0.0);
-  const Size piece = std::max<Size>(256, Size(0.25 * kPieceEntries / double(support.size() + 1)));
-  for (Size first = 0; first < wanted.size(); first += piece) {
-    if (first > 0 && !control.go_on(progress)) return false;
-    const Size count = std::min(piece, wanted.size() - first);
-    source_.sweep(Sweep<double>{support.data(), support.size(), wanted.data() + first, count,
-                                nullptr, weights.data(), sums.data() + first},
-                  team_);
-    gram_.count(support.size() * count);
   }
-  return true;
-}
-
-template <class Real>
-bool ActiveSet<Real>::renew(double room, Control& control, const Progress& progress) {
-  std::vector<double> sums;
-  const std::vector<Index> few = every_so_often(samples, std::min(kErrorProbes, samples.size()));
-  if (!sum_anew(few, sums, control, progress)) return false;
-  double error = 0.0;
-  for (Size k = 0; k < few.size(); ++k)
-    error = std::max(error, std::abs(sums[k] - problem_.linear[few[k]] - gradient_[few[k]]));
-  if (4.0 * error <= room) return true;
-  if (!sum_anew(samples, sums, control, progress)) return false;
-  for (Size p = 0; p < samples.size(); ++p)
-    gradient_[samples[p]] = gradients[p] = sums[p] - problem_.linear[samples[p]];
   return true;
 }
 

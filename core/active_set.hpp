@@ -1,4 +1,4 @@
-// Which samples take part in a solve, and what the others owe.
+// Which samples take part in a solve; gradients of the others are updated lazily.
 //
 // The universe starts small and grows to all samples; of it, those near the margin are active and
 // kept up to date. The others are brought up to date when a round is over, or passed over where
@@ -17,8 +17,8 @@ namespace widemargin {
 template <class Real>
 class ActiveSet {
  public:
-  ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team, double* beta,
-            double* gradient);
+  ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team,
+            Iterate& iterate);
 
   // By position: sample, gradient, beta and box of the active samples.
   std::vector<Index> samples;
@@ -38,10 +38,6 @@ class ActiveSet {
   // Brings the gradients of the universe up to date; false when the caller wishes to stop. Passed
   // over are samples that provably cannot violate or, unless `certain`, probably do not.
   bool refresh(Control& control, const Progress& progress, bool certain);
-  // Sums the gradients of the active samples anew, in double: float rows leave roundings of every
-  // step ever taken. Not where a few of them show that these are far below `room`. False when the
-  // caller wishes to stop.
-  bool renew(double room, Control& control, const Progress& progress);
   // Takes out samples that are certain to stay where they are; false when there was none, or when
   // it would not pay.
   bool screen(long steps);
@@ -50,8 +46,7 @@ class ActiveSet {
 
   // A sample moves; `gain` is the change of the dual objective.
   void move(Size position, double beta, double gain);
-  void mark_stale(bool* out) const;
-  void mark_unseen() const;  // not a number as the gradient of those outside the universe
+  void mark_anchors();  // the point each sample's gradient belongs to; ends the solve
 
  private:
   // beta at some moment, and the dual objective then (relative to the start).
@@ -67,8 +62,6 @@ class ActiveSet {
   }
   bool bring_up(const Snapshot& snapshot, const std::vector<Index>& samples, Control& control,
                 const Progress& progress);
-  bool sum_anew(const std::vector<Index>& wanted, std::vector<double>& sums, Control& control,
-                const Progress& progress) const;
   double slack(Index sample, const Extremes& extremes) const;
   std::vector<Index> near_margin(const Snapshot& snapshot, const std::vector<Index>& samples,
                                  const Extremes& extremes) const;
@@ -89,6 +82,7 @@ class ActiveSet {
   Team& team_;
   Gram& gram_;
   const std::uint64_t evaluated_before_;
+  Iterate& iterate_;
   double* beta_;
   double* gradient_;
 

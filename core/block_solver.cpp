@@ -20,22 +20,21 @@ constexpr double kWholeCost = 3e7;  // of all entries between active samples: th
 constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is not the last
 constexpr double kInnerShare = 0.1;      // working set solved to this share of the gap
 constexpr double kCheckShare = 0.01;     // of the violation, between two checks of screening
-constexpr int kMostRenewals = 8;         // more would not help: the rows themselves are too coarse
 constexpr double kKeepShare = 0.5;       // of a working set that stays for the next one
 constexpr double kLateShare = 0.25;      // of a time limit by which a last look may exceed it
 
 template <class Real>
 class BlockSolver {
  public:
-  BlockSolver(const Problem& problem, Gram& gram, const Options& options, double* beta,
-              double* gradient)
+  BlockSolver(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate)
       : problem_(problem),
         options_(options),
         control_(options),
         gram_(gram),
         cache_(gram.cache<Real>()),
         team_(gram.threads()),
-        set_(problem, gram, options, team_, beta, gradient) {}
+        set_(problem, gram, options, team_, iterate),
+        iterate_(iterate) {}
 
   Outcome run() {
     double target = first_target();
@@ -48,7 +47,7 @@ class BlockSolver {
       else if (set_.complete() || outcome_.status != Status::max_seconds || last_look_is_short())
         set_.look_at_all();
       if (!refresh(!finished) || !finished) return outcome_;
-      if (optimal() && (!renew() || !refresh(true))) return outcome_;
+      if (optimal() && !refresh(true)) return outcome_;
       if (optimal() && (!set_.recall() || !refresh(true) || optimal())) return outcome_;
       const bool fewer = set_.complete() && set_.screen(outcome_.steps);
       if (fewer || !set_.all_active()) {  // else the same samples, and the same working set, go on
@@ -59,13 +58,12 @@ class BlockSolver {
     }
   }
 
-  void mark_stale(bool* out) const {
-    if (outcome_.status == Status::interrupted) {
-      std::fill_n(out, problem_.n, true);
-    } else {
-      set_.mark_stale(out);
-      set_.mark_unseen();
-    }
+  // An interrupted solve leaves gradients of several points behind.
+  void mark_anchors() {
+    if (outcome_.status == Status::interrupted)
+      std::fill_n(iterate_.anchors, problem_.n, kUnknown);
+    else
+      set_.mark_anchors();
   }
 
  private:
@@ -124,17 +122,6 @@ class BlockSolver {
     }
     outcome_.violation = set_.survey().violation(problem_.equality);
     return true;
-  }
-
-  // The gradients that decide, free of the roundings of all steps so far.
-  bool renew() {
-    if (sizeof(Real) == sizeof(double) || outcome_.steps == 0) return true;
-    if (renewals_++ == kMostRenewals) return true;
-    if (set_.renew(options_.tolerance - outcome_.violation, control_,
-                   {outcome_.steps, outcome_.violation, set_.samples.size()}))
-      return true;
-    outcome_.status = Status::interrupted;
-    return false;
   }
 
   // Most violating samples from both sides, beside the most recent free members of the last set.
@@ -312,11 +299,11 @@ class BlockSolver {
   RowCache<Real>& cache_;
   Team team_;
   ActiveSet<Real> set_;
+  Iterate& iterate_;
 
   std::vector<Index> working_;  // positions in the active set
   std::vector<Index> kept_;     // where its first members stood in the last working set
   Size old_size_ = 0;
-  int renewals_ = 0;
   double per_entry_ = 0.0;  // seconds, as the last look took them
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
@@ -327,18 +314,15 @@ class BlockSolver {
 }  // namespace
 
 template <class Real>
-Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, double* beta,
-                     double* gradient, bool* stale) {
+Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate) {
   std::lock_guard<std::mutex> lock(gram.busy());
-  BlockSolver<Real> solver(problem, gram, options, beta, gradient);
+  BlockSolver<Real> solver(problem, gram, options, iterate);
   const Outcome outcome = solver.run();
-  solver.mark_stale(stale);
+  solver.mark_anchors();
   return outcome;
 }
 
-template Outcome solve_blocks<float>(const Problem&, Gram&, const Options&, double*, double*,
-                                     bool*);
-template Outcome solve_blocks<double>(const Problem&, Gram&, const Options&, double*, double*,
-                                      bool*);
+template Outcome solve_blocks<float>(const Problem&, Gram&, const Options&, Iterate&);
+template Outcome solve_blocks<double>(const Problem&, Gram&, const Options&, Iterate&);
 
 }  // namespace widemargin

@@ -8,12 +8,12 @@
 
 namespace widemargin {
 
-// On entry beta is feasible and gradient = K beta - linear. On return the gradient is up to date
-// except where `stale`: those samples are at zero and their gradient, though old, is on the right
-// side of the margin, as the present one provably is (after an interruption all are stale, and
-// nothing is promised). Bitwise the same for any number of threads.
+// On entry beta is feasible and gradient = K beta - linear to within errors. On return the gradient
+// is up to date except where `anchors` says otherwise: those samples are at zero and their
+// gradient, though of an earlier point, is on the right side of the margin, as the present one is
+// expected to be (after an interruption all are unknown). Bitwise the same for any number of
+// threads.
 template <class Real>
-Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, double* beta,
-                     double* gradient, bool* stale);
+Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate);
 
 }  // namespace widemargin

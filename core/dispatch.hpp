@@ -65,9 +65,24 @@ struct PairCall {
   long max_steps;
 };
 
+constexpr Size kMostVectors = 4;
+
+// A strip of rows of doubles against several vectors, on both sides.
+struct ProductCall {
+  Size n_vectors;  // at most kMostVectors
+  Size n_columns;  // a multiple of 4; entries and weights of the padding are zero
+  const double* rows[kStripRows];
+  const double* column_weights[kMostVectors];  // n_columns
+  double row_weights[kMostVectors][kStripRows];
+  double sums[kMostVectors][kStripRows];  // += rows times column weights
+  double* transposed[kMostVectors];       // n_columns; += columns times row weights, or nullptr
+};
+
 template <class Real>
 struct Routines {
   void (*strip)(const StripCall<Real>&);
+  // Gaussian entries of a strip by differences of unscaled samples; only `store` is written.
+  void (*distances)(const StripCall<Real>&);
   void (*sparse)(const SparseCall<Real>&);
   // half squared norms of one panel, by the same operations in the same order as the dot tile, so
   // that a sample's distance to itself is exactly zero
@@ -81,6 +96,7 @@ struct Routines {
   // lie one behind the other; products and sums in double precision
   void (*times_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
   void (*sum_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
+  void (*products)(ProductCall&);
 };
 
 // Best set for this processor; the environment variable WIDEMARGIN_TARGET=baseline, read once,

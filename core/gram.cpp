@@ -41,6 +41,25 @@ void Gram::times(const Index* rows, const double* weights, Size n_rows, const In
 template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
 template void Gram::times<double>(const Index*, const double*, Size, const Index*, Size, double*);
 
+template <class Real>
+void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,
+                         const Index* columns, Size n_columns, double* out, double* error) {
+  Team team(threads_);
+  std::fill_n(out, n_columns, 0.0);
+  std::fill_n(error, n_columns, 0.0);
+  std::vector<double> sizes(n_columns);
+  Sweep<Real> work{rows, n_rows, columns, n_columns, nullptr, weights, out};
+  work.sizes = sizes.data();
+  source_->sweep(work, team);
+  source_->rounding(work, error);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+template void Gram::bounded_times<float>(const Index*, const double*, Size, const Index*, Size,
+                                         double*, double*);
+template void Gram::bounded_times<double>(const Index*, const double*, Size, const Index*, Size,
+                                          double*, double*);
+
 void Gram::add_rows(const Index* rows, const double* weights, Size n_rows, double* out) {
   std::lock_guard<std::mutex> lock(busy_);
   RowCache<float>& cache = this->cache<float>();

@@ -40,6 +40,11 @@ class Gram {
   void times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
              Size n_columns, double* out);
 
+  // The same, with bounds on the rounding in error.
+  template <class Real>
+  void bounded_times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
+                     Size n_columns, double* out, double* error);
+
   // out[c] += sum_k weights[k] K[rows[k], c] over all samples c, in single precision; rows that a
   // solve has left in the cache are not evaluated again.
   void add_rows(const Index* rows, const double* weights, Size n_rows, double* out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "common.hpp"
 
@@ -36,6 +37,18 @@ struct Options {
   // Screening: called with the samples still in play whenever the gradients of all of them are
   // up to date; leaves keep[k] = 0 where samples[k] is certain to stay at the bound it is at.
   std::function<void(long steps, const Index* samples, Size count, char* keep)> decide;
+};
+
+// Which point a gradient belongs to, beside the numbers of earlier points.
+constexpr Index kCurrent = -1, kUnknown = -2;
+
+// The point of a solve, and what is known of its gradient K beta - linear.
+struct Iterate {
+  double* beta;
+  double* gradient;
+  double* errors;  // bounds on the rounding in `gradient`; infinite where unknown
+  Index* anchors;  // the point each gradient belongs to: kCurrent, kUnknown, or one of `points`
+  std::vector<std::vector<double>> points;
 };
 
 enum class Status { converged, max_steps, max_seconds, interrupted, stalled, exhausted };

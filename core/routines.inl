@@ -9,12 +9,13 @@ namespace {
 #include "lanes.inl"
 #include "pairs.inl"
 #include "products.inl"
+#include "symmetric_products.inl"
 #include "tiles.inl"
 
 template <class Real>
 constexpr Routines<Real> make_table() {
-  return {strip<Real>, sparse<Real>,  panel_norms<Real>, sparse_norm<Real>,
-          pairs<Real>, combine<Real>, times_rows<Real>,  sum_rows<Real>};
+  return {strip<Real>, distances<Real>, sparse<Real>,     panel_norms<Real>, sparse_norm<Real>,
+          pairs<Real>, combine<Real>,   times_rows<Real>, sum_rows<Real>,    products};
 }
 
 }  // namespace

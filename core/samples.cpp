@@ -11,19 +11,44 @@ namespace {
 // A converted copy of the samples is kept up to this size. Beyond it the copy would be felt, on
 // data that fills the memory already, more than converting again for each packed panel.
 constexpr Size kKeptBytes = Size(1) << 27;
+constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few panels to pack
+
+constexpr Size kMedianSamples = 255;  // odd: the median is one of them
+
+// Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
+// that far away, and squares must not overflow.
+constexpr double kFarthest = 1e15;
+
+double bounded(double value) {
+  return std::max(-kFarthest, std::min(kFarthest, value));
+}
 
 }  // namespace
 
 Samples::Samples(const float* dense, Size n, Size features)
-    : n_(n), features_(features), dense32_(dense) {}
+    : n_(n), features_(features), most_terms_(features), dense32_(dense) {}
 Samples::Samples(const double* dense, Size n, Size features)
-    : n_(n), features_(features), dense64_(dense) {}
+    : n_(n), features_(features), most_terms_(features), dense64_(dense) {}
 Samples::Samples(const float* data, const Index* indices, const std::int64_t* offsets, Size n,
                  Size features)
-    : n_(n), features_(features), data32_(data), indices_(indices), offsets_(offsets) {}
+    : n_(n),
+      features_(features),
+      most_terms_(0),
+      data32_(data),
+      indices_(indices),
+      offsets_(offsets) {
+  count_terms();
+}
 Samples::Samples(const double* data, const Index* indices, const std::int64_t* offsets, Size n,
                  Size features)
-    : n_(n), features_(features), data64_(data), indices_(indices), offsets_(offsets) {}
+    : n_(n),
+      features_(features),
+      most_terms_(0),
+      data64_(data),
+      indices_(indices),
+      offsets_(offsets) {
+  count_terms();
+}
 
 template <>
 Samples::Lazy<float>& Samples::lazy<float>() const {
@@ -45,26 +70,31 @@ double Samples::entry_cost() const {
   return 1.0 + stored / 32.0;
 }
 
-std::vector<double> Samples::mean() const {
-  std::vector<double> sum(features_, 0.0);
+void Samples::count_terms() {
   for (Size i = 0; i < n_; ++i)
-    for (Size k = 0; k < features_; ++k)
-      sum[k] += dense32_ ? double(dense32_[i * features_ + k]) : dense64_[i * features_ + k];
-  for (double& value : sum) value /= double(std::max<Size>(n_, 1));
-  return sum;
+    most_terms_ = std::max(most_terms_, Size(offsets_[i + 1] - offsets_[i]));
 }
 
-double Samples::largest_square() const {
-  const float* norms = half_norms<float>();
-  float most = 0.0f;
-  for (Size i = 0; i < n_; ++i) most = std::max(most, norms[i]);
-  return 2.0 * double(most);
+std::vector<double> Samples::median() const {
+  const Size count = std::min(n_, kMedianSamples);
+  std::vector<double> out(features_, 0.0), values(count);
+  if (count == 0) return out;
+  for (Size k = 0; k < features_; ++k) {
+    for (Size s = 0; s < count; ++s) {
+      const Size at = (s * n_ / count) * features_ + k;
+      values[s] = dense32_ ? double(dense32_[at]) : dense64_[at];
+    }
+    const auto middle = values.begin() + std::ptrdiff_t(count / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    out[k] = *middle;
+  }
+  return out;
 }
 
 template <class Real>
 Real Samples::value(Size at, Size feature) const {
   const double given = dense32_ ? double(dense32_[at]) : dense64_[at];
-  return Real(shift_.empty() ? given : (given - shift_[feature]) * scale_);
+  return shift_.empty() ? Real(given) : Real(bounded((given - shift_[feature]) * scale_));
 }
 
 // The dense samples in the precision and the coordinates of the tiles; the caller's own array when
@@ -75,7 +105,8 @@ const Real* Samples::transformed() const {
   const void* same =
       is_float ? static_cast<const void*>(dense32_) : static_cast<const void*>(dense64_);
   if (same != nullptr && shift_.empty()) return static_cast<const Real*>(same);
-  if (n_ * features_ * sizeof(Real) > kKeptBytes) return nullptr;
+  const Size most = is_float ? kKeptBytes : kKeptDoubleBytes;
+  if (n_ * features_ * sizeof(Real) > most) return nullptr;
   Lazy<Real>& cached = lazy<Real>();
   std::call_once(cached.data_once, [&] {
     cached.data.resize(n_ * features_);
@@ -100,6 +131,34 @@ void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
     else
       for (Size k = 0; k < features_; ++k) out[k * width + c] = value<Real>(first + k, k);
   }
+}
+
+void Samples::pack_given(const Index* ids, Size count, Size width, double* out) const {
+  for (Size c = 0; c < width; ++c) {
+    const Size first = c < count ? Size(ids[c]) * features_ : 0;
+    for (Size k = 0; k < features_; ++k)
+      out[k * width + c] = c >= count ? 0.0
+                           : dense32_ ? double(dense32_[first + k])
+                                      : dense64_[first + k];
+  }
+}
+
+double Samples::square_distance(Index own, const Samples& others, Index other) const {
+  const auto at = [](const Samples& samples, std::int64_t k) {
+    return samples.data32_ ? double(samples.data32_[k]) : samples.data64_[k];
+  };
+  std::int64_t a = offsets_[own], b = others.offsets_[other];
+  const std::int64_t a_end = offsets_[own + 1], b_end = others.offsets_[other + 1];
+  double sum = 0.0;
+  while (a < a_end || b < b_end) {  // indices rise within a row
+    const bool mine = b == b_end || (a < a_end && indices_[a] <= others.indices_[b]);
+    const bool theirs = a == a_end || (b < b_end && others.indices_[b] <= indices_[a]);
+    const double difference = (mine ? at(*this, a) : 0.0) - (theirs ? at(others, b) : 0.0);
+    sum += difference * difference;
+    a += mine;
+    b += theirs;
+  }
+  return sum;
 }
 
 template <class Real>
@@ -149,7 +208,7 @@ Samples::Rows<Real> Samples::rows() const {
     const Size count = Size(offsets_[n_]);
     cached.data.resize(count);
     for (Size k = 0; k < count; ++k)
-      cached.data[k] = Real((data32_ ? double(data32_[k]) : data64_[k]) * scale_);
+      cached.data[k] = Real(bounded((data32_ ? double(data32_[k]) : data64_[k]) * scale_));
   });
   return {offsets_, indices_, cached.data.data()};
 }

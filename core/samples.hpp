@@ -11,7 +11,7 @@ namespace widemargin {
 
 // Views the caller's arrays (which must outlive it) and hands out packed pieces of them. A shift
 // and a scale are applied while packing: for the Gaussian kernel the samples are centred (the
-// norm trick loses digits otherwise) and multiplied by sqrt(2 gamma log2 e).
+// norm expansion loses digits otherwise) and multiplied by sqrt(2 gamma log2 e).
 class Samples {
  public:
   Samples(const float* dense, Size n, Size features);
@@ -28,8 +28,10 @@ class Samples {
   // Of a kernel entry, relative to one between samples of few features.
   double entry_cost() const;
 
-  std::vector<double> mean() const;  // dense only
-  double largest_square() const;     // of the shifted and scaled samples, squared norm
+  // Of a dot product: the features, or the values of the fullest sparse row.
+  Size most_terms() const { return most_terms_; }
+  // Of each feature over evenly spaced samples: a lone far sample does not move it. Dense only.
+  std::vector<double> median() const;
   void transform(std::vector<double> shift, double scale);
   double scale() const { return scale_; }
   const std::vector<double>& shift() const { return shift_; }
@@ -37,6 +39,10 @@ class Samples {
   // out[k * width + c] = feature k of sample ids[c], c < count; zero for count <= c < width
   template <class Real>
   void pack(const Index* ids, Size count, Size width, Real* out) const;
+  // The same with the samples as they were given, neither shifted nor scaled. Dense only.
+  void pack_given(const Index* ids, Size count, Size width, double* out) const;
+  // ||x - z||^2 by differences of the samples as they were given. Sparse only, both of them.
+  double square_distance(Index own, const Samples& others, Index other) const;
 
   // half squared norms of all transformed samples, computed as the tiles compute dot products
   template <class Real>
@@ -74,7 +80,9 @@ class Samples {
   template <class Real>
   Real value(Size at, Size feature) const;  // dense only: one entry as the tiles want it
 
-  Size n_, features_;
+  void count_terms();
+
+  Size n_, features_, most_terms_;
   const float* dense32_ = nullptr;
   const double* dense64_ = nullptr;
   const float* data32_ = nullptr;

@@ -4,227 +4,24 @@
 #include <cmath>
 #include <vector>
 
-#include "dispatch.hpp"
+#include "far_samples.hpp"
 #include "kernel_facts.hpp"
+#include "rounding.hpp"
 
 namespace widemargin {
 
 namespace {
 
-constexpr Size kPanelBytes =
-    192 * 1024;  // packed columns per pass: stays in the second-level cache
-
-constexpr Size kPreparedBytes = Size(1) << 27;  // columns packed once for many sweeps
-
-// Four rows at a time, packed [feature][kStripRows], with their norms.
-template <class Real>
-struct Strips {
-  std::vector<Real> packed;
-  std::vector<Real> norms;
-};
-
-template <class Real>
-Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel,
-                         const Sweep<Real>& work) {
-  const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
-  Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
-                   std::vector<Real>(strips * kStripRows)};
-  for (Size s = 0; s < strips; ++s) {
-    const Index* ids = work.rows + s * kStripRows;
-    const Size count = std::min(kStripRows, work.n_rows - s * kStripRows);
-    samples.pack(ids, count, kStripRows, out.packed.data() + s * samples.features() * kStripRows);
-    if (kernel.kind == KernelKind::gaussian)
-      for (Size r = 0; r < count; ++r)
-        out.norms[s * kStripRows + r] = samples.half_norms<Real>()[ids[r]];
-  }
-  return out;
-}
-
-template <class Real>
-void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* ids, Size count,
-                 Real* panels, Real* norms) {
-  constexpr Size width = panel_width<Real>();
-  for (Size first = 0; first < count; first += width) {
-    const Size present = std::min(width, count - first);
-    columns.pack(ids + first, present, width, panels + first * columns.features());
-    if (kernel.kind == KernelKind::gaussian)
-      for (Size c = 0; c < width; ++c)
-        norms[first + c] = c < present ? columns.half_norms<Real>()[ids[first + c]] : Real(0);
-  }
-}
-
-// Columns [begin, end) of a dense sweep, chunk by chunk.
-template <class Real>
-void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const Samples& columns,
-                   const Sweep<Real>& work, Size begin, Size end) {
-  constexpr Size width = panel_width<Real>();
-  const Size features = columns.features();
-  const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
-  const Size chunk =
-      std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
-  std::vector<Real> packed, packed_norms, tail(kStripRows * width);
-  if (!work.prepared) {
-    packed.resize(chunk * features * width);
-    packed_norms.resize(chunk * width);
-  }
-  for (Size first = begin; first < end; first += chunk * width) {
-    const Size count = std::min(chunk * width, end - first);
-    const Size n_panels = (count + width - 1) / width;
-    const Real* panels = packed.data();
-    const Real* norms = packed_norms.data();
-    if (work.prepared) {
-      panels = work.prepared->panels.data() + first * features;
-      norms = work.prepared->norms.data() + first;
-    } else {
-      pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
-    }
-    const Size full = count / width;
-    StripCall<Real> call;
-    call.kernel = kernel;
-    call.features = features;
-    for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
-      const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
-      call.strip = strips.packed.data() + s * features * kStripRows;
-      call.strip_norms = strips.norms.data() + s * kStripRows;
-      for (Size r = 0; r < kStripRows; ++r) {
-        const bool real = r < present;
-        const Size row = s * kStripRows + r;
-        call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
-        call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
-      }
-      call.panels = panels;
-      call.panel_norms = norms;
-      call.n_panels = full;
-      call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
-      routines<Real>().strip(call);
-      if (full == n_panels) continue;
-      // The last, partly filled panel goes through a buffer: nothing is written past the end.
-      const Size rest = count - full * width;
-      double sums[64 / sizeof(Real)] = {};
-      Real* destination[kStripRows];
-      for (Size r = 0; r < kStripRows; ++r) {
-        destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
-        call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
-      }
-      call.panels = panels + full * features * width;
-      call.panel_norms = norms + full * width;
-      call.n_panels = 1;
-      call.accumulate = work.accumulate ? sums : nullptr;
-      routines<Real>().strip(call);
-      for (Size r = 0; r < kStripRows; ++r)
-        if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
-      if (work.accumulate)
-        for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
-    }
-  }
-}
-
-constexpr Size kDirectFeatures = 4096;   // wider sparse data is renumbered per group of rows
-constexpr Size kScatterBytes = 4 << 20;  // scattered rows per pass
-constexpr Size kSparseColumns = 512;     // CSR rows that stay in cache while the groups pass
-
-template <class Real>
-struct Group {
-  std::vector<Real> panel;
-  std::vector<Index> slots;
-  std::vector<Real> norms, weights;
-  std::vector<Real*> store;
-  Size first = 0, count = 0;
-};
-
-template <class Real>
-Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, double factor,
-                          const Sweep<Real>& work, Size first) {
-  constexpr Size width = panel_width<Real>();
-  Group<Real> group;
-  group.first = first;
-  group.count = std::min(width, work.n_rows - first);
-  group.norms.assign(width, Real(0));
-  group.weights.assign(width, Real(0));
-  if (samples.features() > kDirectFeatures) group.slots.assign(samples.features(), 0);
-  samples.scatter(work.rows + first, group.count, width, factor,
-                  group.slots.empty() ? nullptr : group.slots.data(), group.panel);
-  for (Size r = 0; r < group.count; ++r) {
-    if (kernel.kind == KernelKind::gaussian)
-      group.norms[r] = samples.half_norms<Real>()[work.rows[first + r]];
-    if (work.weights) group.weights[r] = Real(work.weights[first + r]);
-  }
-  return group;
-}
-
-template <class Real>
-void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
-                  const Samples& column_samples, const Sweep<Real>& work, Team& team) {
-  constexpr Size width = panel_width<Real>();
-  const auto csr = column_samples.rows<Real>();
-  const double factor = column_samples.scale_left<Real>();
-  const Real* norms =
-      kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
-  for (Size next = 0; next < work.n_rows;) {
-    std::vector<Group<Real>> groups;
-    for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
-      groups.push_back(scatter_group(kernel, row_samples, factor, work, next));
-      bytes +=
-          groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
-    }
-    const double cost =
-        double(groups.size() * width) * double(work.n_columns) * column_samples.entry_cost();
-    team.run(work.n_columns, width, cost, [&](Size begin, Size end) {
-      std::vector<Real*> store(width);
-      for (Size first = begin; first < end; first += kSparseColumns) {
-        const Size count = std::min(kSparseColumns, end - first);
-        for (const Group<Real>& group : groups) {
-          for (Size r = 0; r < group.count; ++r) {
-            Real* to = work.store ? work.store[group.first + r] : nullptr;
-            store[r] = to ? to + first : nullptr;
-          }
-          SparseCall<Real> call{kernel,
-                                group.panel.data(),
-                                group.slots.empty() ? nullptr : group.slots.data(),
-                                group.norms.data(),
-                                csr.offsets,
-                                csr.indices,
-                                csr.data,
-                                norms,
-                                work.columns + first,
-                                count,
-                                group.count,
-                                work.store ? store.data() : nullptr,
-                                group.weights.data(),
-                                work.accumulate ? work.accumulate + first : nullptr};
-          routines<Real>().sparse(call);
-        }
-      }
-    });
-  }
-}
+constexpr double kFarShare = 1.0 / 16;  // of the samples: more would make single precision slow
 
 }  // namespace
-
-template <class Real>
-void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
-                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
-  if (work.n_rows == 0 || work.n_columns == 0) return;
-  if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
-  const Strips<Real> strips = pack_strips(row_samples, kernel, work);
-  const double cost = double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
-  if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
-  team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
-    dense_columns(kernel, strips, column_samples, work, begin, end);
-  });
-}
-
-template void sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,
-                                   const Sweep<float>&, Team&);
-template void sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
-                                    const Sweep<double>&, Team&);
 
 SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel)
     : samples_(std::move(samples)), kernel_(kernel) {
   if (kernel.kind != KernelKind::gaussian) return;
   const double log2_e = 1.4426950408889634;
   const double scale = std::sqrt(2.0 * kernel.gamma * log2_e);
-  samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->mean(), scale);
+  samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->median(), scale);
 }
 
 void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
@@ -241,7 +38,10 @@ void SampleSource::magnitudes(const Index* ids, Size count, double* out) const {
   if (kernel_.kind != KernelKind::gaussian) return diagonal(ids, count, out);
   const double ln_2 = 0.6931471805599453;
   const float* norms = samples_->half_norms<float>();
-  for (Size k = 0; k < count; ++k) out[k] = 1.0 + ln_2 * 2.0 * double(norms[ids[k]]);
+  for (Size k = 0; k < count; ++k) {
+    const double half = double(norms[ids[k]]);
+    out[k] = 1.0 + (is_far<float>(half, 0) ? 0.0 : ln_2 * 2.0 * half);
+  }
 }
 
 void SampleSource::sweep(const Sweep<float>& work, Team& team) const {
@@ -252,30 +52,11 @@ void SampleSource::sweep(const Sweep<double>& work, Team& team) const {
   sweep_samples(kernel_, *samples_, *samples_, work, team);
 }
 
-namespace {
-
-template <class Real>
-void prepare_panels(const KernelSpec& kernel, const Samples& samples, const Index* columns,
-                    Size count, Prepared<Real>& out) {
-  constexpr Size width = panel_width<Real>();
-  if (samples.sparse()) return;
-  const Size padded = (count + width - 1) / width * width;
-  if (padded * samples.features() * sizeof(Real) > kPreparedBytes) {
-    out.panels = {};  // about as large as the samples themselves: packed for each sweep instead
-    return;
-  }
-  out.panels.resize(padded * samples.features());
-  out.norms.resize(padded);
-  pack_panels(kernel, samples, columns, count, out.panels.data(), out.norms.data());
-}
-
-}  // namespace
-
 void SampleSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
-  prepare_panels(kernel_, *samples_, columns, count, out);
+  prepare_samples(kernel_, *samples_, columns, count, out);
 }
 void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
-  prepare_panels(kernel_, *samples_, columns, count, out);
+  prepare_samples(kernel_, *samples_, columns, count, out);
 }
 
 bool SampleSource::semidefinite() const {
@@ -283,8 +64,18 @@ bool SampleSource::semidefinite() const {
 }
 
 bool SampleSource::single_precision_suffices() const {
-  // The exponent is a difference of numbers as large as the squared norms, each rounded to 6e-8.
-  return kernel_.kind != KernelKind::gaussian || samples_->largest_square() < 2e3;
+  if (kernel_.kind != KernelKind::gaussian) return true;
+  const float* norms = samples_->half_norms<float>();
+  Size far = 0;
+  for (Size i = 0; i < size(); ++i) far += is_far<float>(double(norms[i]), 0);
+  return double(far) <= kFarShare * double(size());  // these few are evaluated by differences
+}
+
+void SampleSource::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_samples(kernel_, *samples_, *samples_, work, error);
+}
+void SampleSource::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_samples(kernel_, *samples_, *samples_, work, error);
 }
 
 namespace {
@@ -296,6 +87,16 @@ void deliver(const Sweep<Real>& work, Size row, const double* entries) {
     for (Size c = 0; c < work.n_columns; ++c) work.store[row][c] = Real(entries[c]);
   if (work.accumulate)
     for (Size c = 0; c < work.n_columns; ++c) work.accumulate[c] += work.weights[row] * entries[c];
+  if (work.sizes)
+    for (Size c = 0; c < work.n_columns; ++c)
+      work.sizes[c] += std::abs(work.weights[row] * entries[c]);
+}
+
+// The given entries are the kernel; only their sums are rounded.
+template <class Real>
+void rounding_of_sums(const Sweep<Real>& work, double* error) {
+  const double share = unit_roundoff<double>() * double(work.n_rows + 4);
+  for (Size c = 0; c < work.n_columns; ++c) error[c] += share * work.sizes[c];
 }
 
 template <class Real, class Value>
@@ -334,6 +135,14 @@ template <class Value>
 void MatrixSource<Value>::sweep(const Sweep<double>& work, Team&) const {
   sweep_matrix(matrix_, n_, work);
 }
+template <class Value>
+void MatrixSource<Value>::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+template <class Value>
+void MatrixSource<Value>::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
 template class MatrixSource<float>;
 template class MatrixSource<double>;
 
@@ -360,6 +169,21 @@ void SubsetSource::prepare(const Index* columns, Size count, Prepared<float>& ou
 void SubsetSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
   base_->prepare(map(columns, count).data(), count, out);
 }
+template <class Real>
+void SubsetSource::forward_rounding(const Sweep<Real>& work, double* error) const {
+  const std::vector<Index> rows = map(work.rows, work.n_rows);
+  const std::vector<Index> columns = map(work.columns, work.n_columns);
+  Sweep<Real> inner = work;
+  inner.rows = rows.data();
+  inner.columns = columns.data();
+  base_->rounding(inner, error);
+}
+void SubsetSource::rounding(const Sweep<float>& work, double* error) const {
+  forward_rounding(work, error);
+}
+void SubsetSource::rounding(const Sweep<double>& work, double* error) const {
+  forward_rounding(work, error);
+}
 void SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
   forward(work, team);
 }
@@ -382,6 +206,12 @@ void CallbackSource::sweep(const Sweep<float>& work, Team&) const {
 }
 void CallbackSource::sweep(const Sweep<double>& work, Team&) const {
   sweep_callback(fill_, work);
+}
+void CallbackSource::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+void CallbackSource::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_sums(work, error);
 }
 
 }  // namespace widemargin

@@ -28,6 +28,7 @@ struct Sweep {
   const double* weights = nullptr;  // n_rows; needed with accumulate
   double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
   const Prepared<Real>* prepared = nullptr;  // of exactly these columns
+  double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
 };
 
 class Source {
@@ -37,6 +38,11 @@ class Source {
   virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
   virtual void sweep(const Sweep<float>& work, Team& team) const = 0;
   virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
+  // error[c] += a bound on what rounding has left in accumulate[c], entries and sums included: the
+  // kernel is that of exact arithmetic on the samples and parameters as given (mathematics 8).
+  // `sizes` of the sweep is at hand.
+  virtual void rounding(const Sweep<float>& work, double* error) const = 0;
+  virtual void rounding(const Sweep<double>& work, double* error) const = 0;
   virtual void prepare(const Index*, Size, Prepared<float>&) const {}
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
   // Size of the numbers whose rounding shows in the entries of a sample's row.
@@ -49,15 +55,19 @@ class Source {
   virtual bool cheap() const { return false; }
   // Whether the kernel is known to be positive semidefinite, so that bounds by norms hold.
   virtual bool semidefinite() const { return false; }
-  // Whether float entries are good to about 1e-6: false where the norm trick would lose digits.
+  // Whether float entries are good to about 1e-6: false where the norm expansion loses digits.
   virtual bool single_precision_suffices() const { return true; }
 };
 
 // Kernel between two sets of samples (the same one, or the training and the test samples), both
-// already transformed for the kernel.
+// already transformed for the kernel. Rows far from the centre are evaluated by differences.
 template <class Real>
 void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team);
+
+template <class Real>
+void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,
+                     Size count, Prepared<Real>& out);
 
 class SampleSource final : public Source {
  public:
@@ -68,6 +78,8 @@ class SampleSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override;
   double entry_cost() const override { return samples_->entry_cost(); }
   bool cheap() const override { return true; }
@@ -91,6 +103,8 @@ class MatrixSource final : public Source {
   void diagonal(const Index* ids, Size count, double* out) const override;
   void sweep(const Sweep<float>& work, Team& team) const override;
   void sweep(const Sweep<double>& work, Team& team) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
 
  private:
   const Value* matrix_;
@@ -108,6 +122,8 @@ class SubsetSource final : public Source {
   void sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override {
     base_->magnitudes(map(ids, count).data(), count, out);
   }
@@ -119,6 +135,8 @@ class SubsetSource final : public Source {
  private:
   template <class Real>
   void forward(const Sweep<Real>& work, Team& team) const;
+  template <class Real>
+  void forward_rounding(const Sweep<Real>& work, double* error) const;
   std::vector<Index> map(const Index* ids, Size count) const;
 
   std::shared_ptr<const Source> base_;
@@ -136,6 +154,8 @@ class CallbackSource final : public Source {
   void diagonal(const Index* ids, Size count, double* out) const override;
   void sweep(const Sweep<float>& work, Team& team) const override;
   void sweep(const Sweep<double>& work, Team& team) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
 
  private:
   FillFunction fill_;

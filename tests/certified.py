@@ -1,7 +1,8 @@
 """The invariants of every solve (mathematics 7), recomputed from nothing.
 
 ``assert_certified`` is called on every Solution in these tests. It evaluates the kernel
-with numpy's own formulas in float64, and shares no code with the package.
+with numpy's own formulas in float64, has every claim judged in more digits than that
+(``tests/oracles/exact_certificate.py``), and shares no code with the package.
 """
 
 from __future__ import annotations
@@ -11,9 +12,20 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from widemargin.kernels import (
+    CallableKernel,
+    Gaussian,
+    Kernel,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
 from widemargin.problem import DualProblem
 from widemargin.solution import Solution
+
+from tests.oracles.claims import assert_claims_hold
+from tests.oracles.exact_certificate import Model, Truth
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -61,6 +73,38 @@ def gap_at_best_intercept(K: Matrix, beta: Vector, problem: DualProblem) -> floa
     return float((rises + falls).sum(axis=1).min())
 
 
+def truth_of(solution: Solution) -> Truth:
+    """Return what is true of a solution, from the samples that it was given."""
+    problem = solution.problem
+    kernel, X = problem.gram.kernel, problem.gram.samples
+    names = {
+        Linear: "linear",
+        Polynomial: "poly",
+        Gaussian: "rbf",
+        Sigmoid: "sigmoid",
+        Precomputed: "precomputed",
+        CallableKernel: "precomputed",
+    }
+    if isinstance(kernel, CallableKernel):
+        X = np.asarray(kernel.function(X, X))
+    parameters = {
+        name: value for name, value in vars(kernel).items() if name != "function"
+    }
+    return Truth(
+        Model(
+            names[type(kernel)],
+            X,
+            solution.beta,
+            float(solution.intercept),
+            problem.linear,
+            problem.lower,
+            problem.upper,
+            problem.total,
+            **parameters,
+        )
+    )
+
+
 def assert_certified(
     solution: Solution, K: Matrix, *, tol: float = 1e-3, rounding: float | None = None
 ) -> None:
@@ -89,6 +133,8 @@ def assert_certified(
     else:  # nothing is proved of the optimum
         assert certificate.bound is None and certificate.gap is None
     assert_allclose(solution.values, values, atol=slack)
+    unprovable = not problem.gram.kernel.semidefinite
+    assert_claims_hold(certificate, truth_of(solution), may_lack_bound=unprovable)
     assert certificate.n_iter >= 0 and certificate.seconds >= 0.0
 
 

@@ -17,9 +17,9 @@ from widemargin import (
     DivideConquerSVC,
     DPWSSClassifier,
     RampSVC,
-    interrupted,
     levels,
     linear_newton,
+    verification,
 )
 from widemargin.descent import Descent
 from widemargin.gram import Gram
@@ -53,12 +53,12 @@ class CtrlC:
 
     def __init__(self, solves):
         self.solves = solves
-        self.met = set()
+        self.met = {}  # they are kept: numbers of objects are used again
         self.pressed = False
 
     def __call__(self, progress, n_iter, violation, active):
         if n_iter > 0:
-            self.met.add(id(progress))
+            self.met[id(progress)] = progress
         if len(self.met) >= self.solves and not self.pressed:
             self.pressed, self.steps = True, n_iter
             os.kill(os.getpid(), signal.SIGINT)
@@ -128,10 +128,10 @@ def test_a_model_that_is_there_stays(name, press):
 
 def test_rows_are_kept_with_the_point_and_an_update_makes_it_exact(press):
     press()
-    model = SVC(gamma=0.05, C=10.0, tol=1e-7, verbose=True, keep_rows=True)
+    model = SVC(gamma=0.05, C=100.0, tol=1e-7, verbose=True, keep_rows=True)
     stop(model, X, y)
     model.forget(np.arange(300, 2100))
-    again = SVC(gamma=0.05, C=10.0).fit(X[:300], y[:300])
+    again = SVC(gamma=0.05, C=100.0).fit(X[:300], y[:300])
     np.testing.assert_allclose(
         model.decision_function(X), again.decision_function(X), atol=1e-7
     )
@@ -168,7 +168,7 @@ def test_pairs_in_other_threads_leave_their_points(press):
 @pytest.mark.parametrize("kernel", [Gaussian(0.05), Linear()])
 def test_the_point_of_a_solve_certifies_itself(kernel, prompt, monkeypatch):
     """Also where only the support vectors are looked at."""
-    monkeypatch.setattr(interrupted, "PROMPT", prompt)
+    monkeypatch.setattr(verification, "LATE_ENTRIES", prompt)
     problem = classification_problem(Gram(X, kernel), np.where(y == 1, 1.0, -1.0), 1e3)
 
     def press_it(n_iter, *_):

@@ -73,7 +73,7 @@ def test_a_warm_start_is_screened_before_the_first_step():
     first = solve(problem, tol=1e-7)
     before = gram.evaluated
     screener = Screener()
-    again = solve(problem, tol=1e-7, start=first, screen=screener)
+    again = solve(problem, tol=1e-7, start=first, screen=screener, certify=False)
     assert screener.checks[0]["n_iter"] == 0
     assert screener.checks[0]["share"] > 0.8
     assert gram.evaluated - before < 0.05 * 3000 * len(first.support)
@@ -96,7 +96,7 @@ def half_taken_out(n=8000):
 
 def test_samples_taken_out_are_out_until_the_last_look():
     X, y = blobs(8000)
-    gram = Gram(X, Gaussian(0.3), cache_mb=2)  # rows are evaluated again and again
+    gram = Gram(X, Gaussian(0.3), cache_mb=1)  # rows are evaluated again and again
     problem = classification_problem(gram, y, np.full(8000, 1.0))
     rule, asked = half_taken_out()
     solution = solve(problem, tol=1e-4, shrinking=False, screen=rule)
@@ -137,7 +137,8 @@ def test_without_the_samples_that_left_the_end_is_the_same(intercept):
         return ~(certain & (beta == best.beta))[remaining]
 
     left = solve(problem, tol=1e-4, shrinking=False, screen=rule)
-    assert min(asked) < 0.5 * 4000
+    if intercept:  # without one the solve ends before its rows are evaluated twice over
+        assert min(asked) < 0.5 * 4000
     polished = polish(left, tol=1e-4)
     assert polished.status == best.status == "polished"
     assert_allclose(

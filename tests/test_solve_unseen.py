@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose
 from widemargin.gram import Gram
 from widemargin.kernels import Gaussian, Linear, Sigmoid
 from widemargin.problem import classification_problem
-from widemargin.solution import Solution, assume_the_worst
+from widemargin.solution import Solution
 from widemargin.solve import solve
+from widemargin.verification import CURRENT, UNKNOWN, Evidence, verify
 
 ROWS = 9_000
 
@@ -26,7 +27,7 @@ def test_without_time_nobody_is_looked_at():
     task = problem()
     stopped = solve(task, max_time=1e-9)
     assert stopped.status == "max_time"
-    assert stopped.unseen is not None and stopped.unseen.sum() > ROWS / 2
+    assert (stopped.evidence.anchors == UNKNOWN).sum() > ROWS / 2
     assert task.gram.evaluated < ROWS  # the diagonal, and no look at everybody
     assert_allclose(stopped.values, stopped.recomputed().values)
     truth = stopped.recomputed().certificate
@@ -41,17 +42,10 @@ def test_the_certificate_of_unseen_samples_is_a_bound(kernel):
     beta = np.zeros(400)
     beta[half] = solve(part).beta
     values = task.gram.times(beta)
-    gradient = values - task.linear
-    gradient[~half] = np.nan
-    stale = ~half
-    unseen = assume_the_worst(task, beta, gradient, stale)
-    assert unseen is not None and (unseen == ~half).all()
-    assumed = gradient + task.linear
-    assert (task.linear * assumed <= task.linear * values + 1e-9)[unseen].all()
-    assert_allclose(assumed[half], values[half])
-    stopped = Solution(
-        task, beta, assumed, "max_time", stale=stale.copy(), unseen=unseen
-    )
+    anchors = np.where(half, CURRENT, UNKNOWN).astype(np.int32)
+    evidence = Evidence(np.where(half, 1e-12, np.inf), anchors, [])
+    known = np.where(half, values, 0.0)
+    stopped = Solution(task, beta, known, "max_time", evidence=evidence)
     truth = stopped.recomputed()
     assert stopped.certificate.gap >= truth.certificate.gap - 1e-9
     assert stopped.certificate.kkt_violation >= truth.certificate.kkt_violation - 1e-9
@@ -61,12 +55,15 @@ def test_the_certificate_of_unseen_samples_is_a_bound(kernel):
 
 
 def test_where_no_bound_is_known_the_values_are_computed():
-    task = problem(60, Sigmoid(0.1, 0.0))
-    beta = np.where(np.arange(60) < 20, task.linear, 0.0)
+    """A sigmoid has no norm: Cauchy-Schwarz does not hold."""
+    task = problem(1_000, Sigmoid(0.1, 0.0))
+    beta = np.where(np.arange(1_000) < 300, task.linear, 0.0)
     values = task.gram.times(beta)
-    gradient = values - task.linear
-    gradient[40:] = np.nan
-    stale = np.arange(60) >= 40
-    assert assume_the_worst(task, beta, gradient, stale) is None
-    assert_allclose(gradient, values - task.linear)
-    assert not stale.any()
+    unknown = np.arange(1_000) >= 600
+    anchors = np.where(unknown, UNKNOWN, CURRENT).astype(np.int32)
+    evidence = Evidence(np.where(unknown, np.inf, 1e-9), anchors, [])
+    known = np.where(unknown, 0.0, values)
+    checked = verify(task, beta, known, evidence, late=True)
+    assert checked.summed[unknown].all()
+    assert (np.abs(checked.values - values) <= checked.errors + 1e-12).all()
+    assert checked.errors.max() < 1e-2

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "../rounding.hpp"
+#include "../symmetric_products.hpp"
 #include "arrays.hpp"
 
 namespace widemargin {
@@ -116,9 +118,42 @@ void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
                    columns.shape(0), out.data());
 }
 
-// sum_j weights[j] K(z, x_j) for other samples z, or all the entries K(x_j, z).
+// The same with bounds on the rounding.
 template <class Real>
-void cross_samples(Gram& gram, Samples& others, const double* weights, double* sums,
+void bounded_times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
+                   InOut<double> out, InOut<double> error) {
+  check_indices(indices, gram.size(), "indices");
+  check_indices(columns, gram.size(), "columns");
+  nb::gil_scoped_release release;
+  gram.bounded_times<Real>(indices.data(), weights.data(), indices.shape(0), columns.data(),
+                           columns.shape(0), out.data(), error.data());
+}
+
+void products(Gram& gram, In<Index> indices, In2<double> weights, InOut<double> values,
+              InOut<double> error, InOut<double> squares) {
+  check_indices(indices, gram.size(), "indices");
+  const Size n = indices.shape(0);
+  if (weights.shape(1) != n || squares.shape(0) != weights.shape(0) || values.shape(0) != n ||
+      error.shape(0) != n)
+    throw std::invalid_argument("weights, values, error and squares must fit the indices");
+  bool interrupted = false;
+  {
+    nb::gil_scoped_release release;
+    interrupted = !symmetric_products(
+        gram, indices.data(), n, weights.data(), weights.shape(0),
+        [] {
+          nb::gil_scoped_acquire acquire;
+          return PyErr_CheckSignals() == 0;
+        },
+        values.data(), error.data(), squares.data());
+  }
+  if (interrupted) throw nb::python_error();
+}
+
+// sum_j weights[j] K(z, x_j) for other samples z, with bounds on the rounding if asked for, or all
+// the entries K(x_j, z).
+template <class Real>
+void cross_samples(Gram& gram, Samples& others, const double* weights, double* sums, double* error,
                    Real* entries) {
   const auto* source = dynamic_cast<const SampleSource*>(&gram.source());
   if (source == nullptr) throw std::invalid_argument("cross needs a Gram made of samples");
@@ -129,10 +164,13 @@ void cross_samples(Gram& gram, Samples& others, const double* weights, double* s
   for (Size k = 0; k < columns.size(); ++k) columns[k] = Index(k);
   std::vector<Real*> store(entries ? all.size() : 0);
   for (Size k = 0; k < store.size(); ++k) store[k] = entries + k * columns.size();
-  sweep_samples(source->kernel(), source->samples(), others,
-                Sweep<Real>{all.data(), all.size(), columns.data(), columns.size(),
-                            entries ? store.data() : nullptr, weights, sums},
-                team);
+  Sweep<Real> work{
+      all.data(), all.size(), columns.data(), columns.size(), entries ? store.data() : nullptr,
+      weights,    sums};
+  std::vector<double> sizes(error ? columns.size() : 0);
+  if (error) work.sizes = sizes.data();
+  sweep_samples(source->kernel(), source->samples(), others, work, team);
+  if (error) rounding_of_samples(source->kernel(), source->samples(), others, work, error);
   gram.count(all.size() * columns.size());
 }
 
@@ -140,7 +178,7 @@ template <class T, class Real>
 void cross_dense(Gram& gram, In2<T> Z, In<double> weights, InOut<double> out) {
   nb::gil_scoped_release release;
   Samples others(Z.data(), Z.shape(0), Z.shape(1));
-  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr);
+  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr, nullptr);
 }
 
 template <class T, class Real>
@@ -148,14 +186,31 @@ void cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> of
                   Size features, In<double> weights, InOut<double> out) {
   nb::gil_scoped_release release;
   Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
-  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr);
+  cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr, nullptr);
+}
+
+template <class T>
+void bounded_cross_dense(Gram& gram, In2<T> Z, In<double> weights, InOut<double> out,
+                         InOut<double> error) {
+  nb::gil_scoped_release release;
+  Samples others(Z.data(), Z.shape(0), Z.shape(1));
+  cross_samples<double>(gram, others, weights.data(), out.data(), error.data(), nullptr);
+}
+
+template <class T>
+void bounded_cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets,
+                          Size features, In<double> weights, InOut<double> out,
+                          InOut<double> error) {
+  nb::gil_scoped_release release;
+  Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
+  cross_samples<double>(gram, others, weights.data(), out.data(), error.data(), nullptr);
 }
 
 template <class T, class Real>
 void cross_rows_dense(Gram& gram, In2<T> Z, InOut2<Real> out) {
   nb::gil_scoped_release release;
   Samples others(Z.data(), Z.shape(0), Z.shape(1));
-  cross_samples<Real>(gram, others, nullptr, nullptr, out.data());
+  cross_samples<Real>(gram, others, nullptr, nullptr, nullptr, out.data());
 }
 
 template <class T, class Real>
@@ -163,7 +218,7 @@ void cross_rows_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_
                        Size features, InOut2<Real> out) {
   nb::gil_scoped_release release;
   Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
-  cross_samples<Real>(gram, others, nullptr, nullptr, out.data());
+  cross_samples<Real>(gram, others, nullptr, nullptr, nullptr, out.data());
 }
 
 template <class T>
@@ -187,6 +242,13 @@ void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
   gram.def("cross64", &cross_sparse<T, double>, nb::arg("data").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
            nb::arg("weights").noconvert(), nb::arg("out").noconvert());
+  gram.def("bounded_cross", &bounded_cross_dense<T>, nb::arg("Z").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+           nb::arg("error").noconvert());
+  gram.def("bounded_cross", &bounded_cross_sparse<T>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+           nb::arg("error").noconvert());
   gram.def("cross_rows", &cross_rows_dense<T, float>, nb::arg("Z").noconvert(),
            nb::arg("out").noconvert());
   gram.def("cross_rows", &cross_rows_dense<T, double>, nb::arg("Z").noconvert(),
@@ -225,6 +287,15 @@ void bind_gram(nb::module_& module) {
           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
       .def("times", &times<double>, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
+      .def("bounded_times32", &bounded_times<float>, nb::arg("indices").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert(), nb::arg("error").noconvert())
+      .def("bounded_times64", &bounded_times<double>, nb::arg("indices").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert(), nb::arg("error").noconvert())
+      .def("products", &products, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("error").noconvert(),
+           nb::arg("squares").noconvert())
       .def("add_rows", &add_rows, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("out").noconvert())
       .def(

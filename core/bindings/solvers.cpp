@@ -95,21 +95,32 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
   return {gram.size(), linear.data(), lower.data(), upper.data(), equality};
 }
 
-Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
-              bool equality, InOut<double> beta, InOut<double> gradient, InOut<bool> stale,
-              double tolerance, long max_steps, double max_seconds, bool shrinking,
-              std::uint64_t seed, bool single_precision, Monitor monitor, Decide decide,
-              bool every_gradient) {
+// What a solve by blocks leaves of earlier points: a list of arrays.
+using Blocks = std::tuple<const char*, long, double, nb::object, nb::list>;
+
+Blocks blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
+              bool equality, InOut<double> beta, InOut<double> gradient, InOut<double> errors,
+              InOut<Index> anchors, double tolerance, long max_steps, double max_seconds,
+              bool shrinking, std::uint64_t seed, bool single_precision, Monitor monitor,
+              Decide decide, bool every_gradient) {
   const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
-  return guarded(
+  if (errors.shape(0) != problem.n || anchors.shape(0) != problem.n)
+    throw std::invalid_argument("arrays must have one entry per sample");
+  Iterate iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}};
+  const Result result = guarded(
       {tolerance, max_steps, max_seconds, shrinking, seed, every_gradient, {}, {}}, monitor,
       [&](const Options& options) {
-        return single_precision ? solve_blocks<float>(problem, *gram, options, beta.data(),
-                                                      gradient.data(), stale.data())
-                                : solve_blocks<double>(problem, *gram, options, beta.data(),
-                                                       gradient.data(), stale.data());
+        return single_precision ? solve_blocks<float>(problem, *gram, options, iterate)
+                                : solve_blocks<double>(problem, *gram, options, iterate);
       },
       decide);
+  nb::list points;
+  for (std::vector<double>& point : iterate.points) {
+    auto* own = new std::vector<double>(std::move(point));
+    nb::capsule owner(own, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+    points.append(nb::ndarray<nb::numpy, double, nb::ndim<1>>(own->data(), {own->size()}, owner));
+  }
+  return std::tuple_cat(result, std::make_tuple(points));
 }
 
 Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
@@ -152,8 +163,8 @@ void bind_solvers(nb::module_& module) {
   module.def("solve_blocks", &blocks, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
-             nb::arg("stale").noconvert(), nb::arg("tolerance"), nb::arg("max_steps"),
-             nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
+             nb::arg("errors").noconvert(), nb::arg("anchors").noconvert(), nb::arg("tolerance"),
+             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
              nb::arg("single_precision"), nb::arg("monitor").none(), nb::arg("decide") = nb::none(),
              nb::arg("every_gradient") = false);
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),

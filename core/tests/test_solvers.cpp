@@ -19,7 +19,9 @@ const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
 struct Case {
   Data data;
   std::vector<double> lower, upper, beta, gradient;
-  std::unique_ptr<bool[]> stale;
+  std::vector<double> errors;
+  std::vector<Index> anchors;
+  Iterate iterate;
   Problem problem;
   std::shared_ptr<Gram> gram;
 
@@ -29,7 +31,9 @@ struct Case {
         upper(n),
         beta(n, 0.0),
         gradient(n),
-        stale(new bool[n]()) {
+        errors(n, 0.0),
+        anchors(n, kCurrent),
+        iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}} {
     for (Size k = 0; k < n; ++k) {
       lower[k] = std::min(0.0, cost * data.labels[k]);
       upper[k] = std::max(0.0, cost * data.labels[k]);
@@ -56,7 +60,7 @@ struct Case {
       for (Size k = 0; k < n; ++k) fresh[k] += beta[i] * data.kernel(kGaussian, i, k);
     }
     for (Size k = 0; k < n; ++k) {
-      if (!stale[k])
+      if (anchors[k] == kCurrent)
         require_close(gradient[k], fresh[k], 2e-4, "the gradient that was kept up to date");
       else
         require(beta[k] == 0.0, "a stale sample is at zero");
@@ -77,8 +81,7 @@ struct Case {
     Options options;
     options.tolerance = tolerance;
     options.shrinking = shrinking;
-    const Outcome outcome =
-        solve_blocks<float>(problem, *gram, options, beta.data(), gradient.data(), stale.get());
+    const Outcome outcome = solve_blocks<float>(problem, *gram, options, iterate);
     require(outcome.status == Status::converged, "converged");
     return verify(tolerance + 1e-3);
   }
@@ -99,7 +102,7 @@ WIDEMARGIN_TEST(where_most_are_about_to_move_the_rest_follows_at_once) {
   Case one(9000, 2.0, true, false);
   Options options;
   Team team(1);
-  ActiveSet<float> set(one.problem, *one.gram, options, team, one.beta.data(), one.gradient.data());
+  ActiveSet<float> set(one.problem, *one.gram, options, team, one.iterate);
   require(!set.complete(), "the first stage is a part of the samples");
   require(set.next_stage() == 9000, "all are at zero, and all want to move");
   std::fill(set.gradients.begin(), set.gradients.end(), 0.0);
@@ -121,8 +124,7 @@ WIDEMARGIN_TEST(a_warm_start_equals_a_cold_one) {
   const double best = cold.solve(1e-4);
   Options options;
   options.tolerance = 2e-4;
-  const Outcome again = solve_blocks<float>(cold.problem, *cold.gram, options, cold.beta.data(),
-                                            cold.gradient.data(), cold.stale.get());
+  const Outcome again = solve_blocks<float>(cold.problem, *cold.gram, options, cold.iterate);
   require(again.status == Status::converged && again.steps == 0, "already there: no step");
   require_close(cold.verify(2e-3), best, 1e-9 * std::abs(best), "objective");
 }
@@ -167,20 +169,18 @@ WIDEMARGIN_TEST(limits_leave_a_true_state_behind) {
   Options options;
   options.tolerance = 1e-9;
   options.max_steps = 7;
-  const Outcome steps = solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(),
-                                            one.gradient.data(), one.stale.get());
+  const Outcome steps = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
   require(steps.status == Status::max_steps && steps.steps <= 7, "stopped by steps");
   one.verify(1e300);
   options.max_steps = -1;
   int asked = 0;
   options.go_on = [&](const Progress&) { return ++asked < 2; };
-  const Outcome stopped = solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(),
-                                              one.gradient.data(), one.stale.get());
+  const Outcome stopped = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
   require(stopped.status == Status::interrupted || asked < 2, "stopped when told");
   if (stopped.status == Status::interrupted)  // then nothing is promised but the point itself
     for (Size k = 0; k < one.data.n; ++k) {
-      require(one.stale[k], "after an interruption every gradient is stale");
-      one.stale[k] = false;
+      require(one.anchors[k] == kUnknown, "after an interruption every gradient is stale");
+      one.anchors[k] = kCurrent;
       one.gradient[k] = -one.data.labels[k];
       for (Size i = 0; i < one.data.n; ++i)
         one.gradient[k] += one.beta[i] * one.data.kernel(kGaussian, i, k);
@@ -197,7 +197,6 @@ WIDEMARGIN_TEST(one_class_has_nothing_to_do) {
     one.gradient[k] = -1.0;
   }
   Options options;
-  const Outcome outcome = solve_blocks<float>(one.problem, *one.gram, options, one.beta.data(),
-                                              one.gradient.data(), one.stale.get());
+  const Outcome outcome = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
   require(outcome.status == Status::converged && outcome.steps == 0, "no step");
 }

@@ -37,16 +37,19 @@ class Certificate:
         How the solve ended: "converged", "polished", "max_iter", "max_time",
         "interrupted" or "stalled"; a system may add its own words.
     objective : float
-        Primal objective of the model.
+        Upper bound on the primal objective of the model: of its coefficients and
+        intercept as they are stored, the kernel in exact arithmetic, rounding included.
     bound : float or None
-        A lower bound on the optimal objective; None where the method has none, and
-        where the kernel is not positive semidefinite (sigmoid, polynomial with a
-        negative coef0): nothing is proved there. A precomputed matrix or a callable
-        kernel is taken to be, unless its support vectors show that it is not.
+        A lower bound on the optimal objective, rounding included; None where the method
+        has none, and where the kernel is not positive semidefinite (sigmoid, polynomial
+        with a negative coef0): nothing is proved there. A precomputed matrix or a
+        callable kernel is taken to be, unless its support vectors show that it is not;
+        its entries are taken as they are given.
     gap : float or None
-        ``objective - bound``, computed without cancellation.
+        ``objective - bound``.
     kkt_violation : float or None
-        Largest violation of the optimality conditions (the meaning of ``tol``).
+        Upper bound on the violation of the optimality conditions (the meaning of
+        ``tol``), rounding included.
     n_iter : int
         Iterations of the solver.
     seconds : float

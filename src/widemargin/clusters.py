@@ -18,6 +18,7 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
+from .bounds import gap_between, sum_above
 from .gram import Gram
 from .interrupted import Interrupted
 from .kernels import Kernel, Precomputed
@@ -139,10 +140,15 @@ class PartSolution:
     beta: Vector
     intercept: float
     objective: float
-    gap: float | None
+    bound: float | None
     kkt_violation: float
     n_iter: int
     status: str
+
+    @property
+    def gap(self) -> float | None:
+        """Objective less bound, where there is one."""
+        return gap_between(self.objective, self.bound)
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,7 @@ def solve_cluster(
                 solution.beta,
                 solution.intercept,
                 certificate.objective,
-                certificate.gap,
+                certificate.bound,
                 float(certificate.kkt_violation or 0.0),
                 solution.n_iter,
                 solution.status,
@@ -220,8 +226,8 @@ def _constant(part: Part) -> PartSolution:
     at_lower = not part.lower.any()
     intercept = float(part.linear.max() if at_lower else part.linear.min())
     residual = part.linear - intercept
-    loss = np.maximum(part.lower * residual, part.upper * residual).sum()
-    return PartSolution(beta, intercept, float(loss), float(loss), 0.0, 0, "converged")
+    loss = sum_above(np.maximum(part.lower * residual, part.upper * residual))
+    return PartSolution(beta, intercept, loss, 0.0, 0.0, 0, "converged")
 
 
 def solve_level(

@@ -25,6 +25,7 @@ from .problem import DualProblem
 from .products import transposed_times
 from .solution import Solution
 from .starting import project, starting_point
+from .verification import CURRENT, BoundedValues, Evidence
 
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
@@ -127,9 +128,12 @@ class Descent:
     Attributes
     ----------
     beta, gradient : ndarray of shape (n,)
-        The point, and ``K beta - linear`` where not `stale`.
-    stale : ndarray of bool
-        Members at zero whose gradient is of an earlier point.
+        The point, and ``K beta - linear`` where the anchor is the point itself.
+    errors : ndarray of shape (n,)
+        Bounds on the rounding in the gradient, infinite where unknown.
+    anchors, points : ndarray of int32, list of ndarray
+        The point each gradient belongs to, see
+        :class:`widemargin.verification.Evidence`.
     known : pair of ndarray
         The last point whose products are float64 throughout, and these products:
         refinement adds to them the columns that changed since.
@@ -155,7 +159,9 @@ class Descent:
             )  # fmt: skip
         self.problem, self.manner, self.budget = problem, manner, budget
         self.beta, self.gradient = beta, values - problem.linear
-        self.stale = np.zeros(problem.n, dtype=np.bool_)
+        self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
+        self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
+        self.points: list[Vector] = []
         self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
         self.exact = False
         self.status = "start"
@@ -185,8 +191,7 @@ class Descent:
                 return
             moved = problem.gram.times(self.beta - self.known[0])
             self.known = self.beta.copy(), self.known[1] + moved
-            self.gradient[:] = self.known[1] - problem.linear
-            self.stale[:] = False
+            self._adopt(self.known[1])
             self.exact = True
             before, left = left, violation(problem, *self.known)
             self.status = "converged" if left <= tol else "stalled"
@@ -194,9 +199,10 @@ class Descent:
                 return
             self.run(max(goal, 0.02 * left), single)
 
-    def solution(self, unseen: NDArray[np.bool_] | None = None) -> Solution:
-        """Return the point reached."""
+    def solution(self) -> Solution:
+        """Return the point reached; its evidence is good until the next run."""
         checks = self.manner.checks
+        evidence = Evidence(self.errors, self.anchors, self.points)
         return Solution(
             self.problem,
             self.beta.copy(),
@@ -206,26 +212,35 @@ class Descent:
             self.budget.seconds,
             extras={} if checks is None else {"screened": checks[self._checked :]},
             exact=self.exact,
-            stale=self.stale.copy() if self.stale.any() else None,
-            unseen=unseen,
+            evidence=evidence,
         )
 
     def float32_suffices(self, tol: float) -> bool:
-        """Say whether float32 rows leave about `tol` or less in the gradient.
+        """Estimate whether float32 rows left less than `tol` in the gradient.
 
-        Samples near the margin are summed in float64 at the end of a run; this is about
-        the others, whose gradients decide nothing but enter the objective. The estimate
-        takes every entry for as large as it can be; in doubt, a few hundred gradients
-        are computed again.
+        The estimate takes every entry for as large as it can be; in doubt, a few
+        hundred gradients are computed again.
         """
         problem = self.problem
         if problem.gram.float32_error(self.beta) <= 0.5 * tol:
             return True
-        known = np.flatnonzero(~self.stale)
+        known = np.flatnonzero(self.anchors == CURRENT)
         probes = known[:: max(1, known.size // ERROR_PROBES)]
         exact = problem.gram.times(self.beta, probes) - problem.linear[probes]
         off = np.abs(exact - self.gradient[probes])
         return float(off.max(initial=0.0)) <= tol
+
+    def go_on_from(self, checked: BoundedValues, goal: float) -> None:
+        """Run again from verified values: float32 rows had left too much in them."""
+        self._adopt(checked.values, checked.errors)
+        self.run(goal)
+
+    def _adopt(self, values: Vector, errors: Vector | float = np.inf) -> None:
+        """Take over K beta; by default nothing is known of its rounding."""
+        self.gradient[:] = values - self.problem.linear
+        self.errors[:] = errors
+        self.anchors[:] = CURRENT
+        self.points = []
 
     def _run_blocks(self, tol: float, single: bool) -> None:
         problem, manner, budget = self.problem, self.manner, self.budget
@@ -239,9 +254,11 @@ class Descent:
             keep[:] = screen(problem, done, samples, self.beta, self.gradient, error)
 
         while True:
-            self.status, steps, _, raised = _core.solve_blocks(
+            # What an earlier run left behind is good enough to go on from, no more.
+            self.errors[self.anchors != CURRENT] = np.inf
+            self.status, steps, _, raised, self.points = _core.solve_blocks(
                 *self._arrays(), problem.total is not None,
-                self.beta, self.gradient, self.stale,
+                self.beta, self.gradient, self.errors, self.anchors,
                 tol, budget.steps_to_pause(), budget.seconds_left(),
                 manner.shrinking, manner.seed, single, manner.monitor,
                 None if screen is None else decide, manner.every_value,
@@ -255,9 +272,6 @@ class Descent:
             if self._leap(tol):
                 self.status = "converged"
                 break
-        if self.status == "interrupted":  # where it stood, nothing was up to date
-            self.gradient[:] = problem.gram.times(self.beta) - problem.linear
-            self.stale[:] = False
 
     def _run_pairs(self, tol: float) -> None:
         rule, budget = self.manner.selection, self.budget
@@ -307,8 +321,7 @@ class Descent:
         if not violation(problem, beta, values) <= tol:
             return False
         self.beta[:] = beta
-        self.gradient[:] = values - problem.linear
-        self.stale[:] = False
+        self._adopt(values)
         return True
 
 

@@ -26,10 +26,9 @@ from .kernels import (
     Sigmoid,
 )
 from .products import times, transposed_times
+from .sample_layout import array_parts, matched, prepared_samples
 from .together import go_on
 
-DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
-DENSE_FEATURES = 64  # and narrow ones always are
 # multiplications between two looks at signals: a tenth of a second
 PIECE_WORK = 1 << 31
 ENTRY_WORK = 20  # of an entry, beside one for each feature
@@ -58,7 +57,7 @@ class Gram:
         self.kernel = kernel
         self.cache_mb = cache_mb
         self.threads = threads
-        self._X = _samples(X, kernel)
+        self._X = prepared_samples(X, kernel)
         self._rows: NDArray[np.int32] | None = None  # of X, for a view
         self._core: _core.Gram = _make(self._X, kernel, _bytes(cache_mb), threads)
 
@@ -107,10 +106,11 @@ class Gram:
         self._core.rows(chosen, others, out)
         return out
 
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return K(x_i, x_i) for all samples."""
-        out = np.empty(self.n)
-        self._core.diagonal(self._indices(None), out)
+    def diagonal(self, indices: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return K(x_i, x_i), for all samples by default."""
+        chosen = self._indices(indices)
+        out = np.empty(chosen.size)
+        self._core.diagonal(chosen, out)
         return out
 
     def float32_error(self, changes: ArrayLike) -> float:
@@ -149,6 +149,43 @@ class Gram:
         for part in self._pieces(columns.size, support.size):
             self._core.times(support, weights[support], columns[part], out[part])
         return out
+
+    def bounded_times(
+        self,
+        weights: NDArray[np.float64],
+        indices: ArrayLike,
+        dtype: DTypeLike = np.float64,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return entries of K @ weights and bounds on the rounding in them.
+
+        Rounding is that of the kernel entries, in the precision ``dtype``, and of their
+        sums: the kernel is meant in exact arithmetic (mathematics 8).
+        """
+        support = np.flatnonzero(weights).astype(np.int32)
+        columns = self._indices(indices)
+        out, error = np.empty(columns.size), np.empty(columns.size)
+        single = np.dtype(dtype) == np.float32
+        method = self._core.bounded_times32 if single else self._core.bounded_times64
+        for part in self._pieces(columns.size, support.size):
+            chosen = support, weights[support], columns[part]
+            method(*chosen, out[part], error[part])
+        return out, error
+
+    def bounded_products(
+        self, indices: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return K @ weights[0] among some samples, its rounding, and squared norms.
+
+        ``weights`` has a row for each vector, a column for each of the samples; the
+        squared norms ``weights[v]' K weights[v]`` are upper bounds. Each entry is
+        evaluated once, by symmetry, in float64.
+        """
+        chosen = self._indices(indices)
+        values, error = np.empty(chosen.size), np.empty(chosen.size)
+        squares = np.empty(len(weights))
+        rows = np.ascontiguousarray(weights)
+        self._core.products(chosen, rows, values, error, squares)
+        return values, error, squares
 
     def roughly_times(self, changes: ArrayLike) -> NDArray[np.float64]:
         """Return K @ changes with float32 entries, from cached rows where there are.
@@ -208,22 +245,41 @@ class Gram:
             return times(Z, weights, self.threads)
         if isinstance(self.kernel, CallableKernel):
             return self._cross_blocks(Z, weights, self._call_function)
-        others = _match(Z, self._X)
+        others = matched(Z, self._X)
         if weights.ndim == 1:
             out = np.zeros(others.shape[0])
             single = np.dtype(dtype) == np.float32
             method = self._core.cross32 if single else self._core.cross64
             for part in self._pieces(others.shape[0], self.n):
-                block = _match(others[part], self._X)  # slicing may change index types
-                method(*_parts(block), weights, out[part])
+                block = matched(others[part], self._X)  # slicing may change index types
+                method(*array_parts(block), weights, out[part])
             return out
 
         def entries(block: Any) -> NDArray[Any]:
             kernel_block = np.empty((self.n, block.shape[0]), dtype=dtype)
-            self._core.cross_rows(*_parts(block), kernel_block)
+            self._core.cross_rows(*array_parts(block), kernel_block)
             return kernel_block.T
 
         return self._cross_blocks(others, weights, entries)
+
+    def bounded_cross(
+        self, Z: Any, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return :meth:`cross` in float64, and bounds on the rounding in it."""
+        if isinstance(self.kernel, Precomputed | CallableKernel):
+            given = (
+                Z if isinstance(self.kernel, Precomputed) else self._call_function(Z)
+            )
+            share = 2.0**-53 * (self.n + 4)
+            sizes = times(np.abs(given), np.abs(weights), self.threads)
+            return times(given, weights, self.threads), share * sizes
+        others = matched(Z, self._X)
+        out, error = np.zeros(others.shape[0]), np.zeros(others.shape[0])
+        for part in self._pieces(others.shape[0], self.n):
+            block = matched(others[part], self._X)  # slicing may change index types
+            parts = array_parts(block)
+            self._core.bounded_cross(*parts, weights, out[part], error[part])
+        return out, error
 
     def _call_function(self, block: Any) -> NDArray[Any]:
         assert isinstance(self.kernel, CallableKernel)
@@ -260,89 +316,6 @@ class Gram:
 
 def _bytes(megabytes: float) -> int:
     return int(megabytes * 1e6)
-
-
-def _samples(X: Any, kernel: Kernel) -> Any:
-    """Bring samples into the form the core reads, copying only where it must."""
-    if isinstance(kernel, CallableKernel):
-        return X
-    if sparse.issparse(X):
-        refuse_damaged(X)
-        if isinstance(kernel, Precomputed):
-            return np.ascontiguousarray(X.toarray())
-        return _csr(X) if _stays_sparse(X) else _contiguous(X.toarray())
-    return _contiguous(X)
-
-
-def _contiguous(X: Any) -> Any:
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return np.ascontiguousarray(X, dtype=dtype)
-
-
-def _stays_sparse(X: Any) -> bool:
-    n, d = X.shape
-    return bool(d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d)
-
-
-def refuse_damaged(X: Any) -> None:
-    """Refuse sparse samples that lead out of themselves: compiled code trusts them.
-
-    SciPy's does too, so this comes before any conversion or product.
-    """
-    if X.ndim != 2 or X.format not in ("coo", "csr", "csc"):
-        return
-    if X.format == "coo":
-        inside = _within(X.row, X.shape[0]) and _within(X.col, X.shape[1])
-    else:
-        rows, columns = X.shape if X.format == "csr" else X.shape[::-1]
-        offsets, stored = X.indptr, min(X.data.size, X.indices.size)
-        inside = (
-            (offsets.size, offsets[0]) == (rows + 1, 0)
-            and offsets[-1] <= stored
-            and bool((np.diff(offsets) >= 0).all())
-            and _within(X.indices[: offsets[-1]], columns)
-        )
-    if not inside:
-        raise ValueError(
-            f"X is a damaged sparse matrix: its indices lead out of its {X.shape[0]} "
-            f"rows and {X.shape[1]} features. Build it again from its entries."
-        )
-
-
-def _within(indices: Any, size: int) -> bool:
-    return indices.size == 0 or bool(0 <= indices.min() <= indices.max() < size)
-
-
-def _csr(X: Any) -> Any:
-    out = sparse.csr_array(X)
-    if not out.has_canonical_format:
-        out = out.copy()
-        out.sum_duplicates()
-    dtype = np.float32 if out.dtype == np.float32 else np.float64
-    if out.shape[1] >= 2**31:
-        raise ValueError(
-            f"X has {out.shape[1]} features; at most 2^31 - 1 are supported. "
-            "Hash or renumber the features."
-        )
-    out = out.astype(dtype, copy=False)
-    out.indices = np.ascontiguousarray(out.indices, dtype=np.int32)
-    out.indptr = np.ascontiguousarray(out.indptr, dtype=np.int64)
-    return out
-
-
-def _match(Z: Any, X: Any) -> Any:
-    """Give other samples the layout of the training samples."""
-    if sparse.issparse(Z):
-        refuse_damaged(Z)
-    if sparse.issparse(X):
-        return _csr(Z)
-    return _contiguous(Z.toarray() if sparse.issparse(Z) else Z)
-
-
-def _parts(X: Any) -> tuple[Any, ...]:
-    if sparse.issparse(X):
-        return X.data, X.indices, X.indptr, X.shape[1]
-    return (X,)
 
 
 def _called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
@@ -382,4 +355,4 @@ def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
         case Sigmoid(gamma, coef0):
             values = ("sigmoid", gamma, coef0, 1)
     maker = _core.sparse_gram if sparse.issparse(X) else _core.dense_gram
-    return maker(*_parts(X), *values, cache_bytes, threads)
+    return maker(*array_parts(X), *values, cache_bytes, threads)

@@ -109,7 +109,9 @@ def remove(
     wide = DualProblem(origin.gram, linear, lower, upper, target.total)
     moved, account = _reach(Start.of(solution), wide, route, seed)
     beta, values = moved.beta[keep], moved.values[keep]
-    stays = replace(moved, problem=target, beta=beta, known_values=values, stale=None)
+    stays = Solution(
+        target, beta, values, moved.status, moved.n_iter, moved.seconds, exact=True
+    )
     return stays, account
 
 

@@ -163,7 +163,7 @@ def run_levels(
     """
     # parts are plain solves in other threads: no screening, no polish, and nobody
     # watches them but the thread that waits (`solve_cluster`)
-    left_out = ("screen", "every_value", "monitor")
+    left_out = ("screen", "every_value", "monitor", "certify")
     plain = {key: value for key, value in options.items() if key not in left_out}
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
@@ -235,7 +235,7 @@ def conquer(
     if refine and beta is not None and beta.any():
         active = np.flatnonzero(beta)
         reduced = problem.reduced(active, beta)
-        rough = {**limits.timed(options), "accuracy": "tol"}
+        rough = {**limits.timed(options), "accuracy": "tol", "certify": False}
         beta = beta.copy()
         try:
             solution = solve(reduced, start=beta[active], **rough)

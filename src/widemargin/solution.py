@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .bounds import dual_bound, gap_between, objective_bound, violation_bound
 from .certificate import (
     Certificate,
     duality_gap,
@@ -18,10 +19,11 @@ from .certificate import (
     violation,
 )
 from .cholesky import is_definite
-from .kernels import CallableKernel, Gaussian, Linear, Precomputed
+from .kernels import CallableKernel, Precomputed
 from .lazy import lazy_property
 from .problem import DualProblem
 from .products import inner
+from .verification import CURRENT, UNKNOWN, BoundedValues, Evidence, verify
 
 Vector = NDArray[np.float64]
 
@@ -43,8 +45,8 @@ class Solution:
     beta : ndarray of shape (n,)
         Signed dual variables: the coefficients of the model.
     known_values : ndarray of shape (n,)
-        ``K @ beta``, the decision values without the intercept; where ``stale``, an
-        older value on the same side of the margin.
+        ``K @ beta``, the decision values without the intercept; where ``stale``, of an
+        earlier point.
     status : str
         How the solve ended.
     n_iter : int
@@ -53,14 +55,12 @@ class Solution:
         Wall time.
     exact : bool
         Whether the values were summed in float64 throughout.
-    stale : ndarray of bool, optional
-        Members at zero whose value the solver did not bring up to date, since they
-        provably violate nothing. They cost a good part of a fit, and no certificate
-        needs them: :attr:`values` computes them when asked for.
-    unseen : ndarray of bool, optional
-        Those of the stale members that nobody has looked at when the time was up. Their
-        value here is the worst that the norm of the solution allows, so that objective,
-        gap and violation of the certificate are upper bounds.
+    evidence : Evidence, optional
+        What the solver knows of its values: rounding, and the point each belongs to.
+        Values of members at zero that lie far beyond the margin are not brought up to
+        date; they would cost a good part of a fit.
+    checked : BoundedValues, optional
+        The values with bounds on their rounding, once :meth:`verified`.
     """
 
     problem: DualProblem
@@ -71,28 +71,39 @@ class Solution:
     seconds: float = 0.0
     extras: dict[str, Any] = field(default_factory=dict)
     exact: bool = False
-    stale: NDArray[np.bool_] | None = None
-    unseen: NDArray[np.bool_] | None = None
+    evidence: Evidence | None = None
+    checked: BoundedValues | None = None
+
+    @property
+    def stale(self) -> NDArray[np.bool_] | None:
+        """Mask of members whose known value is not that of ``beta``; None if none."""
+        if self.evidence is None:
+            return None
+        mask: NDArray[np.bool_] = self.evidence.anchors != CURRENT
+        return mask if mask.any() else None
 
     @lazy_property
     def values(self) -> Vector:
         """``K @ beta`` for all members."""
-        if self.stale is None:
+        stale = self.stale
+        if stale is None:
             return self.known_values
         values = self.known_values.copy()
-        owing = np.flatnonzero(self.stale)
-        values[owing] = self.problem.gram.times(self.beta, owing)
+        outdated = np.flatnonzero(stale)
+        values[outdated] = self.problem.gram.times(self.beta, outdated)
         return values
 
     @lazy_property
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
         p = self.problem
+        if self.checked is not None:
+            return self.checked.intercept(p)
         values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
-        if self.unseen is not None:  # they are at zero, and nothing is known of them
-            seen = ~self.unseen
-            values, linear = values[seen], linear[seen]
-            lower, upper = lower[seen], upper[seen]
+        if self.evidence is not None and (self.evidence.anchors == UNKNOWN).any():
+            known = self.evidence.anchors != UNKNOWN
+            values, linear = values[known], linear[known]
+            lower, upper = lower[known], upper[known]
         return optimal_intercept(values, linear, lower, upper, p.total)
 
     @property
@@ -110,35 +121,46 @@ class Solution:
         """Whether the requested tolerance was reached."""
         return self.status in ("converged", "polished")
 
+    def verified(self) -> Solution:
+        """Return the same point with bounds on the rounding of its values."""
+        if self.checked is not None:
+            return self
+        late = self.status in ("max_time", "interrupted")
+        checked = verify(
+            self.problem, self.beta, self.known_values, self.evidence, late=late
+        )
+        # Exact values are as good, and some of the others are float32 sums.
+        values = self.known_values if self.exact else checked.values
+        return replace(self, known_values=values, checked=checked)
+
+    @lazy_property
+    def proved_violation(self) -> float:
+        """Upper bound on the KKT violation, rounding included."""
+        checked = self.verified().checked
+        assert checked is not None
+        return violation_bound(self.problem, self.beta, checked.values, checked.errors)
+
+    @property
+    def figures(self) -> Figures:
+        """Objective, gap and violation: proved, or else as the solver saw them."""
+        if self.checked is not None:
+            return self.certificate
+        p, values = self.problem, self.known_values
+        box = p.linear, p.lower, p.upper
+        objective = primal_objective(self.beta, values, self.intercept, *box, p.total)
+        gap = None
+        if is_convex(p, self.beta, values):
+            residual = p.linear - values - self.intercept
+            gap = duality_gap(self.beta, residual, p.lower, p.upper)
+        return Estimate(objective, gap, violation(p, self.beta, values))
+
     @lazy_property
     def certificate(self) -> Certificate:
-        """Objective, bound, gap and violation, from ``beta`` and its values alone.
+        """Objective, bound, gap and violation of the stored point, rounding included.
 
-        Stale members add exactly nothing to any of them: they are at zero, on the side
-        of the margin where the loss is zero.
+        A point that was not verified is verified here; its intercept stays as it was.
         """
-        p = self.problem
-        values = self.known_values
-        residual = p.linear - values - self.intercept
-        objective = primal_objective(
-            self.beta, values, self.intercept, p.linear, p.lower, p.upper, p.total
-        )
-        if not np.isfinite(objective):  # kernel values too large for their numbers
-            raise ValueError(NOT_FINITE)
-        gap = bound = None
-        if is_convex(p, self.beta, values):
-            gap = duality_gap(self.beta, residual, p.lower, p.upper)
-            bound = objective - gap
-        return Certificate(
-            status=self.status,
-            objective=objective,
-            bound=bound,
-            gap=gap,
-            kkt_violation=violation(p, self.beta, values),
-            n_iter=self.n_iter,
-            seconds=self.seconds,
-            threads=p.gram.threads,
-        )
+        return certify(self.verified(), self.intercept)
 
     def recomputed(self) -> Solution:
         """Return the same point with ``K @ beta`` evaluated afresh in float64.
@@ -153,6 +175,29 @@ class Solution:
             self.n_iter,
             self.seconds,
         )
+
+
+def certify(solution: Solution, intercept: float) -> Certificate:
+    """Return the certificate of a verified point with any intercept."""
+    p, beta, checked = solution.problem, solution.beta, solution.checked
+    assert checked is not None
+    values, errors = checked.values, checked.errors
+    objective = objective_bound(p, beta, intercept, values, errors)
+    if not np.isfinite(objective):  # kernel values too large for their numbers
+        raise ValueError(NOT_FINITE)
+    bound = None
+    if is_convex(p, beta, values):
+        bound = dual_bound(p, beta, values, errors)
+    return Certificate(
+        status=solution.status,
+        objective=objective,
+        bound=bound,
+        gap=gap_between(objective, bound),
+        kkt_violation=solution.proved_violation,
+        n_iter=solution.n_iter,
+        seconds=solution.seconds,
+        threads=p.gram.threads,
+    )
 
 
 def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
@@ -176,8 +221,8 @@ def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
     return is_definite(block)
 
 
-class Certified(Protocol):
-    """What a stage record sums: a certificate, or a cluster's share of one."""
+class Figures(Protocol):
+    """What a stage record sums: a certificate, or an estimate on the way to one."""
 
     @property
     def objective(self) -> float:
@@ -187,12 +232,25 @@ class Certified(Protocol):
     def gap(self) -> float | None:
         """Distance of the objective to a lower bound, where there is one."""
 
+    @property
+    def kkt_violation(self) -> float | None:
+        """Violation of the optimality conditions."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Figures of a point whose values were not verified: what the solver believes."""
+
+    objective: float
+    gap: float | None
+    kkt_violation: float | None
+
 
 def stage_record(
     stage: str,
     size: int,
     seconds: float,
-    certificates: Iterable[Certified],
+    certificates: Iterable[Figures],
     **figures: Any,
 ) -> dict[str, Any]:
     """Return an entry of ``history_``: what all of them have, then its own `figures`.
@@ -212,43 +270,15 @@ def stage_record(
 
 
 def summary(solution: Solution, stage: str) -> dict[str, Any]:
-    """Return the stage record of one solve."""
+    """Return the stage record of one solve; proved figures if it was verified."""
     return stage_record(
         stage,
         solution.problem.n,
         solution.seconds,
-        [solution.certificate],
-        kkt_violation=solution.certificate.kkt_violation,
+        [solution.figures],
+        kkt_violation=solution.figures.kkt_violation,
         n_iter=solution.n_iter,
         n_support=int(solution.support.size),
         status=solution.status,
         **solution.extras,
     )
-
-
-def assume_the_worst(
-    problem: DualProblem, beta: Vector, gradient: Vector, stale: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
-    """Fill in the gradients of members that were not looked at before the time was up.
-
-    They are at zero, and by Cauchy-Schwarz no value exceeds ``||w|| sqrt(K_ii)``: the
-    certificate then holds, as a bound. Where no such bound is known, they are computed.
-    """
-    unseen: NDArray[np.bool_] = np.isnan(gradient)
-    if not unseen.any():
-        return None
-    known = np.flatnonzero(beta)
-    values = gradient[known] + problem.linear[known]
-    norm = np.sqrt(max(inner(beta[known], values), 0.0))
-    worst = norm * np.sqrt(np.maximum(problem.gram.diagonal()[unseen], 0.0))
-    grows, falls = problem.upper[unseen] > 0.0, problem.lower[unseen] < 0.0
-    if (
-        isinstance(problem.gram.kernel, (Linear, Gaussian))
-        and not (grows & falls).any()
-    ):
-        gradient[unseen] = np.where(grows, -worst, worst) - problem.linear[unseen]
-        return unseen
-    where = np.flatnonzero(unseen)
-    gradient[where] = problem.gram.times(beta, where) - problem.linear[where]
-    stale[where] = False
-    return None

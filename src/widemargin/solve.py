@@ -9,19 +9,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from .descent import Budget, Descent, DrawnPairs, Manner, Monitor, Screen
+from .descent import (
+    STOPPED,
+    Budget,
+    Descent,
+    DrawnPairs,
+    Manner,
+    Monitor,
+    Screen,
+)
 from .interrupted import Interrupted
 from .kernels import CallableKernel, Precomputed
 from .path import path_seconds, repair
 from .polish import POLISH_LIMIT, polish
 from .problem import DualProblem
-from .solution import NOT_FINITE, Solution, assume_the_worst
+from .solution import NOT_FINITE, Solution
 
-__all__ = ["DrawnPairs", "Monitor", "Screen", "solve"]
+__all__ = ["DrawnPairs", "Monitor", "Screen", "proved", "solve"]
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
+NEARLY = 0.97  # of the tolerance: rounding must not lift what is proved above it
 POLISH_START = 1e-6  # where the polish starts again if it failed from ``tol``
 PATH_SECONDS = 2.0  # by estimate, the longest path where both failed
 
@@ -41,6 +51,7 @@ def solve(
     screen: Screen | None = None,
     every_value: bool = False,
     polish_limit: int = POLISH_LIMIT,
+    certify: bool = True,
 ) -> Solution:
     """Solve a dual problem and return a point that certifies itself.
 
@@ -87,6 +98,10 @@ def solve(
         that are otherwise passed over (see ``Solution.stale``). Only "blocks" asks.
     polish_limit : int
         Largest margin set that "exact" polishes; beyond it "exact" means "tol".
+    certify : bool
+        Whether the values of the point are verified, so that its violation is proved to
+        be at most ``tol``. False for a step on the way to another problem: the status
+        is then what float32 rows say, and :func:`proved` verifies it later.
 
     Returns
     -------
@@ -106,7 +121,8 @@ def solve(
     manner = Manner(shrinking, seed, selection, monitor, screen, every_value)
     descent = Descent(problem, start, manner, Budget(max_iter, max_time), tol)
     try:
-        return _solved(descent, tol, accuracy == "exact", polish_limit)
+        exact = accuracy == "exact"
+        return _solved(descent, tol, exact, polish_limit, certify)
     except KeyboardInterrupt as stop:
         if not descent.beta.any():
             raise
@@ -114,40 +130,66 @@ def solve(
         raise Interrupted(problem, descent.beta, budget.steps, budget.seconds) from stop
 
 
-def _solved(descent: Descent, tol: float, exact: bool, polish_limit: int) -> Solution:
+def _solved(
+    descent: Descent, tol: float, exact: bool, polish_limit: int, certify: bool
+) -> Solution:
     """Let a descent run, refine it, and end it exactly if that is wanted."""
     problem, selection = descent.problem, descent.manner.selection
     drawn = isinstance(selection, DrawnPairs)  # float64 rows: one run, no refinement
-    first = tol if drawn else max(tol, SINGLE_PRECISION)
+    first = tol if drawn else NEARLY * max(tol, SINGLE_PRECISION)
     descent.run(first)
-    if descent.status == "max_time":
-        unseen = assume_the_worst(
-            problem, descent.beta, descent.gradient, descent.stale
-        )
-        if unseen is not None:
-            return descent.solution(unseen)
     solution = descent.solution()
+    if (drawn or solution.status == "stalled") and problem.gram.overflows:
+        raise ValueError(NOT_FINITE)  # no step is possible: entries are infinite
+    if drawn or solution.status in STOPPED:
+        return solution.verified() if certify else solution
     exact = exact and solution.margin.size <= polish_limit
-    single = descent.float32_suffices(first)
-    trusted = single and tol >= SINGLE_PRECISION and solution.status != "stalled"
-    if drawn or (trusted and not exact):
-        return solution
     if exact and solution.status == "converged":
         polished = polish(solution, tol=tol)
         if polished.status == "polished":
-            return polished
+            return proved(polished, tol) if certify else polished
+    single = descent.float32_suffices(first)
+    if single and not exact and tol >= SINGLE_PRECISION:
+        if certify:
+            solution = _until_proved(descent, tol)
+        if solution.status != "stalled":
+            return solution
+        single = False
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
-    for goal in (tol, min(tol, POLISH_START)) if exact else (tol,):
+    for goal in (NEARLY * tol, min(tol, POLISH_START)) if exact else (NEARLY * tol,):
         descent.refine(tol, goal, single)
         solution = descent.solution()
         if exact and solution.status in ("converged", "stalled"):
             solution = polish(solution, tol=tol)
         if solution.status == "polished":
             break
-    if solution.status == "stalled" and problem.gram.overflows:
-        raise ValueError(NOT_FINITE)  # no step was possible: its entries are infinite
     if exact and solution.status in ("converged", "stalled"):
-        return _along_the_path(solution, descent.budget, descent.manner.seed)
+        solution = _along_the_path(solution, descent.budget, descent.manner.seed)
+    return proved(solution, tol) if certify else solution
+
+
+def _until_proved(descent: Descent, tol: float) -> Solution:
+    """Verify the point reached, and go on from verified values while that helps."""
+    before = np.inf
+    while True:
+        solution = proved(descent.solution(), tol)
+        if solution.status != "stalled" or solution.proved_violation > 0.9 * before:
+            return solution
+        before = solution.proved_violation
+        assert solution.checked is not None
+        descent.go_on_from(solution.checked, NEARLY * tol)
+
+
+def proved(solution: Solution, tol: float) -> Solution:
+    """Return the verified solution; its status is what its violation proves.
+
+    Where rounding alone leaves more than ``tol`` the precision is exhausted.
+    """
+    solution = solution.verified()
+    if solution.status in ("converged", "polished") and solution.proved_violation > tol:
+        return replace(solution, status="stalled")
+    if solution.status == "stalled" and solution.proved_violation <= tol:
+        return replace(solution, status="converged")
     return solution
 
 

@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from .gram import refuse_damaged
 from .kernels import scale_gamma
 from .labels import refuse_odd_labels
+from .sample_layout import refuse_damaged
 
 Vector = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from widemargin.incremental.rows import lasting
 from widemargin.kernels import scale_gamma
 from widemargin.reproduction.memory import METHODS, SHAPES, train_memory
 
-BUFFERS_MB = 10.0  # of the file, on their way: what counts on 100 MB, not on 1 GB
+BUFFERS_MB = 14.0  # read ahead, and a few numbers a row for the certificate
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="the peak of a process is read from /proc"
 )

@@ -169,7 +169,7 @@ def test_stationarity_takes_margins_at_their_worst():
         stated = stationarity(ramp, end, rounding)
         for _ in range(20):
             misread = end.values + rounding * rng.choice([-1.0, 1.0], ramp.gram.n)
-            told = replace(end, known_values=misread, stale=None)
+            told = replace(end, known_values=misread, evidence=None, checked=None)
             assert stationarity(ramp, told) <= stated + 1e-15
         assert stationarity(ramp, end) <= stated <= 1.01e-3
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
-from ..gram import refuse_damaged
+from ..sample_layout import refuse_damaged
 from ..validation import SAMPLE_FORM
 from .rows import refuse_large, row_weights
 

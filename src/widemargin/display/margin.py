@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..gram import refuse_damaged
+from ..sample_layout import refuse_damaged
 from .canvas import COLOURS, axes_or_new
 from .plane import Plane, grid
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate import Certificate, total_gap
+from ..bounds import gap_between, total_above, total_below
+from ..certificate import Certificate
 from ..clusters import ClusterMonitor, Division, Level, Limits, PartSolution
 from ..levels import Plan, precision_recall, run_levels
 from . import checkpoint
@@ -185,14 +186,14 @@ def block_certificate(
     parts: Sequence[PartSolution], seconds: float, threads: int
 ) -> Certificate:
     """Certificate of the block-kernel problem: sums over the clusters."""
-    objective = float(sum(part.objective for part in parts))
-    gap = total_gap(part.gap for part in parts)
+    objective = total_above(part.objective for part in parts)
+    bound = total_below(part.bound for part in parts)
     unsolved = [p.status for p in parts if p.status not in ("converged", "polished")]
     return Certificate(
         status=unsolved[0] if unsolved else "early",
         objective=objective,
-        bound=None if gap is None else objective - gap,
-        gap=gap,
+        bound=bound,
+        gap=gap_between(objective, bound),
         kkt_violation=max(part.kkt_violation for part in parts),
         n_iter=sum(part.n_iter for part in parts),
         seconds=seconds,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
-from ..certificate import Certificate, dual_objective, duality_gap
+from ..certificate import Certificate, dual_objective
 from ..multiclass import BinaryTask
 from ..progress import Progress
-from ..solution import Solution, summary
+from ..solution import Solution, certify, summary
 from ..solve import DrawnPairs, solve
 from .composition import SelectionReport, selection_report
 
@@ -213,7 +212,7 @@ class DPWSSClassifier(KernelClassifier):
 
     def _certificate(self, solution: Solution) -> Certificate:
         """Return the certificate of the model that is kept (mathematics 1.6)."""
-        return certify(solution, self._intercept(solution))
+        return certify(solution.verified(), self._intercept(solution))
 
     def _store(self, data: Any, kernel: Any, tasks: Any, solutions: Any) -> None:
         super()._store(data, kernel, tasks, solutions)
@@ -272,19 +271,3 @@ def free_intercept(solution: Solution) -> float:
     if free.size == 0:
         return solution.intercept
     return float((solution.problem.linear - solution.values)[free].mean())
-
-
-def certify(solution: Solution, intercept: float) -> Certificate:
-    """Return the certificate of a point with any intercept.
-
-    The bound is the point's dual value and the violation a spread over pairs: neither
-    knows an intercept. Objective and gap are those of this one.
-    """
-    p, beta = solution.problem, solution.beta
-    if intercept == solution.intercept:
-        return solution.certificate
-    residual = p.linear - solution.values - intercept
-    gap = duality_gap(beta, residual, p.lower, p.upper)
-    best = solution.certificate
-    objective = cast(float, best.bound) + gap  # a linear kernel always has a bound
-    return replace(best, objective=objective, gap=gap)

@@ -10,7 +10,6 @@ take every tied row through an event of its own.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -58,4 +57,4 @@ def independent(solution: Solution, *, seed: int = 0) -> Solution:
         beta[members] = moved
         basis = members[still.inside(moved)]
     values = solution.values + problem.gram.times(beta - solution.beta)
-    return replace(solution, beta=beta, known_values=values, exact=True)
+    return Solution(problem, beta, values, solution.status, exact=True)

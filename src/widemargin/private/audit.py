@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, check_X_y
 from tqdm import tqdm
 
-from ..gram import refuse_damaged
+from ..sample_layout import refuse_damaged
 from .report import PrivacyWarning
 from .sensitivity import ADJACENCIES
 from .unquoted import without_values

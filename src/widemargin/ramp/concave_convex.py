@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SPARE = 2.0  # the sum is put right on samples with this much more room than needed
 UNBALANCED = 1e-9  # share of sum(abs(beta)) that rounding may leave in sum(beta)
+SURE = 1e-9  # rounding that leaves no doubt worth another sum
 STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
 
 
@@ -152,6 +153,26 @@ def stationarity(
     if ramp.fit_intercept and abs(fsum(beta)) > UNBALANCED * np.abs(beta).sum():
         return np.inf
     return float(wrong.max(initial=0.0))
+
+
+def with_certain_margins(ramp: RampProblem, solution: Solution) -> Solution:
+    """Return a verified solution whose margins are known on either side of 1 and s.
+
+    To verify the convex problem it is enough that a sample lies beyond the margin;
+    which piece of the ramp it lies on is decided here, in float64 where in doubt.
+    """
+    checked = solution.checked
+    assert checked is not None
+    margins = ramp.y * (checked.values + solution.intercept)
+    near_one, near_s = np.abs(margins - 1.0), np.abs(margins - ramp.s)
+    doubtful = ~checked.summed | (checked.errors > SURE)
+    doubtful &= np.minimum(near_one, near_s) <= checked.errors
+    rows = np.flatnonzero(doubtful)
+    values, errors = checked.values.copy(), checked.errors.copy()
+    if rows.size:
+        values[rows], errors[rows] = ramp.gram.bounded_times(solution.beta, rows)
+    certain = replace(checked, values=values, errors=errors)
+    return replace(solution, known_values=values, checked=certain, evidence=None)
 
 
 def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:

@@ -12,11 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
+from ..bounds import UNIT
 from ..clusters import Limits
 from ..kernels import Kernel
 from ..multiclass import BinaryTask
 from ..problem import DualProblem
 from ..solution import Solution, summary
+from ..solve import proved
 from ..training import Training
 from .concave_convex import (
     STOPPED,
@@ -25,6 +27,7 @@ from .concave_convex import (
     descend,
     resume,
     stationarity,
+    with_certain_margins,
 )
 from .schedule import Plan, continuation, economical_descent
 
@@ -178,7 +181,9 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         ramp = self._ramp(task)
         limits = Limits.of(task.gram, task.seconds_left)
         # The next clipped set is read off all values.
-        wishes: dict[str, Any] = {"every_value": True, "seed": task.seed}
+        wishes: dict[str, Any] = {
+            "every_value": True, "seed": task.seed, "certify": False,
+        }  # fmt: skip
         earlier = task.history.append  # levels, where a problem is solved by division
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
@@ -200,7 +205,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             end = economical_descent(ramp, plan, continuation(ramp, plan))
         else:
             end = economical_descent(ramp, plan)
-        return finished(ramp, end, task.history)
+        return finished(ramp, end, task.history, self.tol)
 
     def _ramp(self, task: BinaryTask) -> RampProblem:
         return RampProblem(
@@ -219,7 +224,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         figures = {"objective": objective, "clipped": clipped}
         task.history.append(convex_record(figures, solution))
         end = Outcome(solution, clipped, objective, settled=False)
-        return finished(ramp, end, task.history)
+        return finished(ramp, end, task.history, self.tol)
 
     def _store(
         self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
@@ -258,10 +263,13 @@ def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]
 
 
 def finished(
-    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]]
+    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
 ) -> Solution:
     """Return the last convex problem's solution as that of the whole procedure."""
-    solution = end.solution
+    solution = with_certain_margins(ramp, proved(end.solution, tol))
+    assert solution.checked is not None
+    size = np.abs(solution.checked.values) + abs(solution.intercept)
+    rounding = solution.checked.errors + 4.0 * UNIT * size
     convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
     ran_out = not end.settled and solution.status not in STOPPED
     return replace(
@@ -272,7 +280,7 @@ def finished(
         extras={
             "objective": end.objective,
             "clipped": ramp.clips(solution),
-            "stationarity": stationarity(ramp, solution),
+            "stationarity": stationarity(ramp, solution, rounding),
             "rounds": len(convex),
         },
     )

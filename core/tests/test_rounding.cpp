@@ -1,0 +1,163 @@
+// Bounds on rounding hold against long double, and entries of far samples do not cancel.
+#include <cmath>
+
+#include "dispatch.hpp"
+#include "rounding.hpp"
+#include "symmetric_products.hpp"
+#include "testing.hpp"
+
+namespace widemargin {
+namespace tested {
+namespace {
+#include "lanes.inl"
+}
+}  // namespace tested
+}  // namespace widemargin
+
+using namespace widemargin;
+using testing::Data;
+using testing::require;
+
+namespace {
+
+const KernelSpec kKernels[] = {
+    {KernelKind::linear, 1.0, 0.0, 1},     {KernelKind::gaussian, 0.3, 0.0, 1},
+    {KernelKind::gaussian, 40.0, 0.0, 1},  {KernelKind::polynomial, 0.2, 1.0, 3},
+    {KernelKind::polynomial, 2.0, 0.0, 5}, {KernelKind::sigmoid, 0.1, 0.2, 1}};
+
+long double exact_kernel(const Data& data, const KernelSpec& spec, Size i, Size j) {
+  long double inner = 0.0L, square = 0.0L;
+  for (Size k = 0; k < data.features; ++k) {
+    const long double a = data.values[i * data.features + k],
+                      b = data.values[j * data.features + k];
+    inner += a * b;
+    square += (a - b) * (a - b);
+  }
+  const long double argument = (long double)spec.gamma * inner + (long double)spec.coef0;
+  if (spec.kind == KernelKind::linear) return inner;
+  if (spec.kind == KernelKind::gaussian) return std::exp(-(long double)spec.gamma * square);
+  if (spec.kind == KernelKind::polynomial) return std::pow(argument, (long double)spec.degree);
+  return std::tanh(argument);
+}
+
+// Moves the samples out, where the norm expansion cancels: a few of them, or all.
+Data moved(Size n, Size features, double offset, bool all) {
+  Data data(n, features, 5, 0.7);
+  Size next = 0;
+  for (Size i = 0; i < n; ++i)
+    for (Size k = 0; k < features; ++k) {
+      double& value = data.values[i * features + k];
+      if (value == 0.0) continue;
+      if (all || i % 7 == 0) value += offset;
+      data.data[next++] = value;
+    }
+  return data;
+}
+
+std::vector<double> drawn_weights(Size n) {
+  std::vector<double> weights(n);
+  for (Size r = 0; r < n; ++r) weights[r] = (r % 3 ? 1.0 : -2.5) * double(r % 11) / 3.0;
+  return weights;
+}
+
+template <class Real>
+void require_bounded(const Source& source, const Data& data, const KernelSpec& spec) {
+  Team team(2);
+  const auto all = testing::everyone(data.n);
+  const std::vector<double> weights = drawn_weights(data.n);
+  std::vector<double> sums(data.n), sizes(data.n), error(data.n);
+  Sweep<Real> work{all.data(), data.n, all.data(), data.n, nullptr, weights.data(), sums.data()};
+  work.sizes = sizes.data();
+  source.sweep(work, team);
+  source.rounding(work, error.data());
+  for (Size j = 0; j < data.n; ++j) {
+    long double exact = 0.0L;
+    for (Size i = 0; i < data.n; ++i) exact += weights[i] * exact_kernel(data, spec, i, j);
+    const bool overflows = sizeof(Real) == 4 && std::isinf(error[j]);
+    require(overflows || std::abs(sums[j] - double(exact)) <= error[j], "rounding is bounded");
+  }
+}
+
+template <class Real>
+void require_exp2(double least, double bound) {
+  using Vector = typename tested::Lanes<Real>::Vector;
+  for (double x = 0.0; x > least; x -= -least / 1.7e6) {
+    const Real at = Real(x);
+    const Vector found = tested::exp2_negative<Real>(tested::splat<Real>(at));
+    const long double exact = std::exp2((long double)at);
+    require(std::abs((long double)found[0] - exact) <= bound * exact, "exp2");
+  }
+}
+
+}  // namespace
+
+WIDEMARGIN_TEST(exp2_is_as_good_as_the_bounds_say) {
+  require_exp2<float>(-125.0, 2.5e-7);
+  require_exp2<double>(-1021.0, 4e-16);
+}
+
+WIDEMARGIN_TEST(bounds_on_rounding_hold) {
+  for (const double offset : {0.0, 30.0, 1e4, 1e7, 1e9})
+    for (const bool all : {false, true}) {
+      const Data data = moved(83, 6, offset, all);
+      for (const KernelSpec& spec : kKernels)
+        for (const auto& source : {data.dense(spec), data.sparse(spec)}) {
+          require_bounded<double>(*source, data, spec);
+          require_bounded<float>(*source, data, spec);
+        }
+    }
+}
+
+WIDEMARGIN_TEST(far_samples_do_not_cancel) {
+  const KernelSpec spec{KernelKind::gaussian, 1.0, 0.0, 1};
+  for (const bool all : {false, true}) {
+    const Data data = moved(40, 3, 2e7, all);
+    const auto everyone = testing::everyone(data.n);
+    for (const auto& source : {data.dense(spec), data.sparse(spec)}) {
+      Team team(1);
+      std::vector<double> out(data.n * data.n);
+      std::vector<double*> store(data.n);
+      for (Size r = 0; r < data.n; ++r) store[r] = out.data() + r * data.n;
+      source->sweep(Sweep<double>{everyone.data(), data.n, everyone.data(), data.n, store.data()},
+                    team);
+      for (Size i = 0; i < data.n; ++i)
+        for (Size j = 0; j < data.n; ++j)
+          testing::require_close(store[i][j], double(exact_kernel(data, spec, i, j)), 1e-12,
+                                 "entry between far samples");
+    }
+  }
+}
+
+WIDEMARGIN_TEST(symmetric_products_are_bounded_and_the_same_for_any_team) {
+  for (const Size n : {Size(1), Size(3), Size(70), Size(700)})
+    for (const KernelSpec& spec : kKernels) {
+      const Data data(n, 4, 3);
+      const auto all = testing::everyone(n);
+      std::vector<double> weights = drawn_weights(n);
+      for (Size i = 0; i < n; ++i) weights.push_back(i % 2 ? 0.5 : -0.25);
+      std::vector<double> first;
+      for (const int threads : {1, 3}) {
+        Gram gram(data.dense(spec), Size(1) << 20, threads);
+        std::vector<double> values(n), error(n), squares(2);
+        require(symmetric_products(
+                    gram, all.data(), n, weights.data(), 2, [] { return true; }, values.data(),
+                    error.data(), squares.data()),
+                "not stopped");
+        values.insert(values.end(), squares.begin(), squares.end());
+        if (first.empty()) first = values;
+        require(first == values, "the same for any number of threads");
+        if (n > 70) continue;  // long double is slow
+        long double exact_squares[2] = {};
+        for (Size i = 0; i < n; ++i) {
+          long double sums[2] = {};
+          for (Size j = 0; j < n; ++j)
+            for (Size v = 0; v < 2; ++v)
+              sums[v] += weights[v * n + j] * exact_kernel(data, spec, i, j);
+          require(std::abs(values[i] - double(sums[0])) <= error[i], "value within its bound");
+          for (Size v = 0; v < 2; ++v) exact_squares[v] += weights[v * n + i] * sums[v];
+        }
+        for (Size v = 0; v < 2; ++v)
+          require(squares[v] >= double(exact_squares[v]), "an upper bound on the square");
+      }
+    }
+}

@@ -1,0 +1,175 @@
+"""Objective, lower bound and KKT violation of a stored model, rounding included.
+
+With ``|values_i - (K beta)_i| <= errors_i`` (mathematics 8),
+
+    primal <= 1/2 sum beta_i values_i + 1/2 sum |beta_i| errors_i + total b
+              + sum_i loss_i at the worse end of values_i -+ errors_i
+    dual   >= linear'beta - 1/2 sum beta_i values_i - 1/2 sum |beta_i| errors_i - repair
+
+where the repair pays for making ``sum(beta) = total`` hold exactly. Every sum here is
+rounded outward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .problem import DualProblem
+
+Vector = NDArray[np.float64]
+
+UNIT = 2.0**-53  # unit roundoff of float64
+BLOCK = 1 << 16  # members at a time
+SUM = 64.0 * UNIT  # of numpy's pairwise sums and of the products in them, relative
+
+
+def gap_between(objective: float, bound: float | None) -> float | None:
+    """Return objective less bound, rounded up; None without a bound."""
+    if bound is None:
+        return None
+    return float(np.nextafter(max(0.0, objective - bound), np.inf))
+
+
+def total_above(values: Iterable[float]) -> float:
+    """Return an upper bound on the sum of some numbers."""
+    return float(np.nextafter(math.fsum(values), np.inf))
+
+
+def total_below(values: Iterable[float | None]) -> float | None:
+    """Return a lower bound on the sum of some numbers, None if one is missing."""
+    known = list(values)
+    if None in known:
+        return None
+    total = math.fsum(value for value in known if value is not None)
+    return float(np.nextafter(total, -np.inf)) if total != 0.0 else 0.0
+
+
+def objective_bound(
+    problem: DualProblem,
+    beta: Vector,
+    intercept: float,
+    values: Vector,
+    errors: Vector,
+) -> float:
+    """Return an upper bound on the primal objective at w(beta) and the intercept."""
+    losses = [
+        _loss_above(problem, part, intercept, values[part], errors[part])
+        for part in _blocks(problem.n)
+    ]
+    offset = 0.0 if problem.total is None else problem.total * intercept
+    half_square = sum_above(_half_square(beta, values, errors))
+    return total_above([*losses, half_square, offset + UNIT * abs(offset)])
+
+
+def _loss_above(
+    problem: DualProblem, part: slice, intercept: float, values: Vector, errors: Vector
+) -> float:
+    """Sum the losses of some members, each at the worse end of its value."""
+    linear, lower, upper = (
+        problem.linear[part],
+        problem.lower[part],
+        problem.upper[part],
+    )
+    residual = linear - values - intercept
+    size = np.abs(linear) + np.abs(values) + abs(intercept)
+    slack = np.where((lower != 0.0) | (upper != 0.0), errors + 4.0 * UNIT * size, 0.0)
+    # The loss is convex and piecewise linear: largest at one of the two ends.
+    rises, falls = residual + slack, residual - slack
+    ends = (lower * rises, upper * rises, lower * falls, upper * falls)
+    return sum_above(np.maximum.reduce(ends))
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Cut all members into pieces: on big data every array counts."""
+    for first in range(0, n, BLOCK):
+        yield slice(first, first + BLOCK)
+
+
+def dual_bound(
+    problem: DualProblem, beta: Vector, values: Vector, errors: Vector
+) -> float | None:
+    """Return a lower bound on the optimum, None where ``beta`` cannot be repaired."""
+    repair = repair_cost(problem, beta, values, errors)
+    if repair is None:
+        return None
+    support = np.flatnonzero(beta)
+    gain = problem.linear[support] * beta[support]
+    terms = np.concatenate([_half_square(beta, values, errors), -gain])
+    bound = -sum_above(terms)
+    bound -= repair * (1.0 + 4.0 * UNIT)
+    zero_is_least = problem.total in (None, 0.0) and bool(
+        np.all((problem.lower <= 0.0) & (problem.upper >= 0.0))
+    )
+    if zero_is_least and not bound > 0.0:  # no loss is negative
+        return 0.0
+    return float(bound - UNIT * abs(bound)) if np.isfinite(bound) else None
+
+
+def repair_cost(
+    problem: DualProblem, beta: Vector, values: Vector, errors: Vector
+) -> float | None:
+    """Return what the dual loses at most when ``sum(beta) = total`` is made exact.
+
+    Members with most room take up what is missing: moving ``beta_j`` by ``t`` costs at
+    most ``|t| (|linear_j - values_j| + errors_j)``, and all together half the square
+    of the sum of ``|t_j| sqrt(K_jj)``. None where ``beta`` is outside its box, or no
+    member has the room.
+    """
+    if ((beta < problem.lower) | (beta > problem.upper)).any():
+        return None
+    if problem.total is None:
+        return 0.0
+    support = np.flatnonzero(beta)
+    missing = math.fsum([*beta[support].tolist(), -problem.total])
+    if missing == 0.0:
+        return 0.0
+    candidates = support if support.size else np.arange(beta.size)
+    ends = problem.lower if missing > 0.0 else problem.upper
+    room = np.abs(ends[candidates] - beta[candidates]) * (1.0 - 2.0 * UNIT)
+    needed = abs(missing) * (1.0 + 2.0 * UNIT)
+    order = np.argsort(-room, kind="stable")
+    before = np.concatenate([[0.0], np.cumsum(room[order])])
+    last = int(np.searchsorted(before, needed * (1.0 + 1e-9)))
+    if last > order.size:
+        return None
+    movers = candidates[order[:last]]
+    moved = np.minimum(room[order[:last]], np.maximum(needed - before[:last], 0.0))
+    moved = moved * (1.0 + 1e-9)
+    pull = np.abs(problem.linear[movers] - values[movers]) + errors[movers]
+    lengths = np.sqrt(np.maximum(problem.gram.diagonal(movers), 0.0))
+    cost = float((moved * pull).sum()) + 0.5 * float((moved * lengths).sum()) ** 2
+    return cost * (1.0 + 1e-9)
+
+
+def violation_bound(
+    problem: DualProblem, beta: Vector, values: Vector, errors: Vector
+) -> float:
+    """Return an upper bound on the KKT violation, over all members."""
+    growth, fall = np.inf, -np.inf
+    for part in _blocks(problem.n):
+        gradient, own = values[part] - problem.linear[part], beta[part]
+        slack = errors[part] + 2.0 * UNIT * np.abs(gradient)
+        grows, falls = own < problem.upper[part], own > problem.lower[part]
+        least = (gradient - slack).min(where=grows, initial=np.inf)
+        most = (gradient + slack).max(where=falls, initial=-np.inf)
+        growth, fall = min(growth, float(least)), max(fall, float(most))
+    if problem.total is None:
+        return max(0.0, -growth, fall)
+    spread = fall - growth
+    return max(0.0, spread + 2.0 * UNIT * abs(spread))
+
+
+def _half_square(beta: Vector, values: Vector, errors: Vector) -> Vector:
+    """Terms that sum to at least 1/2 beta' K beta."""
+    support = np.flatnonzero(beta)
+    own = beta[support]
+    return 0.5 * (own * values[support] + np.abs(own) * errors[support])
+
+
+def sum_above(terms: Vector) -> float:
+    """Return an upper bound on the sum; each term may be off by a few roundings."""
+    return float(terms.sum()) + SUM * float(np.abs(terms).sum())
