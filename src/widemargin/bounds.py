@@ -94,19 +94,19 @@ def dual_bound(
 ) -> float | None:
     """Return a lower bound on the optimum, None where ``beta`` cannot be repaired."""
     repair = repair_cost(problem, beta, values, errors)
-    if repair is None:
-        return None
-    support = np.flatnonzero(beta)
-    gain = problem.linear[support] * beta[support]
-    terms = np.concatenate([_half_square(beta, values, errors), -gain])
-    bound = -sum_above(terms)
-    bound -= repair * (1.0 + 4.0 * UNIT)
-    zero_is_least = problem.total in (None, 0.0) and bool(
+    bound = -np.inf
+    if repair is not None:
+        support = np.flatnonzero(beta)
+        gain = problem.linear[support] * beta[support]
+        terms = np.concatenate([_half_square(beta, values, errors), -gain])
+        bound = -sum_above(terms) - repair * (1.0 + 4.0 * UNIT)
+        bound -= 2.0 * UNIT * abs(bound)
+    no_loss_is_negative = problem.total in (None, 0.0) and bool(
         np.all((problem.lower <= 0.0) & (problem.upper >= 0.0))
     )
-    if zero_is_least and not bound > 0.0:  # no loss is negative
+    if no_loss_is_negative and not bound > 0.0:
         return 0.0
-    return float(bound - UNIT * abs(bound)) if np.isfinite(bound) else None
+    return float(bound) if np.isfinite(bound) else None
 
 
 def repair_cost(

@@ -80,6 +80,9 @@ class Solution:
         if self.evidence is None:
             return None
         mask: NDArray[np.bool_] = self.evidence.anchors != CURRENT
+        if self.checked is not None:
+            mask |= np.isinf(self.evidence.errors)
+            mask &= ~self.checked.summed
         return mask if mask.any() else None
 
     @lazy_property
