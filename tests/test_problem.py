@@ -104,3 +104,12 @@ def test_the_only_point_of_a_box_and_a_sum(unit):
 
 def test_nobody_has_one_point():
     assert only_point(np.zeros(0), np.zeros(0), None).size == 0
+
+
+def test_one_point_is_feasible_only_where_the_sums_themselves_say_so():
+    """Weights of twelve orders: the light class is not rounding of the heavy one."""
+    lower = np.append(0.0, np.full(200, -1e6))
+    upper = np.append(1e-6, np.zeros(200))
+    assert only_point(lower, upper, 0.0) is None
+    assert_allclose(only_point(np.zeros(3), np.ones(3), 0.0), np.zeros(3))
+    assert_allclose(only_point(-np.ones(3), np.zeros(3), -3.0), -np.ones(3))

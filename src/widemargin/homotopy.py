@@ -110,7 +110,13 @@ def remove(
     moved, account = _reach(Start.of(solution), wide, route, seed)
     beta, values = moved.beta[keep], moved.values[keep]
     stays = Solution(
-        target, beta, values, moved.status, moved.n_iter, moved.seconds, exact=True
+        target,
+        beta,
+        values,
+        moved.status,
+        moved.n_iter,
+        moved.seconds,
+        exact=moved.exact,
     )
     return stays, account
 

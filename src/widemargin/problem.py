@@ -94,18 +94,17 @@ class DualProblem:
 def only_point(lower: Vector, upper: Vector, total: float | None) -> Vector | None:
     """Return the one feasible point where the box and the sum allow no other.
 
-    A class that stands alone, with an intercept, is the usual case: all zero. Sums
-    count as equal up to their own rounding, whatever the unit of the costs.
+    A class that stands alone, with an intercept, is the usual case: all zero. A sum of
+    bounds counts as the total up to its own rounding, whatever the unit of the costs
+    and however large the bounds on the other side are.
     """
     if lower.size == 0:
         return np.zeros(0)
     if total is None:
         return None
-    rounding = 1e-14 * float(np.abs(upper).sum() + np.abs(lower).sum())
-    if float(upper.sum()) - total <= rounding:
-        return upper.copy()
-    if total - float(lower.sum()) <= rounding:
-        return lower.copy()
+    for bound, room in ((upper, upper.sum() - total), (lower, total - lower.sum())):
+        if room <= 1e-14 * (float(np.abs(bound).sum()) + abs(total)):
+            return bound.copy()
     return None
 
 

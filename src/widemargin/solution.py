@@ -27,7 +27,7 @@ from .verification import CURRENT, UNKNOWN, BoundedValues, Evidence, verify
 
 Vector = NDArray[np.float64]
 
-PROBES = 100  # support vectors among which a matrix given by the user is looked at
+PROBES = 1000  # support vectors among which a matrix given by the user is looked at
 NOT_FINITE = (  # in scikit-learn's words
     "The dual coefficients or intercepts are not finite. The input data may contain "
     "large values and need to be preprocessed."
@@ -100,7 +100,7 @@ class Solution:
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
         p = self.problem
-        if self.checked is not None:
+        if self.checked is not None and not self.exact:
             return self.checked.intercept(p)
         values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
         if self.evidence is not None and (self.evidence.anchors == UNKNOWN).any():

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .certificate import violation
 from .descent import (
     STOPPED,
     Budget,
@@ -142,7 +143,7 @@ def _solved(
     if (drawn or solution.status == "stalled") and problem.gram.overflows:
         raise ValueError(NOT_FINITE)  # no step is possible: entries are infinite
     if drawn or solution.status in STOPPED:
-        return solution.verified() if certify else solution
+        return proved(solution, tol) if certify else solution
     exact = exact and solution.margin.size <= polish_limit
     if exact and solution.status == "converged":
         polished = polish(solution, tol=tol)
@@ -152,7 +153,7 @@ def _solved(
     if single and not exact and tol >= SINGLE_PRECISION:
         if certify:
             solution = _until_proved(descent, tol)
-        if solution.status != "stalled":
+        if solution.status != "stalled" or _rounding_decides(solution, tol):
             return solution
         single = False
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
@@ -175,9 +176,19 @@ def _until_proved(descent: Descent, tol: float) -> Solution:
         solution = proved(descent.solution(), tol)
         if solution.status != "stalled" or solution.proved_violation > 0.9 * before:
             return solution
+        if _rounding_decides(solution, tol):
+            return solution
         before = solution.proved_violation
         assert solution.checked is not None
         descent.go_on_from(solution.checked, NEARLY * tol)
+
+
+def _rounding_decides(solution: Solution, tol: float) -> bool:
+    """Whether the verified values are good enough, and only their rounding is not."""
+    checked = solution.checked
+    if checked is None:
+        return False
+    return violation(solution.problem, solution.beta, checked.values) <= NEARLY * tol
 
 
 def proved(solution: Solution, tol: float) -> Solution:

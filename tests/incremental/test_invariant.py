@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SVC, CostSensitiveSVC, homotopy, load, save
 from widemargin.gram import Gram
@@ -371,3 +371,14 @@ def test_random_sequences(seed, multiclass, operations):
     assert_array_equal(model.ids_, live)
     if np.unique(labels[live]).size == np.unique(labels).size:
         assert_is_the_fit(model, samples[live], labels[live])
+
+
+def test_an_update_says_polished_only_where_that_is_proved():
+    """At C=1e9 rounding alone leaves more than a tolerance of 1e-10."""
+    model = SVC(keep_rows=True, gamma=0.1, C=1e9, tol=1e-10)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X[:100], y[:100])
+    with pytest.warns(ConvergenceWarning, match="stalled"):
+        model.partial_fit(X[100:], y[100:])
+    assert model.fit_status_ == 1 and model.certificate_.status == "stalled"
+    assert model.certificate_.kkt_violation > 1e-10

@@ -187,7 +187,11 @@ class RampTruth(Truth):
             margins = pair.signs * (self.values.astype(float) + plain.intercept)
             clipped = (alpha < 0) | ((alpha == 0) & (margins < 1.0))
             shift = np.where(clipped, pull, 0.0)
-            self.model = pair.model(pair.signs, lower - shift, upper - shift)
+            flat = sum(map(Fraction, pair.costs[clipped].tolist()), Fraction(0))
+            constant = flat * (1 - Fraction(self.s)) if clipped.any() else 0
+            self.model = pair.model(
+                pair.signs, lower - shift, upper - shift, constant=constant
+            )
 
     def sharper(self) -> RampTruth | None:
         """Return the same with more digits, where that takes under a second."""

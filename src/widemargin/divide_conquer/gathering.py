@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -107,13 +108,12 @@ def finish(
         inner.fit(X, codes, sample_weight=costs)
         fitted = Gathered.of(inner, rows, codes, costs)
         short = OUTSIDE * estimator.tol
-        found = violators(blocks, inner, fitted, classes, everywhere, short)
-        if len(found.rows) == 0:
-            found = violators(
-                blocks, inner, fitted, classes, everywhere, short, proof=True
-            )
+        ask = partial(violators, blocks, inner, fitted, classes, everywhere, short)
+        found = ask()
         if len(found.rows) == 0 or rounds == ROUNDS:
-            break
+            found = ask(proof=True)
+            if len(found.rows) == 0 or rounds == ROUNDS:
+                break
         rows = np.concatenate([rows, found.rows])
         X = np.concatenate([X, found.samples])
         codes = np.concatenate([codes, found.codes])

@@ -31,6 +31,7 @@ from ..multiclass import BinaryTask
 from ..prediction import check_fitted
 from ..problem import DualProblem
 from ..solution import Solution
+from ..solve import proved
 from ..training import Training, refuse_probability
 from ..validation import effective_threads
 from .chunk import validate_chunk
@@ -337,9 +338,10 @@ class IncrementalClassifier(KernelClassifier):
             )
             state = None if former is None else former[number]
             moved.append(self._move_pair(task, state, members, old_gram, mover))
-        solutions = [solution for solution, _, _ in moved]
+        solutions = [proved(solution, self.tol) for solution, _, _ in moved]
         KernelClassifier._store(self, data, self._kernel, tasks, solutions)
-        self._pairs = [PairState.of(solution, age) for solution, _, age in moved]
+        ages = [age for _, _, age in moved]
+        self._pairs = list(map(PairState.of, solutions, ages))
         accounts = [account for _, account, _ in moved]
         record = update_record(stage, chunk, live.n, begun, solutions, accounts)
         self.history_ = [*history, record]

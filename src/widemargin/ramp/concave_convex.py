@@ -79,6 +79,13 @@ class RampProblem:
             0.0 if self.fit_intercept else None,
         )
 
+    def flat_loss(self, clipped: Mask) -> float:
+        """Return what the convex problem leaves out: the loss of the samples `clipped`.
+
+        J is at most its objective plus this constant (5.1).
+        """
+        return fsum(self.costs[clipped]) * (1.0 - self.s) if clipped.any() else 0.0
+
     def margins(self, solution: Solution) -> Vector:
         """Return ``y_i F(x_i)`` at `solution`."""
         margins: Vector = self.y * (solution.values + solution.intercept)

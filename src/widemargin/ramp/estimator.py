@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._sklearn import Interval, StrOptions
 from ..base import KernelClassifier
-from ..bounds import UNIT
+from ..bounds import UNIT, gap_between, total_above, total_below
+from ..certificate import Certificate
 from ..clusters import Limits
 from ..kernels import Kernel
 from ..multiclass import BinaryTask
@@ -238,10 +239,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         objectives = np.array([s.extras["objective"] for s in solutions])
         self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
         self.n_cccp_iter_ = np.array([s.extras["rounds"] for s in solutions])
-        certificates = [
-            replace(s.certificate, kkt_violation=s.extras["stationarity"])
-            for s in solutions
-        ]
+        certificates = [certificate_of(solution) for solution in solutions]
         self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
 
     def _warn_unless_converged(self, solutions: list[Solution]) -> None:
@@ -262,6 +260,24 @@ def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]
     return summary(solution, "convex") | figures | {"clipped": clipped}
 
 
+def certificate_of(solution: Solution) -> Certificate:
+    """Certificate of the last convex problem, with the loss of the clipped samples.
+
+    So its objective is an upper bound of J too; the violation is that of J.
+    """
+    own, flat = solution.certificate, solution.extras["flat_loss"]
+    spare = 4.0 * UNIT * flat
+    objective = total_above([own.objective, flat, spare])
+    bound = total_below([own.bound, flat, -spare])
+    return replace(
+        own,
+        objective=objective,
+        bound=bound,
+        gap=gap_between(objective, bound),
+        kkt_violation=solution.extras["stationarity"],
+    )
+
+
 def finished(
     ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
 ) -> Solution:
@@ -279,6 +295,7 @@ def finished(
         seconds=sum(entry["seconds"] for entry in convex),
         extras={
             "objective": end.objective,
+            "flat_loss": ramp.flat_loss(end.clipped),
             "clipped": ramp.clips(solution),
             "stationarity": stationarity(ramp, solution, rounding),
             "rounds": len(convex),
