@@ -155,10 +155,8 @@ WIDEMARGIN_TEST(solves_beside_each_other_reach_what_each_would_alone) {
       cases[k].gram = handle->subset(testing::everyone(1200), Size(1) << 24, int(k) - 1);
     std::vector<std::thread> threads;
     for (Case& one : cases)
-      threads.emplace_back([&one] {
-        solve_blocks<float>(one.problem, *one.gram, Options(), one.beta.data(), one.gradient.data(),
-                            one.stale.get());
-      });
+      threads.emplace_back(
+          [&one] { solve_blocks<float>(one.problem, *one.gram, Options(), one.iterate); });
     for (std::thread& thread : threads) thread.join();
     for (const Case& one : cases) one.verify(2e-3);
   }
