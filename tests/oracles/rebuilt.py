@@ -167,9 +167,9 @@ class RampTruth(Truth):
     """The last convex problem of a ramp-loss fit; the violation is that of J.
 
     Which samples did not pull is read off the coefficients. Where they do not say it,
-    at zero, it is the sample's side of the margin: a sample at zero below the margin
-    that pulled would have moved. No other choice has a smaller objective; of a
-    procedure cut short, though, the problem and so its optimum are not known.
+    at zero, it is the side of s: with the flat loss of those that did not pull, no
+    other choice has a smaller objective. Of a procedure cut short, though, the problem
+    and so its optimum are not known.
     """
 
     def __init__(self, pair: Pair, arithmetic: Any) -> None:
@@ -185,7 +185,7 @@ class RampTruth(Truth):
         self.known = rounds == 1 or status in ("converged", "polished", "stalled")
         if rounds > 1 or (alpha < 0).any():
             margins = pair.signs * (self.values.astype(float) + plain.intercept)
-            clipped = (alpha < 0) | ((alpha == 0) & (margins < 1.0))
+            clipped = (alpha < 0) | ((alpha == 0) & (margins < self.s))
             shift = np.where(clipped, pull, 0.0)
             flat = sum(map(Fraction, pair.costs[clipped].tolist()), Fraction(0))
             constant = flat * (1 - Fraction(self.s)) if clipped.any() else 0
