@@ -35,7 +35,7 @@ class ActiveSet {
   void select();       // chooses the active samples: free, violating, or near a violation
   void grow();         // the universe, to the next stage
   void look_at_all();  // the universe becomes everything
-  // Brings the gradients of the universe up to date; false when the caller wishes to stop. Passed
+  // Brings the gradients of the universe up to date; false when the caller asks to stop. Passed
   // over are samples that provably cannot violate or, unless `certain`, probably do not.
   bool refresh(Control& control, const Progress& progress, bool certain);
   // Takes out samples that are certain to stay where they are; false when there was none, or when

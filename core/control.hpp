@@ -36,7 +36,7 @@ class Control {
     return true;
   }
 
-  // False when the caller wishes to stop; asked at most every 20 ms.
+  // False when the caller asks to stop; asked at most every 20 ms.
   bool go_on(const Progress& progress) {
     const auto now = Clock::now();
     if (!options_.go_on || now - asked_ < std::chrono::milliseconds(20)) return true;

@@ -115,7 +115,7 @@ class CallbackTask:
         return self._context is not None
 
     def step(self) -> bool:
-        """Report one more step done; returns whether a callback wishes to stop."""
+        """Report one more step done; returns whether a callback asks to stop."""
         step = self._context.subcontext(task_name="step")
         step.call_on_fit_task_begin(estimator=self._estimator)
         return bool(step.call_on_fit_task_end(estimator=self._estimator))
