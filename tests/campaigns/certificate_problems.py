@@ -11,13 +11,13 @@ from scipy import sparse
 ROUTES = (
     ["fit"] * 3 + ["cost", "ramp", "ramp", "divide", "levels", "several"]
     + ["stream", "warm"] + ["early", "steps", "seconds", "loose"] * 2
-    + ["interrupted", "dask"] * 2 + ["stall"] + ["strict"] * 3
+    + ["interrupted"] * 3 + ["dask"] * 2 + ["stall"] + ["strict"] * 2
 )  # fmt: skip
 SHAPES = (
     "normal", "unscaled", "duplicated", "near-duplicated", "constant", "far row",
     "far clusters", "offset", "one feature", "separable", "small",
 )  # fmt: skip
-KERNELS = ("linear", "poly", "rbf", "rbf", "precomputed", "callable")
+KERNELS = ("linear", "poly", "rbf", "rbf", "sigmoid", "precomputed", "callable")
 HARD = ("unscaled", "offset", "far row", "far clusters")
 
 
@@ -49,6 +49,12 @@ class Case:
         return kernel if isinstance(kernel, str) else "callable"
 
     @property
+    def indefinite(self) -> bool:
+        """Whether no lower bound can be proved: the kernel need not be semidefinite."""
+        negative = self.parameters["coef0"] < 0.0
+        return self.kernel == "sigmoid" or (self.kernel == "poly" and negative)
+
+    @property
     def rng(self) -> np.random.Generator:
         """Generator for what the route itself draws."""
         return np.random.default_rng([self.seed, 1])
@@ -72,7 +78,7 @@ def draw(seed: int) -> Case:
     if route in ("stream", "early") and kernel == "precomputed":
         kernel = "callable"
     if route in ("stall", "strict"):
-        kernel = str(rng.choice(["linear", "poly", "poly", "rbf"]))
+        kernel = str(rng.choice(["linear", "poly", "poly", "rbf", "sigmoid"]))
     X = _samples(rng, n, shape)
     if kernel in ("callable", "precomputed"):
         X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)
@@ -167,6 +173,10 @@ def _parameters(
     }
     if route in ("stall", "strict"):
         parameters["tol"] = float(10.0 ** rng.uniform(-18, -13))
-    if rng.random() < 0.15 and route not in ("loose", "strict", "interrupted"):
+    if kernel in ("poly", "sigmoid") and rng.random() < 0.25:
+        parameters["coef0"] = -float(10.0 ** rng.uniform(-3, 3))
+    if route == "interrupted":
+        parameters["tol"] = 1e-8  # long enough for Ctrl-C to meet it
+    if rng.random() < 0.15 and route not in ("loose", "strict"):
         parameters["class_weight"] = {0: float(10 ** rng.uniform(-3, 3)), 1: 1.0}
     return parameters

@@ -7,29 +7,40 @@ One problem again, by its number::
 The figures of a campaign, from the files that its shards leave::
 
     python -m tests.campaigns.certificates
+
+What is asked of 10,000 problems: no claim beyond the truth; each status at least 500
+times; a bound for 99 of 100 semidefinite kernels; and a claimed gap that is typically
+at most ten times the true one. The last is asked of true gaps above
+:data:`~tests.campaigns.certificate_figures.ROUNDING` only, and the figures print the
+medians over all certificates and of each status beside it. Below, as for most polished
+and stalled fits, the true gap is the rounding of the last bits (about 1e-15 of the
+objective); a worst-case bound on the rounding of sums of m terms is some hundred times
+that, and a tighter one would take sums in extended precision, which cost more than the
+fit.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import math
+import signal
 import sys
+import threading
 import time
 import warnings
-from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.campaigns.certificate_figures import Record, stored, summary
 from tests.campaigns.certificate_problems import Case, draw
 from tests.oracles.claims import judge
 from tests.oracles.exact_certificate import Model, Truth
-from tests.oracles.rebuilt import judged
+from tests.oracles.rebuilt import RampTruth, judged
 
-FOLDER = Path(os.environ.get("WIDEMARGIN_CAMPAIGN", "build/certificates"))
-SECONDS = 5.0  # a fit that is still not done is judged where it is
+SECONDS = 2.0  # a fit that is still not done is judged where it is
+STEPS = 100_000  # the same for dask arrays, whose fits take no limit of time
 REFUSALS = ("not finite", "too large", "is not symmetric", "Var(X)", "first level")
 
 
@@ -40,14 +51,17 @@ def outcomes(case: Case) -> Iterator[tuple[Any, Any]]:
     given = case.parameters
     limited = given | {"max_time": SECONDS}
     X, y, w, rng = case.X, case.y, case.weights, case.rng
-    if case.route in ("loose", "strict", "interrupted"):
+    if case.route in ("loose", "strict"):
         yield _solved(case)
         return
     if case.route == "stream":
         yield from _stream(widemargin.SVC(**limited), case)
         return
     if case.route == "dask":
-        yield from _dask(widemargin.DivideConquerSVC(**given), case)
+        yield from _dask(widemargin.DivideConquerSVC(**given, max_iter=STEPS), case)
+        return
+    if case.route == "interrupted":
+        yield from _interrupted(case)
         return
     if case.route == "cost":
         prices = {"cost_positive": float(10 ** rng.uniform(-1, 4))}
@@ -80,7 +94,7 @@ def outcomes(case: Case) -> Iterator[tuple[Any, Any]]:
 
 
 def _solved(case: Case) -> tuple[Any, Any]:
-    """Solve on the engine itself: to a tolerance, or until a monitor stops it."""
+    """Solve on the engine itself, to a tolerance and no further."""
     from widemargin.gram import Gram
     from widemargin.kernels import make_kernel, scale_gamma
     from widemargin.problem import DualProblem
@@ -106,12 +120,7 @@ def _solved(case: Case) -> tuple[Any, Any]:
         np.maximum(ends, 0.0),
         0.0 if given["fit_intercept"] else None,
     )
-    stop: dict[str, Any] = {"max_time": SECONDS}
-    if case.route == "interrupted":
-        stop = {"monitor": lambda *_: False}
-        if case.seed % 2 and given["fit_intercept"]:
-            stop["selection"] = "second_order"
-    solution = solve(problem, tol=given["tol"], **stop)
+    solution = solve(problem, tol=given["tol"], max_time=SECONDS)
     model = Model(
         "precomputed" if square else given["kernel"],
         matrix[np.ix_(rows, rows)] if square else X,
@@ -145,6 +154,34 @@ def _stream(model: Any, case: Case) -> Iterator[tuple[Any, Any]]:
     yield from judged(model, X[live], y[live], None if w is None else w[live])
 
 
+def _interrupted(case: Case) -> Iterator[tuple[Any, Any]]:
+    """Press Ctrl-C while an estimator is fitted; later, if it had no point yet."""
+    import widemargin
+
+    X, y, w, rng = case.X, case.y, case.weights, case.rng
+    limited = case.parameters | {"max_time": SECONDS}
+    model = rng.choice(
+        [
+            widemargin.SVC(**limited),
+            widemargin.SVC(**limited, solver="divide"),
+            widemargin.CostSensitiveSVC(**limited, cost_positive=3.0),
+            widemargin.RampSVC(**limited, init="svm"),
+            widemargin.DivideConquerSVC(**limited),
+        ]
+    )
+    seconds = float(10 ** rng.uniform(-2.5, -1))
+    while not model.__sklearn_is_fitted__():
+        key = threading.Timer(seconds, signal.raise_signal, [signal.SIGINT])
+        try:
+            key.start()
+            model.fit(X, y, sample_weight=w)
+            key.cancel()
+            key.join()
+        except KeyboardInterrupt:
+            seconds *= 2
+    yield from judged(model, X, y, w)
+
+
 def _dask(model: Any, case: Case) -> Iterator[tuple[Any, Any]]:
     """Fit dask arrays, in this process."""
     import dask
@@ -162,7 +199,7 @@ def _dask(model: Any, case: Case) -> Iterator[tuple[Any, Any]]:
     yield from judged(model, X, y, w)
 
 
-def examine(seed: int) -> list[dict[str, Any]]:
+def examine(seed: int) -> list[Record]:
     """Fit and judge one problem; one record for each of its certificates."""
     case = draw(seed)
     common = {
@@ -170,6 +207,7 @@ def examine(seed: int) -> list[dict[str, Any]]:
         "route": case.route,
         "shape": case.shape,
         "kernel": case.kernel,
+        "indefinite": case.indefinite,
         "n": len(case.y),
         "C": case.parameters["C"],
     }
@@ -178,19 +216,7 @@ def examine(seed: int) -> list[dict[str, Any]]:
         warnings.simplefilter("ignore")
         try:
             for certificate, truth in outcomes(case):
-                verdict = judge(certificate, truth)
-                false = [
-                    [claim.field, claim.claimed, claim.true, claim.excess]
-                    for claim in verdict.false
-                ]
-                found = {
-                    "status": certificate.status,
-                    "false": false,
-                    "unproven": verdict.unproven,
-                    "missing": verdict.missing,
-                    "ratio": verdict.ratio,
-                }
-                records.append(common | found)
+                records.append(common | judgement(case, certificate, truth))
         except ValueError as refusal:
             if not any(words in str(refusal) for words in REFUSALS):
                 raise RuntimeError(f"problem {seed}: {refusal}") from refusal
@@ -200,38 +226,30 @@ def examine(seed: int) -> list[dict[str, Any]]:
     return records
 
 
-def summary(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the figures of a campaign."""
-    judgements = [r for r in records if r["status"] != "refused"]
-    ratios = [r["ratio"] for r in judgements if r["ratio"] is not None]
-    groups = {}
-    for name in ("status", "route", "shape", "kernel"):
-        counts = Counter(r[name] for r in judgements)
-        false = Counter(r[name] for r in judgements if r["false"])
-        groups[name] = {key: [false[key], counts[key]] for key in sorted(counts)}
-    fields = Counter(claim[0] for r in judgements for claim in r["false"])
-    material = [r for r in judgements if any(claim[3] > 1e-9 for claim in r["false"])]
+def judgement(case: Case, certificate: Any, truth: Any) -> Record:
+    """Return what is false in a certificate, and how tight it is."""
+    verdict = judge(certificate, truth)
+    false: list[list[Any]] = [
+        [claim.field, claim.claimed, claim.true, claim.excess]
+        for claim in verdict.false
+    ]
+    if case.indefinite and certificate.bound is not None:  # nothing can prove it
+        false.append(["bound", certificate.bound, None, math.inf])
+    # A stationary point of the ramp loss is measured otherwise than its convex problem.
+    reached = certificate.status in ("converged", "polished")
+    if reached and not isinstance(truth, RampTruth):
+        tol = case.parameters["tol"]
+        worst = max(certificate.kkt_violation, float(truth.violation.low))
+        if worst > tol:
+            false.append(["status", tol, worst, worst - tol])
     return {
-        "problems": len({r["seed"] for r in records}),
-        "certificates": len(judgements),
-        "refused": sum(r["status"] == "refused" for r in records),
-        "with a false claim": sum(bool(r["false"]) for r in judgements),
-        "false by over 1e-9": len(material),
-        "false claims by field": dict(fields),
-        "unproven bounds": sum(r["unproven"] for r in judgements),
-        "without a bound": sum(r["missing"] for r in judgements),
-        "median claimed / true gap": float(np.median(ratios)) if ratios else None,
-        "seconds": round(sum(r["seconds"] for r in records), 1),
-        "false of all, by": groups,
+        "status": certificate.status,
+        "false": false,
+        "unproven": verdict.unproven,
+        "missing": verdict.missing,
+        "ratio": verdict.ratio,
+        "share": verdict.share,
     }
-
-
-def stored() -> list[dict[str, Any]]:
-    """Return the records of all shards that are done."""
-    lines: list[dict[str, Any]] = []
-    for path in sorted(FOLDER.glob("shard_*.json")):
-        lines += json.loads(path.read_text())
-    return lines
 
 
 def main(numbers: list[str]) -> None:
@@ -240,7 +258,9 @@ def main(numbers: list[str]) -> None:
         for record in examine(int(number)):
             print(json.dumps(record, indent=1))
     if not numbers:
-        print(json.dumps(summary(stored()), indent=1))
+        shards = stored()
+        records = [record for shard in shards.values() for record in shard]
+        print(json.dumps({"shards": len(shards)} | summary(records), indent=1))
 
 
 if __name__ == "__main__":

@@ -41,12 +41,15 @@ class Verdict:
         Whether the certificate has no bound.
     ratio : float or None
         Claimed gap over true gap, where both are there and the true one is not 0.
+    share : float or None
+        True gap over ``1 + |objective|``, where there is a ratio.
     """
 
     false: list[FalseClaim] = field(default_factory=list)
     unproven: bool = False
     missing: bool = False
     ratio: float | None = None
+    share: float | None = None
 
 
 def judge(certificate: Any, truth: Any) -> Verdict:
@@ -120,6 +123,7 @@ def _judge_gap(verdict: Verdict, certificate: Any, truth: Any) -> None:
         # No two floats of this size are closer than the second of these.
         true = max(float(truth.primal) - float(truth.dual), 2.0**-53 * abs(objective))
         verdict.ratio = gap / true if true > 0.0 else 1.0
+        verdict.share = true / (1.0 + abs(objective))
 
 
 def _at_least(claim: float, truth: Fraction) -> bool:
