@@ -30,6 +30,8 @@ from widemargin.progress import Progress
 from widemargin.solve import solve
 
 from tests.certified import gap_at_best_intercept, kernel_matrix, objective, violation
+from tests.oracles.claims import assert_claims_hold
+from tests.oracles.rebuilt import judged
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((2100, 10))
@@ -115,6 +117,32 @@ def assert_true(certificate, K, beta, problem):
     assert certificate.gap >= (1 - 1e-9) * gap > 0
     assert certificate.objective >= (dual + gap) * (1 - 1e-9)
     assert certificate.kkt_violation >= (1 - 1e-9) * violation(K, beta, problem)
+
+
+@pytest.mark.parametrize("round_", [1, 2])
+def test_a_ramp_fit_claims_what_is_true_of_its_convex_problem(round_, monkeypatch):
+    """The flat loss is of the samples that did not pull, not of those now below s."""
+    plain, reached = RampSVC._solve, []
+
+    def stopped_at_its_end(self, problem, *rest, **options):
+        solution = plain(self, problem, *rest, **options)
+        reached.append(solution)
+        if len(reached) == round_:
+            raise Interrupted(problem, solution.beta)
+        return solution
+
+    monkeypatch.setattr(RampSVC, "_solve", stopped_at_its_end)
+    some, labels = X[:300], y[:300]
+    model = stop(RampSVC(gamma=0.05, C=10.0, init="svm", n_jobs=1), some, labels)
+    own, problem = reached[-1].certificate, reached[-1].problem
+    aside = np.where(problem.linear > 0, problem.lower < 0, problem.upper > 0)
+    assert (round_ > 1) == aside.any() and model.outliers_.size != aside.sum()
+    [(certificate, truth)] = judged(model, some, labels)
+    assert certificate.status == "interrupted"
+    assert_claims_hold(certificate, truth)
+    flat = 10.0 * 2.0 * aside.sum()  # C (1 - s) each
+    np.testing.assert_allclose(certificate.objective, own.objective + flat, rtol=1e-9)
+    np.testing.assert_allclose(certificate.bound, own.bound + flat, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", FITS)

@@ -174,9 +174,11 @@ def _interrupted(case: Case) -> Iterator[tuple[Any, Any]]:
         key = threading.Timer(seconds, signal.raise_signal, [signal.SIGINT])
         try:
             key.start()
-            model.fit(X, y, sample_weight=w)
-            key.cancel()
-            key.join()
+            try:
+                model.fit(X, y, sample_weight=w)
+            finally:  # pressed here, or never: not while another problem is fitted
+                key.cancel()
+                key.join()
         except KeyboardInterrupt:
             seconds *= 2
     yield from judged(model, X, y, w)
@@ -245,7 +247,8 @@ def judgement(case: Case, certificate: Any, truth: Any) -> Record:
     return {
         "status": certificate.status,
         "false": false,
-        "unproven": verdict.unproven,
+        # No loss is negative, so that 0 needs no proof.
+        "unproven": verdict.unproven and certificate.bound > 0.0,
         "missing": verdict.missing,
         "ratio": verdict.ratio,
         "share": verdict.share,

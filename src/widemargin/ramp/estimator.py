@@ -221,9 +221,11 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         if not np.array_equal(convex.upper - convex.lower, task.costs):
             return None
         ramp, solution = self._ramp(task), task.stopped.solution()
-        objective, clipped = ramp.objective(solution), ramp.clips(solution)
-        figures = {"objective": objective, "clipped": clipped}
+        objective = ramp.objective(solution)
+        figures = {"objective": objective, "clipped": ramp.clips(solution)}
         task.history.append(convex_record(figures, solution))
+        # Not those below s at this point: the flat loss is that of the problem's own.
+        clipped = task.y * (convex.lower + convex.upper) < 0.0
         end = Outcome(solution, clipped, objective, settled=False)
         return finished(ramp, end, task.history, self.tol)
 
