@@ -23,7 +23,7 @@ demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
 
 # For the sake of others: numpy's, scikit-learn's and cvxpy's BLAS and OpenMP spin while they wait,
-# and the workers would wait for each other. Our own fits must not need it: tests/test_blas_threads.py
+# and the workers would wait for each other. Our own fits must not need it: tests/runtime/test_blas_threads.py
 # runs without these settings.
 QUIET := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 test: $(VENV)/.workshop

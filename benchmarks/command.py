@@ -11,8 +11,8 @@ python benchmarks/command.py --print           the tables of the stored results
 import argparse
 from pathlib import Path
 
-from widemargin.reproduction import command_runs, early_pays, memory
-from widemargin.reproduction.results import ResultStore
+from widemargin_papers import command_runs, early_pays, memory
+from widemargin_papers.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
 

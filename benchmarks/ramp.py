@@ -1,4 +1,4 @@
-"""Benchmarks of the ramp loss: a few lines over ``widemargin.reproduction``.
+"""Benchmarks of the ramp loss: a few lines over ``widemargin_papers``.
 
 python benchmarks/ramp.py robustness           flipped labels (goes on where it stopped)
 python benchmarks/ramp.py untuned              the same with C left as it is
@@ -16,21 +16,21 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from widemargin.reproduction import (
+from widemargin_papers import (
     mislabelled,
     ramp_more,
     ramp_pairs_timing,
     ramp_rank,
     ramp_timing,
 )
-from widemargin.reproduction.ramp_report import (
+from widemargin_papers.ramp_report import (
     draw,
     robustness_tables,
     share_tables,
     target_tables,
     timing_tables,
 )
-from widemargin.reproduction.results import ResultStore
+from widemargin_papers.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
 

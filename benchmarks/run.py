@@ -1,4 +1,4 @@
-"""Measure and print the ratios: a few lines over ``widemargin.reproduction``.
+"""Measure and print the ratios: a few lines over ``widemargin_papers``.
 
 python benchmarks/run.py                      the ratio table (resumes where it stopped)
 python benchmarks/run.py --print              the table of the stored results
@@ -8,7 +8,7 @@ python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
 """
 
-from widemargin.reproduction.bench import main
+from widemargin_papers.bench import main
 
 if __name__ == "__main__":
     main()

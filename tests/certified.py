@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from widemargin.kernels import (
+from widemargin.engine.kernels import (
     CallableKernel,
     Gaussian,
     Kernel,
@@ -21,8 +21,8 @@ from widemargin.kernels import (
     Precomputed,
     Sigmoid,
 )
-from widemargin.problem import DualProblem
-from widemargin.solution import Solution
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import Solution
 
 from tests.oracles.claims import assert_claims_hold
 from tests.oracles.exact_certificate import Model, Truth

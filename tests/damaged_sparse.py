@@ -1,7 +1,7 @@
 """Every method that takes sparse samples, given ones that lead out of themselves.
 
-A program of its own for tests/test_refused.py: what it looks for ends a process.
-Prints the calls that did not refuse them.
+A program of its own for tests/estimators/test_refused.py: what it looks for ends a
+process. Prints the calls that did not refuse them.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from widemargin.gram import Gram
-from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial
-from widemargin.problem import DualProblem, classification_problem
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Gaussian, Kernel, Linear, Polynomial
+from widemargin.engine.problem import DualProblem, classification_problem
 
 Vector = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import widemargin
+import widemargin_papers
 from widemargin import _core
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,9 +52,15 @@ def test_file_is_within_the_budget(path):
         assert length <= BUDGET, f"{length} lines: split it by idea"
 
 
+def walked():
+    """Yield every module of the package and of the papers'."""
+    yield from pkgutil.walk_packages(widemargin.__path__, "widemargin.")
+    yield from pkgutil.walk_packages(widemargin_papers.__path__, "widemargin_papers.")
+
+
 def public_objects():
     """Yield every public name of every public module with its object."""
-    for module in pkgutil.walk_packages(widemargin.__path__, "widemargin."):
+    for module in walked():
         if any(part.startswith("_") for part in module.name.split(".")[1:]):
             continue
         loaded = __import__(module.name, fromlist=["_"])
@@ -68,7 +75,7 @@ def public_objects():
 
 def test_no_module_is_hidden_by_a_name_of_its_package():
     hidden = []
-    for module in pkgutil.walk_packages(widemargin.__path__, "widemargin."):
+    for module in walked():
         package, _, name = module.name.rpartition(".")
         loaded = importlib.import_module(module.name)
         if getattr(sys.modules[package], name) is not loaded:
@@ -134,7 +141,7 @@ def test_every_test_asserts_something(path):
 
 @pytest.mark.parametrize("path", PYTHON, ids=relative)
 def test_only_the_shim_imports_private_scikit_learn(path):
-    if path.name == "_sklearn.py":
+    if path.name == "sklearn_compat.py":
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -149,40 +156,43 @@ def test_only_the_shim_imports_private_scikit_learn(path):
 
 
 CORE_CALLERS = {
-    "products.py",
-    "cholesky.py",
-    "gram.py",
-    "descent.py",
-    "path/follow.py",
-    "chance_constrained/stochastic.py",
+    "numerics/products.py",
+    "numerics/cholesky.py",
+    "engine/gram.py",
+    "engine/refinement.py",
+    "engine/path/follow.py",
+    "estimators/chance_constrained/stochastic.py",
     "cli/files.py",
 }
-ABOVE = ("cli", "reproduction")
+PACKAGE = ROOT / "src" / "widemargin"
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=relative)
+@pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_what_is_taken_from_the_package_itself(path):
-    """Below reproduction only submodules, relatively; _core by its few callers only."""
-    inside = relative(path).removeprefix("src/widemargin/")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    depth = inside.count("/") + 1
-    for node in ast.walk(tree):
+    """Relative imports within a folder only; _core by its few callers only."""
+    inside = path.relative_to(PACKAGE).as_posix()
+    above = inside.startswith("cli/")  # uses the public names, as users do
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.ImportFrom):
             continue
-        absolute = node.level == 0 and (node.module or "").startswith("widemargin")
-        relatively = not absolute or inside.startswith(ABOVE)
-        assert relatively, f"line {node.lineno}: the library imports itself relatively"
-        root = node.module == "widemargin" and node.level == 0
-        root = root or (node.module is None and node.level == depth)
-        core = (node.module or "").endswith("_core")
-        names = [alias.name for alias in node.names]
-        if core or (root and "_core" in names):
-            assert inside in CORE_CALLERS, f"line {node.lineno}: calls the core"
-        elif root and not inside.startswith(ABOVE):
-            beside = ROOT / "src" / "widemargin"
-            for name in names:
-                there = (beside / f"{name}.py").exists() or (beside / name).is_dir()
-                assert there, f"line {node.lineno}: {name} comes from above"
+        assert node.level <= 1, (
+            f"line {node.lineno}: imports of other folders are absolute"
+        )
+        if node.level == 0 and node.module == "widemargin":
+            names = {alias.name for alias in node.names}
+            if "_core" in names:
+                assert inside in CORE_CALLERS, f"line {node.lineno}: calls the core"
+                names.remove("_core")
+            assert above or not names, f"line {node.lineno}: {names} come from above"
+
+
+def test_the_folders_show_the_architecture():
+    """Nothing stands loose at the root, and no file name has to be guessed between."""
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py"}
+    names = [path.stem for path in MODULES]
+    twice = {name for name in names if names.count(name) > 1}
+    assert twice <= {"__init__", "estimator"}
 
 
 def test_the_types_of_the_core_are_those_it_has():

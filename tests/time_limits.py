@@ -3,7 +3,7 @@
 import time
 from itertools import pairwise
 
-from widemargin.solve import solve
+from widemargin.engine.solve import solve
 
 
 def assert_one_limit_for_all_pairs(monkeypatch, module, fit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from widemargin.reproduction.pages import filled
+from widemargin_papers.pages import filled
 
 ROOT = Path(__file__).resolve().parent.parent
 

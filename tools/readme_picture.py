@@ -10,7 +10,7 @@ from PIL import Image
 
 from widemargin.cli.demo import photograph
 from widemargin.cli.demo.stage import Picture
-from widemargin.cli.playing import play
+from widemargin.cli.demo_command import play
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "_static" / "readme.png"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from widemargin.reproduction.bench import SUITES, report
-from widemargin.reproduction.results import ResultStore
+from widemargin_papers.bench import SUITES, report
+from widemargin_papers.results import ResultStore
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,8 +1,8 @@
-"""Are the models still the same, to the last bit?  Record before a change, compare after.
+"""Are the models the same to the last bit? Record before a change, compare after.
 
 ``record FILE`` fits about ninety small problems (every estimator, kernel and layout of
-samples, early, dask and incremental fits) and stores their decision values, coefficients
-and certificates; ``compare FILE`` fits them again and names each difference. It imports
+samples; early, dask and incremental fits) and stores decision values, coefficients and
+certificates; ``compare FILE`` fits them again and names each difference. It imports
 public names only, so that it runs before and after modules have moved.
 """
 
@@ -307,7 +307,7 @@ def record(path: Path, only: str) -> int:
 
 
 def difference(before: Any, after: Any) -> float:
-    """Return the largest difference relative to the largest value; 0 if bitwise equal."""
+    """Return the largest difference over the largest value; 0 if bitwise equal."""
     if before.shape != after.shape:
         return np.inf
     if np.array_equal(before, after, equal_nan=before.dtype.kind == "f"):
@@ -348,9 +348,7 @@ def main() -> int:
     """Record or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("record", "compare"))
-    parser.add_argument(
-        "file", type=Path, help="an .npz file, kept out of the repository"
-    )
+    parser.add_argument("file", type=Path, help="an .npz file, not to be committed")
     parser.add_argument("--only", default="", help="problems whose name contains this")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")

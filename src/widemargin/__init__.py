@@ -8,16 +8,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .certificate import Certificate
-    from .chance_constrained import ChanceConstrainedSVC
-    from .cost_sensitive import CostSensitiveSVC, total_cost_scorer
-    from .divide_conquer import DivideConquerSVC
-    from .dpwss import DPWSSClassifier
-    from .feature_scales import ScaleWarning
+    from widemargin.engine.certificate import Certificate
+    from widemargin.estimators.base.feature_scales import ScaleWarning
+    from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
+    from widemargin.estimators.cost_sensitive import CostSensitiveSVC, total_cost_scorer
+    from widemargin.estimators.divide_conquer import DivideConquerSVC
+    from widemargin.estimators.dpwss import DPWSSClassifier
+    from widemargin.estimators.private import (
+        PrivacyWarning,
+        PrivateSVC,
+        PublicBoundsScaler,
+        privacy_audit,
+    )
+    from widemargin.estimators.ramp import RampSVC
+    from widemargin.estimators.svc import SVC
+
     from .persistence import load, save
-    from .private import PrivacyWarning, PrivateSVC, PublicBoundsScaler, privacy_audit
-    from .ramp import RampSVC
-    from .svc import SVC
 
 __version__ = "0.1.0"
 
@@ -40,21 +46,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SVC": "svc",
-    "Certificate": "certificate",
-    "ChanceConstrainedSVC": "chance_constrained",
-    "CostSensitiveSVC": "cost_sensitive",
-    "DPWSSClassifier": "dpwss",
-    "DivideConquerSVC": "divide_conquer",
-    "PrivacyWarning": "private",
-    "PrivateSVC": "private",
-    "PublicBoundsScaler": "private",
-    "RampSVC": "ramp",
-    "ScaleWarning": "feature_scales",
+    "SVC": "estimators.svc",
+    "Certificate": "engine.certificate",
+    "ChanceConstrainedSVC": "estimators.chance_constrained",
+    "CostSensitiveSVC": "estimators.cost_sensitive",
+    "DPWSSClassifier": "estimators.dpwss",
+    "DivideConquerSVC": "estimators.divide_conquer",
+    "PrivacyWarning": "estimators.private",
+    "PrivateSVC": "estimators.private",
+    "PublicBoundsScaler": "estimators.private",
+    "RampSVC": "estimators.ramp",
+    "ScaleWarning": "estimators.base.feature_scales",
     "load": "persistence",
-    "privacy_audit": "private",
+    "privacy_audit": "estimators.private",
     "save": "persistence",
-    "total_cost_scorer": "cost_sensitive",
+    "total_cost_scorer": "estimators.cost_sensitive",
 }
 
 

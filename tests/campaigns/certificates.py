@@ -95,10 +95,10 @@ def outcomes(case: Case) -> Iterator[tuple[Any, Any]]:
 
 def _solved(case: Case) -> tuple[Any, Any]:
     """Solve on the engine itself, to a tolerance and no further."""
-    from widemargin.gram import Gram
-    from widemargin.kernels import make_kernel, scale_gamma
-    from widemargin.problem import DualProblem
-    from widemargin.solve import solve
+    from widemargin.engine.gram import Gram
+    from widemargin.engine.kernels import make_kernel, scale_gamma
+    from widemargin.engine.problem import DualProblem
+    from widemargin.engine.solve import solve
 
     given, X, w = case.parameters, case.X, case.weights
     w = np.ones(len(case.y)) if w is None else w

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widemargin.cli import collecting, files
+from widemargin.cli import files, sample_collector
 from widemargin.cli.files import Data, DataError, read
 
 from tests.campaigns.mutations import bytes_changed, data_mutant
@@ -92,6 +92,6 @@ def test_a_bounds_check_that_is_gone_is_noticed(
             return whole(text, line, True)  # index 0 passes, and becomes -1
 
     monkeypatch.setattr(files, "_core", Unchecked)
-    monkeypatch.setattr(collecting, "DENSE_SHARE", 2.0)  # a dense row would be overrun
+    monkeypatch.setattr(sample_collector, "DENSE_SHARE", 2.0)  # or it overruns
     with pytest.raises(ValueError, match="indices"):
         campaign(tmp_path, 1234, 1_000)

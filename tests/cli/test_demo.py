@@ -16,8 +16,8 @@ from widemargin.cli.demo import ACTS
 from widemargin.cli.demo import stage as stage_module
 from widemargin.cli.demo.photograph import photograph, pixels
 from widemargin.cli.demo.stage import Act, Picture, Stage, Table, plain_table
-from widemargin.cli.playing import play
-from widemargin.cli.report import demo_page
+from widemargin.cli.demo_command import play
+from widemargin.cli.html_report import demo_page
 
 
 class Signs(io.StringIO):

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from widemargin.cli import collecting, files
+from widemargin.cli import files, sample_collector
 from widemargin.cli.files import DataError, read
 
 
@@ -296,7 +296,7 @@ def test_dense_rows_that_grow_wider_are_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_PIECE", 1 << 16)
-    monkeypatch.setattr(collecting, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(sample_collector, "_BLOCK", 1 << 12)
     values = np.random.default_rng(0).standard_normal((20_000, 40)).round(3)
     path = tmp_path / "data"
     dump_svmlight_file(values, np.ones(20_000), str(path), zero_based=False)

@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from widemargin.cli.training import scale_in_place
-from widemargin.feature_scales import scale_ratio
-from widemargin.incremental.rows import lasting
-from widemargin.kernels import scale_gamma
-from widemargin.reproduction.memory import METHODS, SHAPES, train_memory
+from widemargin.cli.train_command import scale_in_place
+from widemargin.engine.kernels import scale_gamma
+from widemargin.estimators.base.feature_scales import scale_ratio
+from widemargin.estimators.incremental.live_rows import lasting
+from widemargin_papers.memory import METHODS, SHAPES, train_memory
 
 BUFFERS_MB = 14.0  # read ahead, and a few numbers a row for the certificate
 linux = pytest.mark.skipif(
@@ -45,7 +45,7 @@ def test_training_on_a_large_file(kind: str, method: str) -> None:
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
 def test_scaling_in_place(scaler, monkeypatch) -> None:
-    monkeypatch.setattr("widemargin.cli.training._BLOCK", 64)
+    monkeypatch.setattr("widemargin.cli.train_command._BLOCK", 64)
     X = np.random.default_rng(0).normal(3.0, 5.0, (101, 7))
     asked = type(scaler)().fit_transform(X)
     scale_in_place(scaler, X)
@@ -54,7 +54,7 @@ def test_scaling_in_place(scaler, monkeypatch) -> None:
 
 
 def test_scaling_sparse_rows_in_place(monkeypatch) -> None:
-    monkeypatch.setattr("widemargin.cli.training._BLOCK", 64)
+    monkeypatch.setattr("widemargin.cli.train_command._BLOCK", 64)
     X = sparse.random(50, 20, 0.2, format="csr", rng=np.random.default_rng(0))
     asked = StandardScaler(with_mean=False).fit_transform(X.copy()).toarray()
     scale_in_place(StandardScaler(with_mean=False), X)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import widemargin
-from widemargin.cli.models import listed
+from widemargin.cli.model_commands import listed
 
 from tests.cli.running import command
 
@@ -192,6 +192,6 @@ def test_what_the_system_refuses_is_one_line(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("widemargin.cli.models.model_facts", fail)
+    monkeypatch.setattr("widemargin.cli.model_commands.model_facts", fail)
     message = refusal("info", "model", cwd=folder)
     assert message == "Error: output: No space left on device"

@@ -37,14 +37,14 @@ def refused(*arguments: object, cwd: Path) -> str:
 
 
 STEPS = {
-    "reading data": ("train -q data other", "widemargin.cli.speaking.read"),
+    "reading data": ("train -q data other", "widemargin.cli.output.read"),
     "training": ("train -q data other", "widemargin.SVC.fit"),
-    "writing a model": ("train -q data other", "widemargin.cli.speaking.save"),
+    "writing a model": ("train -q data other", "widemargin.cli.output.save"),
     "cross-validation": ("train -q -v 2 data", "widemargin.SVC.fit"),
-    "loading": ("predict data model out", "widemargin.cli.speaking.load"),
+    "loading": ("predict data model out", "widemargin.cli.output.load"),
     "prediction": ("predict data model out", "widemargin.SVC.predict"),
     "evaluation": ("evaluate data model", "widemargin.SVC.decision_function"),
-    "information": ("info model", "widemargin.cli.models.model_facts"),
+    "information": ("info model", "widemargin.cli.model_commands.model_facts"),
     "forgetting": ("forget -q model 1", "widemargin.SVC.forget"),
 }
 REFUSALS = {
@@ -86,14 +86,14 @@ def test_a_mistake_of_this_program_is_shown_whole(
     def fail(*_: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("widemargin.cli.models.model_facts", fail)
+    monkeypatch.setattr("widemargin.cli.model_commands.model_facts", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         command("info", "model", cwd=folder)
 
 
 LIMITED = """
 import resource, sys
-import widemargin.cli.training
+import widemargin.cli.train_command
 from widemargin.cli.__main__ import main
 pages = int(open("/proc/self/statm").read().split()[0])
 room = pages * resource.getpagesize() + (6 << 20)

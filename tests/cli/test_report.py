@@ -12,9 +12,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from widemargin.cli.demo.stage import Act, Stage
-from widemargin.cli.report import demo_page, paper_page
+from widemargin.cli.html_report import demo_page
 from widemargin.display import ComparisonDisplay
-from widemargin.reproduction.papers import Cell, Outcome, Task
+from widemargin_papers.html_page import paper_page
+from widemargin_papers.papers import Cell, Outcome, Task
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.private.audit import AuditResult, largest_bound
+from widemargin.estimators.private.audit import AuditResult, largest_bound
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 

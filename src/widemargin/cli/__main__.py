@@ -12,6 +12,7 @@ import errno
 import importlib
 import os
 import sys
+from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
 import click
@@ -21,15 +22,26 @@ from widemargin.cli.refusals import is_refusal, refusal
 #: command -> module, function and a line for ``--help``; modules are imported when
 #: their command is called for, so that help is instant
 _COMMANDS = {
-    "train": ("training", "train", "Train on DATA and write MODEL."),
-    "predict": ("applying", "predict", "Predict DATA by MODEL, a label a line."),
-    "evaluate": ("applying", "evaluate", "Say how well MODEL predicts DATA."),
-    "info": ("models", "info", "Say what MODEL is and whether it holds training rows."),
-    "forget": ("models", "forget", "Remove rows from MODEL, exactly."),
-    "demo": ("playing", "demo", "See what widemargin does, in about a minute."),
-    "reproduce": ("papers", "reproduce", "Run a paper's tables again."),
-    "bench": ("papers", "bench", "Time SVC against scikit-learn's and intelex's."),
+    "train": ("train_command", "train", "Train on DATA and write MODEL."),
+    "predict": ("predict_command", "predict", "Predict DATA by MODEL, a label a line."),
+    "evaluate": ("predict_command", "evaluate", "Say how well MODEL predicts DATA."),
+    "info": (
+        "model_commands",
+        "info",
+        "Say what MODEL is and whether it holds training rows.",
+    ),
+    "forget": ("model_commands", "forget", "Remove rows from MODEL, exactly."),
+    "demo": ("demo_command", "demo", "See what widemargin does, in about a minute."),
 }
+
+
+#: entry points by which another package, widemargin_papers for one, adds commands
+GROUP = "widemargin.commands"
+
+
+def _added() -> dict[str, EntryPoint]:
+    """Return the commands of other packages."""
+    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 class _Commands(click.Group):
@@ -37,12 +49,13 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order they are used."""
-        return list(_COMMANDS)
+        return [*_COMMANDS, *_added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
         if cmd_name not in _COMMANDS:
-            return None
+            point = _added().get(cmd_name)
+            return None if point is None else point.load()
         module, function, _ = _COMMANDS[cmd_name]
         found = importlib.import_module(f"widemargin.cli.{module}")
         command: click.Command = getattr(found, function)
@@ -51,9 +64,12 @@ class _Commands(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the list of commands without importing any."""
+        """Write the list of commands without importing any of our own."""
+        rows = [(name, line) for name, (_, _, line) in _COMMANDS.items()]
+        for name, point in _added().items():
+            rows.append((name, point.load().get_short_help_str(limit=80)))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, row[2]) for name, row in _COMMANDS.items()])
+            formatter.write_dl(rows)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["--help"]})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
         _yes(has_fit_parameter(estimator, "sample_weight")),
         _method(estimator, "partial_fit"),
         _method(estimator, "forget"),
-        _yes(importlib.util.find_spec(f"{METHODS[method][0]}.distributed") is not None),
+        _yes(any(_folder(method).glob("dask*"))),
         _yes("prediction" in known),
         _certificate(estimator),
         _privacy(estimator),
@@ -145,6 +146,13 @@ def _privacy(estimator: Any) -> str:
     if not hasattr(estimator, "privacy_report"):
         return "no"
     return "yes" if "epsilon" in estimator.get_params() else "no: selection only"
+
+
+def _folder(method: str) -> Path:
+    """Return the folder a method's estimator is written in."""
+    spec = importlib.util.find_spec(METHODS[method][0])
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def _yes(fact: Any) -> str:

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
-from widemargin.cli.collecting import Growing, Samples
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
+
+from .sample_collector import Growing, Samples
 
 _PIECE = 1 << 22
 _MAX_LINE = 1 << 28

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.files import Data
-from widemargin.feature_scales import SCALES_APART, scale_ratio
+from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
 _DOMINANT = 0.95
 # From so many support vectors on early prediction is ten times faster:

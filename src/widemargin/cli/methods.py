@@ -9,13 +9,13 @@ import click
 
 #: ``--method`` -> module, class
 METHODS: dict[str, tuple[str, str]] = {
-    "svc": ("widemargin.svc", "SVC"),
-    "dc": ("widemargin.divide_conquer", "DivideConquerSVC"),
-    "ramp": ("widemargin.ramp", "RampSVC"),
-    "cost": ("widemargin.cost_sensitive", "CostSensitiveSVC"),
-    "chance": ("widemargin.chance_constrained", "ChanceConstrainedSVC"),
-    "private": ("widemargin.private", "PrivateSVC"),
-    "dpwss": ("widemargin.dpwss", "DPWSSClassifier"),
+    "svc": ("widemargin.estimators.svc", "SVC"),
+    "dc": ("widemargin.estimators.divide_conquer", "DivideConquerSVC"),
+    "ramp": ("widemargin.estimators.ramp", "RampSVC"),
+    "cost": ("widemargin.estimators.cost_sensitive", "CostSensitiveSVC"),
+    "chance": ("widemargin.estimators.chance_constrained", "ChanceConstrainedSVC"),
+    "private": ("widemargin.estimators.private", "PrivateSVC"),
+    "dpwss": ("widemargin.estimators.dpwss", "DPWSSClassifier"),
 }
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from widemargin.replacing import replacing
+from widemargin.runtime.atomic_file import replacing
 
 #: the path that means standard input or standard output
 STANDARD = "-"

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..sample_layout import refuse_damaged
+from widemargin.engine.sample_layout import refuse_damaged
+
 from .canvas import COLOURS, axes_or_new
 from .plane import Plane, grid
 

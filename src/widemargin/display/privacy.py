@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..private import AuditResult, privacy_audit
+from widemargin.estimators.private import AuditResult, privacy_audit
+
 from .canvas import COLOURS, axes_or_new
 
 if TYPE_CHECKING:

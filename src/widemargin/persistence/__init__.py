@@ -2,9 +2,9 @@
 
 The problem: a pickle runs whatever its author wrote into it, so a model from somebody
 else cannot be looked at without trusting them. A file made here holds numbers, text and
-arrays only (`widemargin.storage`); `load` builds objects of the classes listed in
-`widemargin.persistence.known`, never imports what the file names, and checks every
-value before use.
+arrays only (`widemargin.runtime.container`); `load` builds objects of the classes
+listed in `widemargin.persistence.known`, never imports what the file names, and checks
+every value before use.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
-from .. import storage
-from ..base import KernelClassifier
-from ..storage import StorageError
+from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.runtime import container
+from widemargin.runtime.container import StorageError
+
 from .checks import check_model, probe
-from .composition import parts
 from .encoding import Decoder, Encoder
 from .known import name_of
+from .pipelines import parts
 
 __all__ = ["StorageError", "load", "save", "training_rows"]
 
@@ -76,7 +77,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         "training_rows": training_rows(model),
         "model": tree,
     }
-    storage.write(path, _KIND, header, encoder.arrays)
+    container.write(path, _KIND, header, encoder.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -96,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     StorageError
         If the file is damaged, of another version, or describes no usable model.
     """
-    stored = storage.read(path, kind=_KIND)
+    stored = container.read(path, kind=_KIND)
     decoder, tree = Decoder(stored.arrays), stored.header.get("model")
     try:
         model = decoder.decode(tree)

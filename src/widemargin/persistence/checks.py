@@ -16,10 +16,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
-from ..storage import StorageError
-from .composition import parts
+from widemargin.runtime.container import StorageError
+
 from .known import ESTIMATORS, TRANSFORMERS, name_of
-from .live_rows import check_live_rows, counts
+from .pipelines import parts
+from .row_checks import check_live_rows, counts
 
 _MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
 _SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these leave rows sparse

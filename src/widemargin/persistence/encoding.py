@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import make_column_selector
 
-from ..storage import StorageError
+from widemargin.runtime.container import StorageError
+
 from .known import known_class, name_of
 
 _MAX_DEPTH = 40

@@ -10,16 +10,16 @@ import dataclasses
 import importlib
 from typing import Any
 
-from ..storage import StorageError
+from widemargin.runtime.container import StorageError
 
 ESTIMATORS = {
-    "SVC": "widemargin.svc",
-    "DivideConquerSVC": "widemargin.divide_conquer",
-    "RampSVC": "widemargin.ramp",
-    "CostSensitiveSVC": "widemargin.cost_sensitive",
-    "ChanceConstrainedSVC": "widemargin.chance_constrained",
-    "DPWSSClassifier": "widemargin.dpwss",
-    "PrivateSVC": "widemargin.private",
+    "SVC": "widemargin.estimators.svc",
+    "DivideConquerSVC": "widemargin.estimators.divide_conquer",
+    "RampSVC": "widemargin.estimators.ramp",
+    "CostSensitiveSVC": "widemargin.estimators.cost_sensitive",
+    "ChanceConstrainedSVC": "widemargin.estimators.chance_constrained",
+    "DPWSSClassifier": "widemargin.estimators.dpwss",
+    "PrivateSVC": "widemargin.estimators.private",
 }
 TRANSFORMERS = {
     "Pipeline": "sklearn.pipeline",
@@ -33,20 +33,20 @@ TRANSFORMERS = {
     "SimpleImputer": "sklearn.impute",
 }
 RECORDS = {
-    "Certificate": "widemargin.certificate",
-    "Linear": "widemargin.kernels",
-    "Polynomial": "widemargin.kernels",
-    "Gaussian": "widemargin.kernels",
-    "Sigmoid": "widemargin.kernels",
-    "Precomputed": "widemargin.kernels",
-    "PrivacyReport": "widemargin.private.report",
-    "EarlyModel": "widemargin.divide_conquer.early",
-    "InputRouter": "widemargin.routing",
-    "KernelRouter": "widemargin.routing",
-    "LiveRows": "widemargin.incremental.rows",
-    "PairCosts": "widemargin.cost_sensitive.costs",
-    "PairState": "widemargin.incremental.pairs",
-    "RandomRouter": "widemargin.routing",
+    "Certificate": "widemargin.engine.certificate",
+    "Linear": "widemargin.engine.kernels",
+    "Polynomial": "widemargin.engine.kernels",
+    "Gaussian": "widemargin.engine.kernels",
+    "Sigmoid": "widemargin.engine.kernels",
+    "Precomputed": "widemargin.engine.kernels",
+    "PrivacyReport": "widemargin.estimators.private.report",
+    "EarlyModel": "widemargin.estimators.divide_conquer.early",
+    "InputRouter": "widemargin.multilevel.router",
+    "KernelRouter": "widemargin.multilevel.router",
+    "LiveRows": "widemargin.estimators.incremental.live_rows",
+    "PairCosts": "widemargin.estimators.cost_sensitive.costs",
+    "PairState": "widemargin.estimators.incremental.pair_state",
+    "RandomRouter": "widemargin.multilevel.router",
 }
 
 

@@ -49,9 +49,9 @@ from __future__ import annotations
 #: name on the command line -> module, in the order of the performance
 ACTS: dict[str, str] = {
     "photograph": "widemargin.cli.demo.photograph",
-    "mislabelled": "widemargin.cli.demo.mislabelled",
+    "mislabelled": "widemargin.cli.demo.wrong_labels",
     "forget": "widemargin.cli.demo.forget",
     "errorbars": "widemargin.cli.demo.errorbars",
-    "costs": "widemargin.cli.demo.costs",
-    "private": "widemargin.cli.demo.private",
+    "costs": "widemargin.cli.demo.unequal_costs",
+    "private": "widemargin.cli.demo.private_models",
 }

@@ -1,0 +1,252 @@
+"""``widemargin train``: a data file in, a model file out."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from widemargin.cli.files import Data
+from widemargin.cli.hints import hints
+from widemargin.cli.methods import METHODS, estimator_class
+from widemargin.cli.options import (
+    MethodCommand,
+    check_parameters,
+    check_weights,
+    estimator_parameters,
+)
+from widemargin.cli.streams import is_stream
+
+from .output import (
+    InputError,
+    check_model_path,
+    hearing,
+    read_data,
+    remark,
+    save_model,
+    show_progress,
+)
+
+_LARGE = 256  # megabytes
+_BLOCK = 1 << 20  # entries scaled at a time
+
+
+@click.command(cls=MethodCommand)
+@click.argument("data", metavar="DATA", type=click.Path())
+@click.argument("model", metavar="[MODEL]", type=click.Path(), required=False)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="svc",
+    show_default=True,
+    help="What to train.",
+)
+@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
+@click.option(
+    "--scale",
+    type=click.Choice(["minmax", "standard"]),
+    help="Scale the features; the scaling is stored in the model.",
+)
+@click.option(
+    "-v",
+    "--folds",
+    type=click.IntRange(min=2),
+    help="Cross-validate in so many folds; no model is written.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.pass_context
+def train(
+    ctx: click.Context,
+    /,
+    data: str,
+    model: str | None,
+    method: str,
+    label: str | None,
+    scale: str | None,
+    folds: int | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Train on DATA and write MODEL (by default DATA's name with .model).
+
+    DATA is in LIBSVM's format or, with --label, CSV; either may be compressed (.xz
+    .bz2 .gz), come from a pipe, or be - for standard input. LIBSVM's flags mean what
+    they mean there. Exit codes: 0 done, 1 not converged, 2 bad usage or input.
+    """
+    if model is None and folds is None and is_stream(data):
+        raise click.UsageError("say where to write MODEL: a pipe gives it no name")
+    target = f"{Path(data).name}.model" if model is None else model
+    check_model_path(target, data)
+    cls = estimator_class(method)
+    parameters = estimator_parameters(cls, method, given)
+    check_parameters(cls(**parameters), given)
+    if "verbose" in cls().get_params() and show_progress(quiet):
+        parameters["verbose"] = True
+    precomputed = parameters.get("kernel") == "precomputed"
+    reading: dict[str, Any] = {
+        "quiet": quiet,
+        "label": label,
+        "serial_numbers": precomputed,
+    }
+    if method == "private":  # whose own checks quote nothing of the data
+        content = _read_unquoted(data, **reading)
+    else:
+        content = read_data(data, **reading)
+        check_weights(parameters, _classes(content, data))
+    if "cache_size" in cls().get_params() and "cache_size" not in parameters:
+        parameters |= modest_cache(content)
+    estimator = assemble(cls(**parameters), method, scale, content)
+    if not quiet and method != "private":  # each tells something of the data
+        for hint in hints(content, method, scale, parameters, estimator):
+            remark(f"hint: {hint}")
+    if folds is not None:
+        ctx.exit(_cross_validate(estimator, content, folds, quiet))
+    with hearing(quiet) as heard:
+        started = time.perf_counter()
+        _fit(estimator, content)
+        seconds = time.perf_counter() - started
+        save_model(estimator, target)
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    ctx.exit(0 if heard.converged else 1)
+
+
+def _read_unquoted(data: str, **reading: Any) -> Data:
+    """Read private data; an error says where the file is wrong, not what is there."""
+    try:
+        return read_data(data, **reading)
+    except InputError as error:
+        place = re.match(r".*?:\d+:\d+: ", error.message)
+        if place is None:
+            raise
+        message = f"{place[0]}malformed (--method private shows no value of the data)"
+    raise InputError(message)
+
+
+def _classes(content: Data, data: str) -> list[Any]:
+    """Return the labels there are, if a classifier can be trained on them."""
+    labels: NDArray[Any] = np.unique(np.asarray(content.y))
+    if labels.dtype.kind == "f" and np.any(labels != np.trunc(labels)):
+        fraction = labels[labels != np.trunc(labels)][0]
+        raise InputError(
+            f"{data}: the label {fraction:g} is a fraction, and classes are whole "
+            "numbers or, in CSV, text; widemargin has no regression"
+        )
+    if len(labels) == 1:
+        raise InputError(f"{data}: every label is {labels[0]}: no two classes")
+    if content.X.shape[1] == 0:
+        raise InputError(f"{data}: no sample has a feature")
+    found: list[Any] = labels.tolist()
+    return found
+
+
+def modest_cache(content: Data) -> dict[str, Any]:
+    """Bound the kernel cache where the data is large: it must not dwarf the data."""
+    megabytes = sum(part.nbytes for part in _parts(content.X)) / 2**20
+    return {"cache_size": megabytes / 8} if megabytes > _LARGE else {}
+
+
+def assemble(
+    estimator: BaseEstimator, method: str, scale: str | None, content: Data
+) -> BaseEstimator:
+    """Put the scaling in front of the estimator, where it is wanted and allowed."""
+    if scale is None:
+        return estimator
+    if method == "private":
+        raise InputError(
+            "--scale with --method private: scaling learnt from the data voids the "
+            "guarantee; scale by bounds known beforehand"
+        )
+    if scale == "standard":
+        scaler = StandardScaler(with_mean=not sparse.issparse(content.X))
+    elif sparse.issparse(content.X):
+        raise InputError(
+            "--scale minmax would fill the zeros of sparse data: use --scale standard"
+        )
+    else:
+        scaler = MinMaxScaler()
+    return Pipeline([("scale", scaler), ("model", estimator)])
+
+
+def _fit(estimator: Any, content: Data) -> None:
+    """Fit without a second copy of the data: nobody else needs what the file held."""
+    final = estimator
+    if isinstance(estimator, Pipeline):
+        scale_in_place(estimator[0], content.X)
+        final = estimator[-1]
+    _seal(content.X)
+    final.fit(content.X, content.y)
+    if content.names is not None and len(set(content.names)) == len(content.names):
+        # the names travel with the model, as if a data frame had brought them
+        first = estimator[0] if isinstance(estimator, Pipeline) else estimator
+        first.feature_names_in_ = np.array(content.names, dtype=object)
+
+
+def scale_in_place(scaler: Any, X: Any) -> None:
+    """Fit a scaler and overwrite the samples with the scaled ones, block by block."""
+    rows = max(1, _BLOCK // X.shape[1])
+    starts = range(0, X.shape[0], rows)
+    for start in starts:
+        scaler.partial_fit(X[start : start + rows])
+    for start in starts:
+        scaled = scaler.transform(X[start : start + rows])
+        if sparse.issparse(X):
+            first = X.indptr[start]
+            X.data[first : first + scaled.nnz] = scaled.data
+        else:
+            X[start : start + rows] = scaled
+
+
+def _seal(X: Any) -> None:
+    """Make samples read-only: then the estimator keeps them without a copy."""
+    for part in _parts(X):
+        while isinstance(part, np.ndarray):
+            part.flags.writeable = False
+            part = part.base
+
+
+def _parts(X: Any) -> tuple[Any, ...]:
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+
+
+def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
+    """As svm-train -v: every row predicted by a model that has not seen it."""
+    with hearing(quiet) as heard:
+        splits = StratifiedKFold(folds, shuffle=True, random_state=0)
+        predicted = cross_val_predict(estimator, content.X, content.y, cv=splits)
+    accuracy = float(np.mean(predicted == content.y))
+    click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
+    return 0 if heard.converged else 1
+
+
+def describe(estimator: Any) -> str:
+    """One line on a fitted estimator: what it is, and its certificate."""
+    words = [type(estimator).__name__]
+    if hasattr(estimator, "privacy_report"):
+        statement = str(estimator.privacy_report()).splitlines()[0]
+        words.append(statement.split(". ")[0].rstrip(".:"))
+    if hasattr(estimator, "n_support_"):
+        words.append(f"{int(np.sum(estimator.n_support_))} support vectors")
+    certificate: Any = getattr(estimator, "certificate_", None) or []
+    records = certificate if isinstance(certificate, list) else [certificate]
+    if records:
+        words.append(f"objective {sum(record.objective for record in records):.8g}")
+        gaps = [record.gap for record in records if record.gap is not None]
+        if gaps:
+            words.append(f"gap {max(gaps):.2g}")
+        violations = [record.kkt_violation for record in records]
+        if all(violation is not None for violation in violations):
+            words.append(f"KKT violation {max(violations):.2g}")
+        states = sorted({str(record.status) for record in records})
+        words.append(f"status {', '.join(states)}")
+    return "; ".join(words)

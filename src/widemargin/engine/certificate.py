@@ -1,0 +1,187 @@
+"""Optimality, measured: pure functions of a point, and the record of the result.
+
+All of it concerns the one dual problem of this package (mathematics 0),
+
+    minimise    1/2 beta' K beta - linear' beta
+    subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
+
+whose primal, with ``residual_i = linear_i - values_i - b`` and ``values = K beta``, is
+
+    minimise_{w, b}  1/2 ||w||^2 + sum_i max(lower_i residual_i, upper_i residual_i)
+                     + total * b.
+
+No solver is imported here: a certificate must not depend on whom it certifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.numerics.products import inner
+
+from .problem import DualProblem
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good the returned model provably is.
+
+    Attributes
+    ----------
+    status : str
+        How the solve ended: "converged", "polished", "max_iter", "max_time",
+        "interrupted" or "stalled"; a system may add its own words.
+    objective : float
+        Upper bound on the primal objective of the model: of its coefficients and
+        intercept as they are stored, the kernel in exact arithmetic, rounding included.
+    bound : float or None
+        A lower bound on the optimal objective, rounding included; None where the method
+        has none, and where the kernel is not positive semidefinite (sigmoid, polynomial
+        with a negative coef0): nothing is proved there. A precomputed matrix or a
+        callable kernel is taken to be, unless its support vectors show that it is not;
+        its entries are taken as they are given.
+    gap : float or None
+        ``objective - bound``.
+    kkt_violation : float or None
+        Upper bound on the violation of the optimality conditions (the meaning of
+        ``tol``), rounding included.
+    n_iter : int
+        Iterations of the solver.
+    seconds : float
+        Wall time of the solve.
+    threads : int
+        Threads the solve was allowed to use.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> certificate = SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1]).certificate_
+    >>> round(certificate.objective, 9), round(certificate.bound, 9)
+    (0.5, 0.5)
+    """
+
+    status: str
+    objective: float
+    bound: float | None
+    gap: float | None
+    kkt_violation: float | None
+    n_iter: int
+    seconds: float
+    threads: int = 1
+
+
+def total_gap(gaps: Iterable[float | None]) -> float | None:
+    """Return the sum of the gaps of problems solved side by side, if all have one."""
+    known = list(gaps)
+    return None if None in known else float(sum(gap for gap in known if gap))
+
+
+def dual_objective(beta: Vector, values: Vector, linear: Vector) -> float:
+    """Return 1/2 beta' K beta - linear' beta, the minimised dual."""
+    return inner(beta, 0.5 * values - linear)
+
+
+def primal_objective(
+    beta: Vector,
+    values: Vector,
+    intercept: float,
+    linear: Vector,
+    lower: Vector,
+    upper: Vector,
+    total: float | None,
+) -> float:
+    """Return the primal objective at w(beta) and the given intercept."""
+    residual = linear - values - intercept
+    loss = np.maximum(lower * residual, upper * residual).sum()
+    offset = 0.0 if total is None else total * intercept
+    return float(0.5 * inner(beta, values) + loss + offset)
+
+
+def duality_gap(beta: Vector, residual: Vector, lower: Vector, upper: Vector) -> float:
+    """Return primal minus dual as a sum of non-negative terms (mathematics 0.1).
+
+    Valid for every intercept when ``beta`` is feasible. The textbook difference of
+    two large numbers rounds to zero or below near the optimum; this form does not.
+    """
+    rises = (upper - beta) * np.maximum(residual, 0.0)
+    falls = (beta - lower) * np.maximum(-residual, 0.0)
+    return float((rises + falls).sum())
+
+
+def kkt_violation(
+    beta: Vector, gradient: Vector, lower: Vector, upper: Vector, has_equality: bool
+) -> float:
+    """Return the largest violation of the optimality conditions.
+
+    ``gradient`` is ``values - linear`` (without the intercept when there is an
+    equality constraint: the violation is then the spread over pairs, as in LIBSVM).
+    """
+    can_grow = beta < upper
+    can_shrink = beta > lower
+    steepest_growth = gradient[can_grow].min(initial=np.inf)
+    steepest_fall = gradient[can_shrink].max(initial=-np.inf)
+    if has_equality:
+        return float(max(0.0, steepest_fall - steepest_growth))
+    return float(max(0.0, -steepest_growth, steepest_fall))
+
+
+def violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
+    """Return the KKT violation of a point of ``problem``, ``values = K beta``."""
+    gradient, has_equality = values - problem.linear, problem.total is not None
+    return kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
+
+
+def intercept_interval(
+    values: Vector,
+    linear: Vector,
+    lower: Vector,
+    upper: Vector,
+    total: float,
+) -> tuple[float, float]:
+    """Return all optimal intercepts for w(beta), as an interval (mathematics 0.2).
+
+    The primal is piecewise linear in b with breakpoints ``t_i = linear_i - values_i``
+    of mass ``upper_i - lower_i``; its minimisers form a weighted quantile interval.
+    """
+    breakpoints = linear - values
+    widths = upper - lower
+    target = float(upper.sum()) - total
+    if breakpoints.size == 0:
+        return 0.0, 0.0
+    mass = float(widths.sum())
+    if target <= 0.0:  # only beta = upper is feasible; b is unbounded below
+        return float(breakpoints.min()), float(breakpoints.min())
+    if target >= mass:
+        return float(breakpoints.max()), float(breakpoints.max())
+    order = np.argsort(breakpoints)  # equal ones in any order: only values count
+    order = order[widths[order] > 0.0]
+    cumulative = np.cumsum(widths[order])
+    # Equality of masses is decided with a rounding margin: sums of equal box widths
+    # meet the target exactly in exact arithmetic.
+    slack = 1e-12 * mass
+    left = int(np.searchsorted(cumulative, target - slack))
+    left = min(left, order.size - 1)
+    right = left
+    if abs(cumulative[left] - target) <= slack and left + 1 < order.size:
+        right = left + 1
+    return float(breakpoints[order[left]]), float(breakpoints[order[right]])
+
+
+def optimal_intercept(
+    values: Vector,
+    linear: Vector,
+    lower: Vector,
+    upper: Vector,
+    total: float | None,
+) -> float:
+    """Return the midpoint of the optimal intercepts; 0 without an intercept."""
+    if total is None:
+        return 0.0
+    left, right = intercept_interval(values, linear, lower, upper, total)
+    return 0.5 * (left + right)

@@ -1,0 +1,55 @@
+"""Ctrl-C in a solve, and the point the solve had reached."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .feasible import project
+from .problem import DualProblem
+from .solution import Solution
+from .verification import Evidence
+
+Vector = NDArray[np.float64]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the point that was reached; for all others a KeyboardInterrupt.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        What was being solved.
+    beta : ndarray of shape (n,)
+        Where the solve stood; feasible up to rounding.
+    n_iter : int
+        Pair steps taken.
+    seconds : float
+        Wall time.
+    """
+
+    def __init__(
+        self, problem: DualProblem, beta: Vector, n_iter: int = 0, seconds: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.problem = problem
+        self.beta = beta
+        self.n_iter = n_iter
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type[KeyboardInterrupt], tuple[()]]:
+        """Pickle as plain Ctrl-C: in another process nobody goes on from the point."""
+        return KeyboardInterrupt, ()
+
+    def solution(self) -> Solution:
+        """Verify the point, so that it has a certificate.
+
+        Whoever pressed Ctrl-C waits for it: where all values would take long, those of
+        the support vectors are summed, and the others enter the certificate by a bound.
+        """
+        problem = self.problem
+        beta = project(self.beta, problem.lower, problem.upper, problem.total)
+        return Solution(
+            problem, beta, np.zeros(problem.n), "interrupted",
+            self.n_iter, self.seconds, evidence=Evidence.none(problem.n),
+        ).verified()  # fmt: skip

@@ -1,0 +1,219 @@
+"""Kernels as values: what is evaluated between two samples, and nothing else.
+
+``semidefinite`` says whether the problem is convex: only then is the gap a proof, are
+screening rules safe, and is there a path to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from widemargin.numerics.products import inner
+
+KernelFunction = Callable[[Any, Any], Any]
+#: Largest degree of a polynomial kernel. The relative rounding of <x, z> is multiplied
+#: by the degree: float32 entries have four digits left at this one.
+MAX_DEGREE = 1000
+
+
+@dataclass(frozen=True)
+class Linear:
+    """k(x, z) = <x, z>."""
+
+    semidefinite: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """k(x, z) = (gamma <x, z> + coef0) ** degree, degree in 0, 1, ..., MAX_DEGREE."""
+
+    degree: int
+    gamma: float
+    coef0: float
+
+    def __post_init__(self) -> None:
+        """Refuse a degree that no estimator takes, wherever it comes from."""
+        if not (isinstance(self.degree, int) and 0 <= self.degree <= MAX_DEGREE):
+            raise ValueError(
+                f"degree={self.degree!r:.40} must be an integer from 0 to {MAX_DEGREE}."
+            )
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether all terms of the expanded power are, as in core/source.cpp."""
+        return self.gamma >= 0.0 and self.coef0 >= 0.0
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """k(x, z) = exp(-gamma ||x - z||^2)."""
+
+    semidefinite: ClassVar[bool] = True
+    gamma: float
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """k(x, z) = tanh(gamma <x, z> + coef0); in general not positive semidefinite."""
+
+    semidefinite: ClassVar[bool] = False
+    gamma: float
+    coef0: float
+
+
+@dataclass(frozen=True)
+class Precomputed:
+    """The samples *are* the kernel matrix: X[i, j] = k(x_i, x_j).
+
+    Taken to be semidefinite: to check it would cost more than to solve the problem.
+    """
+
+    semidefinite: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """``function(A, B)`` returns the (len(A), len(B)) matrix of kernel values.
+
+    Taken to be semidefinite, as a precomputed matrix is.
+    """
+
+    semidefinite: ClassVar[bool] = True
+    function: KernelFunction
+
+
+Kernel = Linear | Polynomial | Gaussian | Sigmoid | Precomputed | CallableKernel
+
+
+def make_kernel(
+    kernel: str | KernelFunction, *, gamma: float, degree: float, coef0: float
+) -> Kernel:
+    """Turn an estimator's parameters into a kernel value.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        Named as in scikit-learn.
+    gamma, degree, coef0 : float
+        Already numeric (``"scale"`` and ``"auto"`` are resolved by the estimator).
+        As in LIBSVM, the degree is truncated to an integer; at most `MAX_DEGREE`.
+    """
+    if callable(kernel):
+        return CallableKernel(kernel)
+    makers: dict[str, Callable[[], Kernel]] = {
+        "linear": Linear,
+        "poly": lambda: Polynomial(int(degree), float(gamma), float(coef0)),
+        "rbf": lambda: Gaussian(float(gamma)),
+        "sigmoid": lambda: Sigmoid(float(gamma), float(coef0)),
+        "precomputed": Precomputed,
+    }
+    if kernel not in makers:
+        raise ValueError(
+            f"kernel={kernel!r} is unknown; use one of {sorted(makers)} or a callable."
+        )
+    return makers[kernel]()
+
+
+CONSTANT = 1e-14  # entries that differ by so little of themselves are all the same
+ROWS = 16384  # looked at together: bounded memory on big data
+
+
+class Moments(NamedTuple):
+    """Weight, mean, and weighted sum of squared deviations of entries of samples.
+
+    The mean is `origin + rest`. Blocks are joined by the differences of their means
+    (Chan, Golub and LeVeque, 1983). No square of a mean is subtracted and no mean is
+    rounded to the origin's digits, so a large offset costs none.
+    """
+
+    mass: float = 0.0
+    origin: float = 0.0
+    rest: float = 0.0
+    deviation: float = 0.0
+
+    @classmethod
+    def of(cls, X: Any, weight: Any) -> Moments:
+        """Return the moments of all entries of some rows, each with its row's weight.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        weight : array of shape (n,)
+        """
+        mass = float(weight.sum()) * X.shape[1]
+        if mass == 0.0:
+            return cls()
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()
+            if not X.has_canonical_format:  # an entry in several parts
+                X = X.copy()
+                X.sum_duplicates()
+            stored = np.diff(X.indptr)
+            share, zeros = (
+                np.repeat(weight, stored),
+                inner(weight, X.shape[1] - stored),
+            )
+            entries, form = X.data.astype(np.float64), "i"
+        else:
+            share, zeros = weight, 0.0
+            entries, form = np.asarray(X, dtype=np.float64), "ij"
+        once, squared = f"i,{form}->", f"i,{form},{form}->"  # einsum: no thread of BLAS
+        mean = float(np.einsum(once, share, entries)) / mass
+        entries = entries - mean
+        # What rounding left in the mean is what the deviations do not cancel to.
+        rest = (float(np.einsum(once, share, entries)) - zeros * mean) / mass
+        squares = float(np.einsum(squared, share, entries, entries))
+        squares += zeros * mean * mean
+        return cls(mass, mean, rest, squares - mass * rest * rest)
+
+    def join(self, other: Moments) -> Moments:
+        """Return the moments of both together."""
+        if self.mass == 0.0 or other.mass == 0.0:
+            return self if other.mass == 0.0 else other
+        mass = self.mass + other.mass
+        apart = (other.origin - self.origin) + (other.rest - self.rest)
+        between = apart * apart * (self.mass / mass) * other.mass
+        rest = self.rest + apart * (other.mass / mass)
+        deviation = self.deviation + other.deviation + between
+        return Moments(mass, self.origin, rest, deviation)
+
+    @property
+    def variance(self) -> float:
+        """The variance; 0 where entries differ by rounding only."""
+        variance = self.deviation / self.mass
+        if not np.isfinite(variance):
+            return np.inf
+        rounding = CONSTANT * abs(self.origin + self.rest)
+        constant = variance <= rounding * rounding
+        return 0.0 if constant else variance
+
+
+def scale_gamma(X: Any, sample_weight: Any = None) -> float:
+    """Return the ``gamma="scale"`` heuristic, 1 / (n_features * Var(X)).
+
+    The variance is over all entries, each row counted with its weight, so that a
+    row of weight 2 and the same row given twice lead to the same kernel.
+    """
+    n_rows, n_features = X.shape
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
+    moments = Moments()
+    with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
+        for start in range(0, n_rows, ROWS):
+            part = slice(start, start + ROWS)
+            moments = moments.join(Moments.of(X[part], weight[part]))
+    return gamma_of(moments.variance, n_features)
+
+
+def gamma_of(variance: float, n_features: int) -> float:
+    """Return 1 / (n_features * variance), and 1 where nothing varies."""
+    gamma = 1.0 / (n_features * variance) if variance != 0.0 else 1.0
+    if not 0.0 < gamma < np.inf:
+        raise ValueError(
+            f'gamma="scale" is 1 / (n_features * Var(X)), but Var(X) is {variance:g}. '
+            "Scale the features, as with StandardScaler, or give gamma as a number."
+        )
+    return gamma

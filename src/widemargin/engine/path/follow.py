@@ -1,0 +1,249 @@
+"""One run of the compiled path engine, over the rows worth watching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+from widemargin.engine.gram import Gram
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import Solution
+from widemargin.runtime.cancellation import go_on
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
+
+WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
+WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
+BATCH = 32  # kernel columns fetched together: one costs nearly as much
+HELD = 64_000_000  # bytes of columns held before they are asked for
+ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
+TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
+SUM = 1e-14  # of sum(|beta|): a total missed by so little is rounding, asks for none
+
+
+@dataclass(frozen=True)
+class PathAccount:
+    """What a move took.
+
+    Attributes
+    ----------
+    route : str
+        "path", "solve" (a warm-started solve and polish was cheaper, or the path gave
+        up), or "direct" (the box leaves only one point).
+    steps : int
+        Pieces of the path: events of every kind, and the last stretch of each run if
+        a row still moves on it. The iterations of the paper's Algorithm 1.
+    exchanges, shifts, perturbations, refactorisations : int
+        Corner cases met (mathematics 3.2): dependent margin rows, moves of the
+        intercept alone, broken ties, fresh factors.
+    margin : int
+        Largest size of the margin set on the way.
+    rounds : int
+        1, plus the repairs that rows outside the watched set asked for.
+    """
+
+    route: str
+    steps: int = 0
+    exchanges: int = 0
+    shifts: int = 0
+    perturbations: int = 0
+    refactorisations: int = 0
+    margin: int = 0
+    rounds: int = 0
+
+    def plus(self, counts: dict[str, int | str]) -> PathAccount:
+        """Return the account with the counts of one more run added."""
+        summed = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
+        changes = {name: getattr(self, name) + int(counts[name]) for name in summed}
+        margin = max(self.margin, int(counts["margin"]))
+        return replace(self, **changes, margin=margin, rounds=self.rounds + 1)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A point that solves the problem (lower, upper, linear) with ``sum(beta)``."""
+
+    beta: Vector
+    values: Vector  # K beta
+    lower: Vector
+    upper: Vector
+    linear: Vector
+    intercept: float
+
+    @classmethod
+    def of(cls, solution: Solution) -> Start:
+        """Start at a solution of its own problem."""
+        box = solution.problem
+        return cls(
+            solution.beta, solution.values, box.lower, box.upper, box.linear,
+            solution.intercept,
+        )  # fmt: skip
+
+
+def moving(start: Start, target: DualProblem) -> tuple[int, int]:
+    """Return how many rows a moving bound drags along, and how many are inside."""
+    gradient = start.values + start.intercept - start.linear
+    side = _sides(start, gradient, target)
+    upper_moves = (side == UPPER) & (target.upper != start.upper)
+    lower_moves = (side == LOWER) & (target.lower != start.lower)
+    leaves = (side == PINNED) & (target.lower != start.beta)
+    dragged = np.count_nonzero(upper_moves | lower_moves | leaves)
+    return int(dragged), int(np.count_nonzero(side == MARGIN))
+
+
+def follow(
+    start: Start,
+    target: DualProblem,
+    diagonal: Vector,
+    watched: Indices,
+    seed: int,
+) -> tuple[Vector, dict[str, int | str], Indices]:
+    """Run the compiled engine once, over the rows worth watching."""
+    gradient = start.values + start.intercept - start.linear
+    side = _sides(start, gradient, target)
+    scale = _scale(target)
+    # The start solves the problem whose linear term is shifted by what it misses: the
+    # path from there to the true linear term is the repair (3.2, case 5).
+    missed = np.where(
+        side == LOWER,
+        np.minimum(gradient, 0.0),
+        np.where(side == UPPER, np.maximum(gradient, 0.0), gradient),
+    )
+    pinned = side == PINNED
+    missed[pinned] = 0.0
+    gradient = gradient - missed
+    small = np.where(side == MARGIN, ROUNDING, TIE) * scale
+    missed[np.abs(missed) <= small] = 0.0
+    linear_rate = target.linear - start.linear - missed
+    lower = np.where(pinned, start.beta, start.lower)
+    upper = np.where(pinned, start.beta, start.upper)
+    rate = np.where(side == UPPER, target.upper - upper, target.lower - lower)
+    rate[side == MARGIN] = 0.0
+    concerned = (side == MARGIN) | (rate != 0.0) | (linear_rate != 0.0)
+    watched = _watch(gradient, concerned, watched)
+    everything = watched.size == target.n
+    rows = slice(None) if everything else watched
+    drive = (
+        target.gram.times(rate, indices=None if everything else watched)
+        if rate.any()
+        else np.zeros(watched.size)
+    )
+    beta, _, _, counts = _core.follow_path(
+        start.beta[rows],
+        gradient[rows],
+        diagonal[rows],
+        lower[rows],
+        upper[rows],
+        target.lower[rows],
+        target.upper[rows],
+        linear_rate[rows],
+        drive,
+        side[rows],
+        target.total is not None,
+        _owed(start, target),
+        scale,
+        _Columns(target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows]),
+        200 + 20 * int(watched.size),
+        seed,
+    )
+    moved = start.beta.copy()
+    moved[rows] = beta
+    return moved, counts, watched
+
+
+def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.int8]:
+    """Which bound, or the margin set, each row belongs to at the start."""
+    side = np.full(start.beta.size, MARGIN, dtype=np.int8)
+    side[start.beta <= start.lower] = LOWER
+    side[start.beta >= start.upper] = UPPER
+    # A box opening from a point: the row follows the bound its gradient asks for, and
+    # stays where it is on a tie (3.2: "also when g = 0").
+    # A tie is one up to rounding: where w = 0 all rows of a class tie, and a row that
+    # rounding sent on its way would come back by an event of its own.
+    point = start.lower == start.upper
+    tied = np.abs(gradient) <= TIE * _scale(target)
+    stays_low = np.where(tied, target.lower == start.lower, gradient > 0)
+    side[point] = np.where(stays_low[point], LOWER, UPPER)
+    # A box closing to a point is followed wherever the gradient points (3.2, case 7).
+    side[target.lower == target.upper] = PINNED
+    return side
+
+
+def _owed(start: Start, target: DualProblem) -> float:
+    """Return by how much sum(beta) has to change.
+
+    Rounding is no change. It would have the last stretch of a path counted on which no
+    row moves: once for a chunk, but fifty times for its fifty rows one by one.
+    """
+    if target.total is None:
+        return 0.0
+    owed = target.total - float(start.beta.sum())
+    return owed if abs(owed) > SUM * float(np.abs(start.beta).sum()) else 0.0
+
+
+def _scale(target: DualProblem) -> float:
+    """Return the unit of gradients: the size of the linear term."""
+    return max(float(np.abs(target.linear).max(initial=0.0)), 1e-300)
+
+
+def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> Indices:
+    """Rows that may meet an event: those that move, and the nearest to the margin.
+
+    The choice decides time, never the result: the end is certified on all rows.
+    """
+    n = gradient.size
+    wanted = max(WATCH_ALL_BELOW, WATCH_SHARE * int(concerned.sum()))
+    if wanted >= n or watched.size == n:
+        return np.arange(n)
+    chosen = concerned.copy()
+    chosen[watched] = True
+    nearest = np.argpartition(np.abs(gradient), wanted)[:wanted]
+    chosen[nearest] = True
+    return np.flatnonzero(chosen)
+
+
+class _Columns:
+    """Kernel columns over the watched rows, fetched in batches.
+
+    One column costs nearly as much as thirty, so whoever is asked for brings along the
+    rows nearest to the margin: they are the likeliest to be asked for next.
+    """
+
+    def __init__(
+        self, gram: Gram, watched: Indices, concerned: Indices, gradient: Vector
+    ) -> None:
+        self.gram = gram
+        self.watched = watched
+        self.columns = None if watched.size == gram.n else watched
+        self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
+        self.ready: dict[int, Vector] = {}
+        self.waiting = np.argsort(np.abs(gradient), kind="stable").tolist()[::-1]
+        self._fetch(concerned[: self.limit].tolist())
+
+    def __call__(self, row: int) -> Vector:
+        """Return column ``row`` of the watched rows."""
+        go_on()
+        if row not in self.ready:
+            if len(self.ready) >= self.limit:
+                self.ready.clear()
+            self._fetch([row, *self._neighbours()])
+        return self.ready[row]
+
+    def _neighbours(self) -> list[int]:
+        chosen: list[int] = []
+        while self.waiting and len(chosen) < BATCH - 1:
+            candidate = self.waiting.pop()
+            if candidate not in self.ready:
+                chosen.append(candidate)
+        return chosen
+
+    def _fetch(self, rows: list[int]) -> None:
+        if rows:
+            block = self.gram.rows(self.watched[rows], columns=self.columns)
+            self.ready.update(zip(rows, block, strict=True))

@@ -1,0 +1,188 @@
+"""From a good solution to an exact one: solve for the margin set, then check.
+
+Given sets of members at the lower bound, at the upper bound and between (the margin set
+M), the optimum solves a linear system (mathematics 0.3, "Polish"):
+
+    [0  1' ] [ b      ]   [ total - sum(beta_N)          ]
+    [1 K_MM] [ beta_M ] = [ linear_M - K_MN beta_N ]
+
+Members of M that would leave the box are pinned to it, violators join M, and so on
+until nothing changes. M is kept affinely independent in feature space by a pivoted
+Cholesky factorisation of K_MM + shift 11' (mathematics 3.4): dependent members,
+duplicates for instance, keep their present value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.numerics.cholesky import newton_step
+from widemargin.numerics.products import times, transposed_times
+from widemargin.runtime.cancellation import go_on
+
+from .certificate import violation
+from .problem import DualProblem
+from .solution import Solution
+
+Vector = NDArray[np.float64]
+
+POLISH_LIMIT = 5000  # margin-set members: the factor takes 200 MB there
+WHOLE_ROWS = 1 << 19  # entries of the margin's rows that are kept for a round
+MAX_ROUNDS = 60
+EXACT = 1e-10  # violation at which a solution counts as exact
+
+
+def polish(solution: Solution, *, tol: float) -> Solution:
+    """Return the exact solution near a converged one, else the given one.
+
+    Parameters
+    ----------
+    solution : Solution
+        Near-optimal, typically to 1e-4 or better. Values that are not exact are summed
+        anew, with the rows of the margin set that are evaluated anyway.
+    tol : float
+        Tolerance of the caller; decides the status if the polish fails.
+
+    Returns
+    -------
+    Solution
+        Status "polished" when the violation fell to about 1e-10 (relative to the size
+        of the linear term); otherwise the best point met, never worse than the given.
+    """
+    problem = solution.problem
+    scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
+    beta = solution.beta
+    values = solution.values if solution.exact else None
+    best, best_beta, best_values = np.inf, beta, values
+    entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+    for _ in range(MAX_ROUNDS):
+        margin = np.flatnonzero(problem.inside(beta))
+        if entrants.size:
+            margin = np.sort(np.concatenate([margin, entrants]))
+        if margin.size > POLISH_LIMIT:
+            break
+        whole = margin.size * problem.n <= WHOLE_ROWS  # then nothing is evaluated twice
+        rows = problem.gram.rows(margin, None if whole else margin)
+        apart = whole and margin.size < problem.n
+        block = rows.take(margin, axis=1) if apart else rows
+        if values is None:
+            values = _summed(problem, beta, margin if whole else margin[:0], rows)
+        if best == np.inf:
+            best, best_values = violation(problem, beta, values), values
+        moved = _margin_step(problem, beta, values, margin, block)
+        change = moved - beta
+        if whole:
+            change = transposed_times(rows, change[margin], problem.gram.threads)
+        else:
+            change = problem.gram.times(change)
+        beta, values = moved, values + change
+        left = violation(problem, beta, values)
+        if left < best:
+            best, best_beta, best_values = left, beta, values
+        if left <= EXACT * scale:
+            break
+        entrants = _entrants(problem, beta, values)
+        if entrants.size == 0:
+            break
+    if best_values is None:
+        return solution
+    status = "polished" if best <= 100 * EXACT * scale else solution.status
+    if status == "stalled" and best <= tol:
+        status = "converged"
+    return Solution(
+        problem,
+        best_beta,
+        best_values,
+        status,
+        solution.n_iter,
+        solution.seconds,
+        solution.extras,
+        exact=True,
+    )
+
+
+def _summed(
+    problem: DualProblem, beta: Vector, known: NDArray[np.intp], rows: Vector
+) -> Vector:
+    """Return K beta in float64, where some rows of K are known already."""
+    if known.size == 0:
+        return problem.gram.times(beta)
+    others = beta.copy()
+    others[known] = 0.0
+    theirs = transposed_times(rows, beta[known], problem.gram.threads)
+    return np.asarray(problem.gram.times(others) + theirs)
+
+
+def _margin_step(
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    margin: NDArray[np.intp],
+    block: Vector,
+) -> Vector:
+    """Return the solution of the margin system, whoever would leave the box pinned.
+
+    ``block`` holds the kernel entries between members of the margin.
+    """
+    beta = beta.copy()
+    gradient = values - problem.linear
+    free = np.arange(margin.size)
+    while free.size and go_on():
+        members = margin[free]
+        step = newton_step(
+            block, free, gradient[members], bordered=problem.total is not None,
+            threads=problem.gram.threads,
+        )  # fmt: skip
+        # The longest feasible share of the step; whoever stops it is pinned.
+        ends = np.where(step > 0, problem.upper[members], problem.lower[members])
+        room = np.full(free.size, np.inf)
+        with np.errstate(over="ignore"):  # a step of next to nothing has all the room
+            np.divide(ends - beta[members], step, out=room, where=step != 0)
+        share = float(min(1.0, room.min(initial=1.0)))
+        change = share * step
+        beta[members] = np.clip(
+            beta[members] + change, problem.lower[members], problem.upper[members]
+        )
+        if share >= 1.0:
+            break
+        moved = np.zeros(margin.size)
+        moved[free] = change
+        gradient[margin] += times(block, moved, problem.gram.threads)
+        stopped = room <= share * (1 + 1e-12)
+        beta[members[stopped]] = ends[stopped]
+        free = free[~stopped]
+    if problem.total is not None:
+        _restore_sum(problem, beta)
+    return beta
+
+
+def _restore_sum(problem: DualProblem, beta: Vector) -> None:
+    """Push the rounding residue of the sum into the member with most room."""
+    assert problem.total is not None
+    residue = problem.total - float(beta.sum())
+    room = np.minimum(problem.upper - beta, beta - problem.lower)
+    widest = int(np.argmax(room))
+    if room[widest] > abs(residue):
+        beta[widest] += residue
+
+
+def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:
+    """Return the members at a bound that want to leave it: the worst on either side."""
+    gradient = values - problem.linear
+    inside = problem.inside(beta)
+    if problem.total is None:
+        level = 0.0
+    elif inside.any():
+        level = float(np.sort(gradient[inside])[np.count_nonzero(inside) // 2])
+    else:
+        grows, falls = beta < problem.upper, beta > problem.lower
+        level = 0.5 * (gradient[grows].min() + gradient[falls].max())
+    above = gradient - level
+    at_lower = (beta <= problem.lower) & (beta < problem.upper)
+    at_upper = (beta >= problem.upper) & (beta > problem.lower)
+    pull = np.where(at_lower, -above, 0.0) + np.where(at_upper, above, 0.0)
+    wanting = np.flatnonzero(pull > EXACT)
+    # Few at a time: joining all at once would make the next margin set far too large.
+    limit = max(8, np.count_nonzero(inside) // 4)
+    return wanting[np.argsort(-pull[wanting], kind="stable")[:limit]]

@@ -1,0 +1,355 @@
+"""A solve under way: runs of the compiled solver, refined in float64 between them.
+
+The solvers take float32 kernel rows with a float64 gradient, which is good to about
+1e-5. A tighter tolerance is reached by refinement: the gradient is recomputed in
+float64 and the solve goes on from there, its steps now so small that float32 rows
+suffice again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from widemargin import _core
+from widemargin.numerics.products import transposed_times
+
+from .certificate import dual_objective, optimal_intercept, violation
+from .feasible import project, starting_point
+from .kernels import Linear
+from .path import path_seconds, repair
+from .primal_newton import newton_pays, newton_start
+from .problem import DualProblem
+from .solution import Solution
+from .verification import CURRENT, BoundedValues, Evidence
+
+Vector = NDArray[np.float64]
+Monitor = Callable[[int, float, int], bool]
+Screen = Callable[
+    [DualProblem, int, NDArray[np.int32], Vector, Vector, float], NDArray[np.bool_]
+]
+
+FAR = 10.0  # times the tolerance: from there Newton in the primal pays once more
+ERROR_PROBES = 256  # gradients computed again where float32 is in doubt
+MAX_REFINEMENTS = 30
+SLOW = 100  # pair steps a sample: from there a path may be the shorter way
+STEP_SECONDS = 2e-6  # of a pair step, where a path's seconds are weighed against it
+STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end a solve
+
+
+@dataclass(frozen=True)
+class DrawnPairs:
+    """Pair rule that draws its second member by the exponential mechanism (DPWSS).
+
+    Parameters
+    ----------
+    epsilon : float
+        Of one draw; infinity takes the best score instead of drawing.
+    sigma : float in (0, 1]
+        Smallest admitted score, as a share of the largest violation.
+    once : bool
+        Whether a pair may be drawn only once in the whole run.
+    robust_maximum : bool
+        Whether scores are relative to the largest violation among unused pairs.
+    """
+
+    epsilon: float = 1.0
+    sigma: float = 0.7
+    once: bool = True
+    robust_maximum: bool = False
+
+
+@dataclass
+class Budget:
+    """Steps and seconds a solve may still take."""
+
+    max_iter: int
+    max_time: float | None
+    pause: int = 0  # steps after which to look for a path
+    steps: int = 0
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Spent so far."""
+        return time.perf_counter() - self.start
+
+    def steps_left(self) -> int:
+        """Return how many steps are left; -1 without a limit."""
+        return -1 if self.max_iter < 0 else max(0, self.max_iter - self.steps)
+
+    def steps_to_pause(self) -> int:
+        """Return how many steps to take before looking for a path."""
+        left, pause = self.steps_left(), max(0, self.pause - self.steps)
+        return pause if left < 0 else min(left, pause)
+
+    @property
+    def deadline(self) -> float:
+        """Reading of ``time.perf_counter`` at which to end."""
+        return np.inf if self.max_time is None else self.start + self.max_time
+
+    def seconds_left(self) -> float:
+        """Return how many seconds are left; -1 without a limit."""
+        return -1.0 if self.max_time is None else max(0.0, self.max_time - self.seconds)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How steps are chosen and observed; see :func:`~widemargin.engine.solve.solve`."""
+
+    shrinking: bool
+    seed: int
+    selection: str | DrawnPairs
+    monitor: Monitor | None
+    screen: Screen | None
+    every_value: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the engine chooses; the pair rules are studied for their own path."""
+        return self.selection == "blocks"
+
+    @property
+    def checks(self) -> list[dict[str, Any]] | None:
+        """What the screening rule tells of itself, if it does."""
+        return getattr(self.screen, "checks", None)
+
+
+class Descent:
+    """The point of a solve, its gradient, and what may still be spent.
+
+    Attributes
+    ----------
+    beta, gradient : ndarray of shape (n,)
+        The point, and ``K beta - linear`` where the anchor is the point itself.
+    errors : ndarray of shape (n,)
+        Bounds on the rounding in the gradient, infinite where unknown.
+    anchors, points : ndarray of int32, list of ndarray
+        The point each gradient belongs to, see
+        :class:`widemargin.engine.verification.Evidence`.
+    known : pair of ndarray
+        The last point whose products are float64 throughout, and these products:
+        refinement adds to them the columns that changed since.
+    exact : bool
+        Whether the gradient is that of ``known``.
+    status : str
+        How the last run ended.
+    """
+
+    def __init__(
+        self,
+        problem: DualProblem,
+        start: ArrayLike | Solution | None,
+        manner: Manner,
+        budget: Budget,
+        tol: float,
+    ) -> None:
+        beta, values, exact = starting_point(problem, start)
+        if manner.blocks and isinstance(problem.gram.kernel, Linear):
+            beta, values = ahead(
+                problem, beta, values, tol,
+                cold=start is None, deadline=budget.deadline,
+            )  # fmt: skip
+        self.problem, self.manner, self.budget = problem, manner, budget
+        self.beta, self.gradient = beta, values - problem.linear
+        self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
+        self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
+        self.points: list[Vector] = []
+        self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
+        self.exact = False
+        self.status = "start"
+        self._checked = len(manner.checks or ())  # by earlier solves with this rule
+        budget.pause = SLOW * problem.n
+
+    def run(self, tol: float, single: bool = True) -> None:
+        """Let the compiled solver go on to ``tol``, in place.
+
+        ``single`` allows float32 rows, where they are good enough for these samples.
+        """
+        self.exact = False
+        if self.manner.blocks:
+            single = single and self.problem.gram.single_precision_suffices
+            self._run_blocks(tol, single)
+        else:
+            self._run_pairs(tol)
+
+    def refine(self, tol: float, goal: float, single: bool) -> None:
+        """Go on to the violation ``goal``, the gradient made exact before each run.
+
+        Where the precision is exhausted first, at ``tol`` or less has "converged".
+        """
+        problem, left = self.problem, np.inf
+        for _ in range(MAX_REFINEMENTS):
+            if self.status in STOPPED:
+                return
+            moved = problem.gram.times(self.beta - self.known[0])
+            self.known = self.beta.copy(), self.known[1] + moved
+            self._adopt(self.known[1])
+            self.exact = True
+            before, left = left, violation(problem, *self.known)
+            self.status = "converged" if left <= tol else "stalled"
+            if left <= goal or not left < 0.9 * before:
+                return
+            self.run(max(goal, 0.02 * left), single)
+
+    def solution(self) -> Solution:
+        """Return the point reached; its evidence is good until the next run."""
+        checks = self.manner.checks
+        evidence = Evidence(self.errors, self.anchors, self.points)
+        return Solution(
+            self.problem,
+            self.beta.copy(),
+            self.gradient + self.problem.linear,
+            self.status,
+            self.budget.steps,
+            self.budget.seconds,
+            extras={} if checks is None else {"screened": checks[self._checked :]},
+            exact=self.exact,
+            evidence=evidence,
+        )
+
+    def float32_suffices(self, tol: float) -> bool:
+        """Estimate whether float32 rows left less than `tol` in the gradient.
+
+        The estimate takes every entry for as large as it can be; in doubt, a few
+        hundred gradients are computed again.
+        """
+        problem = self.problem
+        if problem.gram.float32_error(self.beta) <= 0.5 * tol:
+            return True
+        known = np.flatnonzero(self.anchors == CURRENT)
+        probes = known[:: max(1, known.size // ERROR_PROBES)]
+        exact = problem.gram.times(self.beta, probes) - problem.linear[probes]
+        off = np.abs(exact - self.gradient[probes])
+        return float(off.max(initial=0.0)) <= tol
+
+    def go_on_from(self, checked: BoundedValues, goal: float) -> None:
+        """Run again from verified values: float32 rows had left too much in them."""
+        self._adopt(checked.values, checked.errors)
+        self.run(goal)
+
+    def _adopt(self, values: Vector, errors: Vector | float = np.inf) -> None:
+        """Take over K beta; by default nothing is known of its rounding."""
+        self.gradient[:] = values - self.problem.linear
+        self.errors[:] = errors
+        self.anchors[:] = CURRENT
+        self.points = []
+
+    def _run_blocks(self, tol: float, single: bool) -> None:
+        problem, manner, budget = self.problem, self.manner, self.budget
+        screen, exact_at = manner.screen, self.known[0]
+
+        def decide(steps: int, samples: Any, keep: Any) -> None:
+            assert screen is not None
+            moved = self.beta - exact_at
+            error = 8.0 * problem.gram.float32_error(moved) if single else 0.0
+            done = budget.steps + steps
+            keep[:] = screen(problem, done, samples, self.beta, self.gradient, error)
+
+        while True:
+            # What an earlier run left behind is good enough to go on from, no more.
+            self.errors[self.anchors != CURRENT] = np.inf
+            self.status, steps, _, raised, self.points = _core.solve_blocks(
+                *self._arrays(), problem.total is not None,
+                self.beta, self.gradient, self.errors, self.anchors,
+                tol, budget.steps_to_pause(), budget.seconds_left(),
+                manner.shrinking, manner.seed, single, manner.monitor,
+                None if screen is None else decide, manner.every_value,
+            )  # fmt: skip
+            budget.steps += steps
+            if raised is not None:  # Ctrl-C, or whatever the monitor raised
+                raise raised
+            if self.status != "max_iter" or budget.steps_left() == 0:
+                break
+            budget.pause = 2 * budget.steps
+            if self._leap(tol):
+                self.status = "converged"
+                break
+
+    def _run_pairs(self, tol: float) -> None:
+        rule, budget = self.manner.selection, self.budget
+        if self.problem.total is None:
+            raise ValueError(
+                f"selection={rule!r} needs an intercept (total); "
+                'use selection="blocks" without one.'
+            )
+        point = (*self._arrays(), self.beta, self.gradient)
+        limits = (tol, budget.steps_left(), budget.seconds_left(), self.manner.monitor)
+        if isinstance(rule, DrawnPairs):
+            self.status, steps, _, raised = _core.solve_drawn_pairs(
+                *point, rule.epsilon, rule.sigma, rule.once, rule.robust_maximum,
+                self.manner.shrinking, self.manner.seed, *limits,
+            )  # fmt: skip
+        else:
+            self.status, steps, _, raised = _core.solve_pairs(*point, rule, *limits)
+        budget.steps += steps
+        if raised is not None:
+            raise raised
+
+    def _arrays(self) -> tuple[Any, Vector, Vector, Vector]:
+        problem = self.problem
+        return problem.gram._core, problem.linear, problem.lower, problem.upper
+
+    def _leap(self, tol: float) -> bool:
+        """Go to the exact solution by a path, where that is less than what lies behind.
+
+        With a large C and few features the kernel matrix is close to singular, and pair
+        steps creep by the million. Once they have found most of the support vectors the
+        path to the solution has a few events for each member of the margin set. Where
+        features are so large that its end is off by rounding, `tol` decides.
+        """
+        problem, budget = self.problem, self.budget
+        margin = int(np.count_nonzero(problem.inside(self.beta)))
+        seconds = path_seconds(problem.n, margin, margin)
+        within = seconds <= STEP_SECONDS * budget.steps
+        if budget.max_time is not None:
+            within = within and seconds < budget.seconds_left()
+        if not (within and problem.gram.kernel.semidefinite):  # else there is no path
+            return False
+        beta = self.beta.copy()
+        near = Solution(problem, beta, problem.gram.times(beta), "slow", exact=True)
+        _, beta, _ = repair(near)
+        beta = project(beta, problem.lower, problem.upper, problem.total)
+        values = problem.gram.times(beta)
+        if not violation(problem, beta, values) <= tol:
+            return False
+        self.beta[:] = beta
+        self._adopt(values)
+        return True
+
+
+def ahead(
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    tol: float,
+    *,
+    cold: bool,
+    deadline: float,
+) -> tuple[Vector, Vector]:
+    """Go on in the primal where a linear problem is far from solved: it is faster."""
+    X = problem.gram.samples
+    far = cold or violation(problem, beta, values) > FAR * tol
+    if not (far and newton_pays(X)):
+        return beta, values
+    near = None
+    if not cold:
+        box = problem.linear, problem.lower, problem.upper, problem.total
+        intercept = optimal_intercept(values, *box)
+        weights = transposed_times(X, beta, problem.gram.threads)
+        near = np.append(weights, intercept)
+    moved = newton_start(problem, X, tol, near, deadline)
+    moved = project(moved, problem.lower, problem.upper, problem.total)
+    there = problem.gram.times(moved)
+    # What had no time to become a solution may be worse than where it began.
+    reached = dual_objective(moved, there, problem.linear)
+    better = reached <= dual_objective(beta, values, problem.linear)
+    return (moved, there) if better else (beta, values)

@@ -1,0 +1,1 @@
+"""Safe screening: rules on any dual problem, and the screener inside a solve."""

@@ -1,0 +1,261 @@
+"""K beta with a bound on the rounding of each value: what a certificate rests on.
+
+The model is ``beta`` taken as exact numbers and the kernel in exact arithmetic
+(mathematics 8). Values that enter the objective or decide the KKT violation are
+summed anew in float64 from the final ``beta``, together with a bound on their rounding.
+Most members at zero need no such sum: it is enough that they are certain to lie beyond
+the margin. For these the solver leaves a value of an earlier point, with its own bound,
+and by Cauchy-Schwarz it has moved by at most ``||w - w_then|| sqrt(K_ii)`` since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.numerics.products import times, transposed_times
+
+from .bounds import BLOCK
+from .certificate import optimal_intercept
+from .gram import Gram
+from .kernels import CallableKernel, Linear, Precomputed
+from .problem import DualProblem
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+CURRENT, UNKNOWN = -1, -2  # core/problem.hpp: which point a gradient belongs to
+UNIT = 2.0**-53
+SPARE = 1.01  # for bounds that are themselves rounded
+AT_ONCE = 200_000  # kernel entries up to which all values are simply summed in float64
+EXTENDED = 100_000  # entries of X up to which linear products take extended precision
+FLOAT32_FIRST = 64  # members from which float32 sums are tried before float64 ones
+LATE_ENTRIES = 20_000_000  # entries evaluated at most once the time is up
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a solve knows of its values of ``K beta``.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n,)
+        Bounds on the rounding in the values; infinite where unknown.
+    anchors : ndarray of int32, shape (n,)
+        The point each value belongs to: ``CURRENT``, ``UNKNOWN`` (no value at all), or
+        the number of one of ``points``.
+    points : list of ndarray
+        Earlier points of the solve.
+    """
+
+    errors: Vector
+    anchors: NDArray[np.int32]
+    points: list[Vector]
+
+    @classmethod
+    def none(cls, n: int) -> Evidence:
+        """Nothing is known of any value."""
+        return cls(np.full(n, np.inf), np.full(n, UNKNOWN, dtype=np.int32), [])
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedValues:
+    """``K beta`` to within ``errors``, for every member.
+
+    Where not ``summed`` it is a value of an earlier point, or none: of members at zero
+    that are certain to lie beyond the margin, or that there was no time to look at.
+    """
+
+    values: Vector
+    errors: Vector
+    summed: NDArray[np.bool_]
+
+    def intercept(self, problem: DualProblem) -> float:
+        """Return the optimal intercept for what was summed.
+
+        Members beyond the margin do not move it, whatever their value.
+        """
+        chosen = self.summed
+        return optimal_intercept(
+            self.values[chosen], problem.linear[chosen], problem.lower[chosen],
+            problem.upper[chosen], problem.total,
+        )  # fmt: skip
+
+
+def verify(
+    problem: DualProblem,
+    beta: Vector,
+    values: Vector,
+    evidence: Evidence | None = None,
+    *,
+    late: bool = False,
+) -> BoundedValues:
+    """Return ``K beta`` with bounds on its rounding.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        Decides which values matter.
+    beta : ndarray of shape (n,)
+        The point.
+    values : ndarray of shape (n,)
+        What is known of ``K beta``.
+    evidence : Evidence, optional
+        How much of that can be trusted; nothing by default.
+    late : bool
+        The time is up: members that would take long to evaluate keep a wide bound.
+    """
+    gram = problem.gram
+    support = np.flatnonzero(beta)
+    if support.size == 0:
+        return _everywhere(np.zeros(problem.n), np.zeros(problem.n))
+    if isinstance(gram.kernel, Linear):
+        return _linear(gram, beta, support)
+    given = isinstance(gram.kernel, Precomputed | CallableKernel)
+    if given or support.size * problem.n <= AT_ONCE:
+        return _everywhere(*gram.bounded_times(beta, np.arange(problem.n)))
+    known = _from_anchors(gram, beta, support, values, evidence)
+    open_members = _unsettled(problem, beta, known)
+    for dtype in (np.float32, np.float64):
+        if dtype == np.float32 and open_members.size < FLOAT32_FIRST:
+            continue
+        if late and open_members.size * support.size > LATE_ENTRIES:
+            finite = np.isfinite(known.errors[open_members])
+            open_members = open_members[~finite]  # of these nothing is known at all
+        for first in range(0, open_members.size, BLOCK):
+            part = open_members[first : first + BLOCK]
+            sums, errors = gram.bounded_times(beta, part, dtype)
+            known.values[part], known.errors[part] = sums, errors
+        known.summed[open_members] = True
+        open_members = _unsettled(problem, beta, known, open_members)
+    return known
+
+
+def bounded_cross(gram: Gram, Z: Any, weights: Vector) -> tuple[Vector, Vector]:
+    """Return sum_j weights_j K(z, x_j) for other samples, with bounds on rounding."""
+    if not isinstance(gram.kernel, Linear):
+        return gram.bounded_cross(Z, weights)
+    n, d = gram.samples.shape
+    w = transposed_times(gram.samples, weights, gram.threads)
+    squares = Z.multiply(Z) if sparse.issparse(Z) else np.square(Z, dtype=np.float64)
+    norms = SPARE * np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    reach = float((np.abs(weights) * np.sqrt(gram.diagonal())).sum())
+    return times(Z, w, gram.threads), _thin_error(n, d, reach, w) * norms
+
+
+def _thin_error(m: int, d: int, reach: float, w: NDArray[Any]) -> float:
+    """Rounding of w = X' beta, then X w, in units of the precision and of a norm."""
+    size = float(np.sqrt((w * w).sum()))
+    return SPARE * UNIT * ((m + 8) * reach + (d + 8) * size)
+
+
+def _everywhere(values: Vector, errors: Vector) -> BoundedValues:
+    return BoundedValues(values, errors, np.ones(values.size, dtype=np.bool_))
+
+
+def _linear(gram: Gram, beta: Vector, support: Indices) -> BoundedValues:
+    """Two thin products: w = X' beta, then X w; dot products of m and d terms.
+
+    Small ones in extended precision, where the platform has it.
+    """
+    samples, unit = gram.samples, UNIT
+    weights: NDArray[Any]
+    if samples.shape[0] * samples.shape[1] <= EXTENDED:
+        dense = samples.toarray() if sparse.issparse(samples) else samples
+        extended = dense.astype(np.longdouble)
+        unit = 0.5 * float(np.finfo(np.longdouble).eps)
+        weights = (extended * beta[:, None]).sum(axis=0)
+        values = np.asarray((extended * weights).sum(axis=1), dtype=np.float64)
+    else:
+        weights = transposed_times(samples, beta, gram.threads)
+        values = times(samples, weights, gram.threads)
+    norms = np.sqrt(gram.diagonal())
+    reach = float((np.abs(beta[support]) * norms[support]).sum())
+    error = _thin_error(support.size, samples.shape[1], reach, weights)
+    return _everywhere(values, unit / UNIT * error * norms + 2 * UNIT * np.abs(values))
+
+
+def _from_anchors(
+    gram: Gram,
+    beta: Vector,
+    support: Indices,
+    values: Vector,
+    evidence: Evidence | None,
+) -> BoundedValues:
+    """Support vectors in float64; the others by what the solve has left."""
+    points = [] if evidence is None else evidence.points
+    differences = [beta - point for point in points]
+    involved = beta != 0.0
+    for difference in differences:
+        involved |= difference != 0.0
+    chosen = np.flatnonzero(involved) if differences else support
+    vectors = np.array([beta[chosen], *(change[chosen] for change in differences)])
+    own, rounding, squares = gram.bounded_products(chosen, vectors)
+    semidefinite = gram.kernel.semidefinite
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    # How far a value may have moved: by anchor the point whose difference is vector
+    # k + 1, UNKNOWN from the origin, whose value is 0, and CURRENT not at all.
+    moved = np.concatenate([lengths[1:], [lengths[0], 0.0]])
+    if evidence is None:
+        evidence = Evidence.none(beta.size)
+    values, errors = values.copy(), gram.diagonal()  # one array: n may be large
+    np.sqrt(np.maximum(errors, 0.0, out=errors), out=errors)
+    errors *= SPARE * moved[evidence.anchors]
+    unknown = (evidence.anchors == UNKNOWN) | np.isinf(evidence.errors)
+    np.add(errors, evidence.errors, out=errors, where=~unknown)
+    values[unknown] = 0.0
+    members = np.flatnonzero(unknown)
+    norms = np.sqrt(np.maximum(gram.diagonal(members), 0.0))
+    errors[members] = SPARE * lengths[0] * norms if semidefinite else np.inf
+    values[chosen], errors[chosen] = own, rounding
+    summed = np.zeros(beta.size, dtype=np.bool_)
+    summed[chosen] = True
+    return BoundedValues(values, errors, summed)
+
+
+def _unsettled(
+    problem: DualProblem,
+    beta: Vector,
+    known: BoundedValues,
+    members: Indices | None = None,
+) -> Indices:
+    """Return those of some members at zero that may not lie beyond the margin.
+
+    A member that can only grow is settled where its gradient is certain to be at least
+    ``-b`` (no loss) and at least that of another member that can grow (it does not
+    decide the violation); one that can only fall, the other way round.
+    """
+    if members is None:
+        members = np.flatnonzero((beta == 0.0) & (problem.lower < problem.upper))
+    lowest, highest, level = _thresholds(problem, beta, known)
+    found = []
+    for first in range(0, members.size, BLOCK):  # on big data every array counts
+        part = members[first : first + BLOCK]
+        gradient, error = known.values[part] - problem.linear[part], known.errors[part]
+        beyond = gradient - error >= max(lowest, level)
+        below = gradient + error <= min(highest, level)
+        settled = (problem.lower[part] == 0.0) & beyond
+        settled |= (problem.upper[part] == 0.0) & below
+        found.append(part[~settled])
+    return np.concatenate(found) if found else members
+
+
+def _thresholds(
+    problem: DualProblem, beta: Vector, known: BoundedValues
+) -> tuple[float, float, float]:
+    """Lowest gradient that can grow, highest that can fall, and -b, of the support."""
+    if problem.total is None:
+        return 0.0, 0.0, 0.0
+    support = np.flatnonzero(beta)
+    values, errors = known.values[support], known.errors[support]
+    linear, own = problem.linear[support], beta[support]
+    lower, upper = problem.lower[support], problem.upper[support]
+    gradient = values - linear
+    lowest = (gradient - errors).min(where=own < upper, initial=np.inf)
+    highest = (gradient + errors).max(where=own > lower, initial=-np.inf)
+    level = -optimal_intercept(values, linear, lower, upper, problem.total)
+    return float(lowest), float(highest), level

@@ -1,0 +1,170 @@
+"""One-vs-one: pairs of classes, LIBSVM's stacked coefficients, votes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.solution import Solution
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass
+class BinaryTask:
+    """Two classes to be told apart: what a system solves.
+
+    Attributes
+    ----------
+    gram : Gram
+        View of the rows of the two classes.
+    y : ndarray
+        +1 for the positive class, -1 for the negative one.
+    costs : ndarray
+        C times class weight times sample weight, one per row.
+    rows : ndarray
+        The rows of X (as given to ``fit``) that take part.
+    positive, negative : int
+        Class numbers.
+    seed : int
+        Of whatever the solve draws.
+    start : ndarray or None
+        Coefficients of a former solution, for a warm start.
+    history : list of dict
+        Stage records; a system appends its own.
+    deadline : float or None
+        Reading of ``time.perf_counter`` at which the fit must end.
+    solution : Solution or None
+        The answer, once it is there.
+    stopped : Interrupted or None
+        The point at which Ctrl-C met the solve.
+    """
+
+    gram: Gram
+    y: Vector
+    costs: Vector
+    rows: Indices
+    positive: int
+    negative: int
+    seed: int = 0
+    start: Vector | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    deadline: float | None = None
+    solution: Solution | None = None
+    stopped: Interrupted | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time of the whole fit."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - time.perf_counter())
+
+
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+    """Return (positive, negative) class numbers in LIBSVM's order.
+
+    With two classes the second is the positive one, as everywhere in scikit-learn; with
+    more, the first of each pair is.
+    """
+    if n_classes == 2:
+        return [(1, 0)]
+    return list(combinations(range(n_classes), 2))
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """All pair models in one table: the attributes of scikit-learn's SVC."""
+
+    support: Indices  # rows, class by class
+    n_support: NDArray[np.int32]
+    dual_coef: Vector  # (n_classes - 1, n_SV)
+    intercept: Vector  # (n_pairs,)
+
+
+def stack(
+    labels: Indices, n_classes: int, tasks: Sequence[BinaryTask], solutions: Any
+) -> Stacked:
+    """Merge pair solutions: a row is a support vector if it is one in any pair.
+
+    Row m of ``dual_coef`` holds, for a support vector of class c, its coefficient in
+    the pair with the m-th of the other classes (LIBSVM's layout).
+    """
+    coefficients = np.zeros((n_classes - 1, labels.size))
+    for task, solution in zip(tasks, solutions, strict=True):
+        first, second = sorted((task.positive, task.negative))
+        of_first = labels[task.rows] == first
+        coefficients[second - 1, task.rows[of_first]] = solution.beta[of_first]
+        coefficients[first, task.rows[~of_first]] = solution.beta[~of_first]
+    used = np.flatnonzero(coefficients.any(axis=0))
+    support = used[np.argsort(labels[used], kind="stable")]
+    return Stacked(
+        support=support,
+        n_support=np.bincount(labels[support], minlength=n_classes).astype(np.int32),
+        dual_coef=np.ascontiguousarray(coefficients[:, support]),
+        intercept=np.array([solution.intercept for solution in solutions]),
+    )
+
+
+def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
+    """Return the (n_SV, n_pairs) table of coefficients, sparse for several classes."""
+    n_classes = len(n_support)
+    if n_classes == 2:
+        return dual_coef[0]
+    ends = np.concatenate([[0], np.cumsum(n_support)])
+    columns = []
+    for first, second in combinations(range(n_classes), 2):
+        column = np.zeros(dual_coef.shape[1])
+        of_first = slice(ends[first], ends[first + 1])
+        of_second = slice(ends[second], ends[second + 1])
+        column[of_first] = dual_coef[second - 1, of_first]
+        column[of_second] = dual_coef[first, of_second]
+        columns.append(sparse.csc_array(column[:, None]))
+    return sparse.hstack(columns, format="csc")
+
+
+def pair_start(
+    dual_coef: Vector, support: Indices, labels: Indices, task: BinaryTask
+) -> Vector:
+    """Return the former coefficients of one pair, row by row of the task."""
+    first, second = sorted((task.positive, task.negative))
+    full = np.zeros((dual_coef.shape[0], labels.size))
+    full[:, support] = dual_coef
+    of_first = labels[task.rows] == first
+    start: Vector = np.where(
+        of_first, full[second - 1, task.rows], full[first, task.rows]
+    )
+    return start
+
+
+def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:
+    """Return the class with most pair votes; ties go to the lowest class number."""
+    votes = np.zeros((decisions.shape[0], n_classes), dtype=np.intp)
+    for column, (first, second) in enumerate(combinations(range(n_classes), 2)):
+        wins = decisions[:, column] > 0
+        votes[wins, first] += 1
+        votes[~wins, second] += 1
+    return np.asarray(votes.argmax(axis=1))
+
+
+def one_vs_rest_scores(decisions: Vector, n_classes: int) -> Vector:
+    """Return votes plus a confidence in (-1/3, 1/3), scikit-learn's "ovr" shape."""
+    votes = np.zeros((decisions.shape[0], n_classes))
+    confidences = np.zeros_like(votes)
+    for column, (first, second) in enumerate(combinations(range(n_classes), 2)):
+        value = decisions[:, column]
+        confidences[:, first] += value
+        confidences[:, second] -= value
+        votes[:, first] += value >= 0
+        votes[:, second] += value < 0
+    return votes + confidences / (3.0 * (np.abs(confidences) + 1.0))

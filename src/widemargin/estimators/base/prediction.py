@@ -1,0 +1,180 @@
+"""Decision values and labels from stacked pair models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.engine.gram import Gram
+from widemargin.numerics.products import products, times, transposed_times
+
+from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .probabilities import WithoutProbabilities
+from .state import WholeState
+from .validation import checked_samples, effective_threads, plain_samples
+
+COPIED = 4096  # rows that are copied at a time, to be taken again
+SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
+
+
+def check_fitted(model: Any) -> None:
+    """Raise NotFittedError before a fit, and where every row was forgotten."""
+    if getattr(model, "ids_", np.ones(1)).size == 0:
+        raise NotFittedError(
+            f"This {type(model).__name__} instance is not fitted any more: all rows "
+            "were forgotten; call partial_fit or fit."
+        )
+    check_is_fitted(model)
+
+
+class PairPrediction(WithoutProbabilities, WholeState):
+    """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    support_: NDArray[np.int32]
+    support_vectors_: Any
+    n_support_: NDArray[np.int32]
+    dual_coef_: Any
+    intercept_: NDArray[np.float64]
+    kernel: Any
+    n_jobs: int | None
+    break_ties: bool
+    decision_function_shape: str
+    _kernel: Any
+    _exact: bool
+
+    def _dense_dual_coef(self) -> NDArray[np.float64]:
+        coefficients: Any = self.dual_coef_
+        return np.asarray(
+            coefficients.toarray() if sparse.issparse(coefficients) else coefficients
+        )
+
+    def _checked(self, X: Any) -> Any:
+        """Return samples to predict, as scikit-learn would check them."""
+        check_fitted(self)
+        named = hasattr(self, "feature_names_in_")
+        if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
+            return X
+        return checked_samples(self, X, reset=False)
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all class pairs."""
+        X = self._checked(X)
+        weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        threads = effective_threads(self.n_jobs)
+        if self.kernel == "precomputed":
+            values = times(X[:, self.support_], weights, threads)
+        elif self.kernel == "linear":  # one product with w instead of many with samples
+            # a dense w: scikit-learn multiplies sparse matrices of one precision only
+            weights = self.coef_
+            weights = weights.toarray() if sparse.issparse(weights) else weights
+            if self.classes_.size == 2:
+                values = times(X, weights[0], threads)
+            else:
+                values = products(X, weights, threads)
+        else:
+            gram = Gram(
+                self.support_vectors_, self._kernel, cache_mb=1, threads=threads
+            )
+            if not self._exact:
+                return self._in_single_precision(gram, X, weights)
+            values = gram.cross(X, weights)
+        return np.asarray(values, dtype=np.float64) + self.intercept_
+
+    def _in_single_precision(
+        self, gram: Gram, X: Any, weights: Any
+    ) -> NDArray[np.float64]:
+        """Return decision values; in double precision where single leaves a sign open.
+
+        As where a narrow Gaussian vanishes in single precision and there is no
+        intercept: what is left decides.
+        """
+        values = gram.cross(X, weights, np.float32) + self.intercept_
+        columns = weights.T.toarray() if sparse.issparse(weights) else weights.T
+        errors = [gram.float32_error(column) for column in np.atleast_2d(columns)]
+        open_rows = np.abs(values.reshape(len(values), -1)) <= SAFETY * np.array(errors)
+        rows = np.flatnonzero(open_rows.any(axis=1))
+        for first in range(0, rows.size, COPIED):
+            some = rows[first : first + COPIED]
+            values[some] = gram.cross(X[some], weights) + self.intercept_
+        return np.asarray(values)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return signed distances to the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_columns)
+            One value per row for two classes (positive: ``classes_[1]``); else one
+            column per class for "ovr" or per class pair for "ovo".
+        """
+        model = self._at_once()
+        decisions = model._pair_decisions(X)
+        if decisions.ndim == 2 and model.decision_function_shape == "ovr":
+            return one_vs_rest_scores(decisions, model.classes_.size)
+        return decisions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        model = self._at_once()
+        check_fitted(model)
+        if model.break_ties and model.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'"
+            )
+        decisions, classes = model._pair_decisions(X), model.classes_
+        if decisions.ndim == 1:
+            return np.asarray(classes[(decisions >= 0).astype(np.intp)])
+        if model.break_ties:
+            scores = one_vs_rest_scores(decisions, classes.size)
+            return np.asarray(classes[scores.argmax(axis=1)])
+        return np.asarray(classes[vote(decisions, classes.size)])
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for ``kernel="linear"`` only."""
+        model = self._at_once()
+        if model.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_fitted(model)
+        table = pair_coefficients(model._dense_dual_coef(), model.n_support_)
+        if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
+            return transposed_times(model.support_vectors_, table)[None, :]
+        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
+        weights = table @ model.support_vectors_
+        if sparse.issparse(model.support_vectors_):
+            return sparse.csr_matrix(weights)
+        return np.asarray(weights)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model: after a fit, unless all rows have left."""
+        return "intercept_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input with a precomputed kernel."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,156 @@
+"""Progress of a solve on a terminal, and nothing when nobody watches."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from widemargin.runtime.cancellation import go_on, in_company
+
+from .sklearn_compat import CallbackTask
+
+CALLBACK_STEPS = 20  # of equal decades of violation: what a user's callback hears of
+# Beyond the tolerance come last looks, refinement and polish: 100 % would not be true.
+MOST_SHOWN = 99.0
+# No rate: percent per second say nothing of a solve that slows down towards its end.
+BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
+
+
+class Progress:
+    """A bar that runs from the first violation seen down to the tolerance.
+
+    Used as ``monitor=`` of :func:`widemargin.engine.solve.solve`. The bar is
+    logarithmic: every decade of violation is worth the same; it ends short of 100 %,
+    since work is left at the tolerance. It appears only after a second, so quick fits
+    print nothing.
+
+    Parameters
+    ----------
+    verbose : bool or int
+        0 shows nothing.
+    tol : float
+        Where the bar ends.
+    label : str
+        Written in front.
+    delay : float
+        Seconds before the bar appears.
+    estimator : object, optional
+        Whose callbacks (scikit-learn's callback API) hear of the progress, too.
+    """
+
+    def __init__(
+        self,
+        verbose: bool | int,
+        tol: float,
+        label: str = "fit",
+        delay: float = 1.0,
+        estimator: Any = None,
+    ) -> None:
+        self.verbose = bool(verbose)
+        self.tol = tol
+        self.label = label
+        self.delay = delay
+        self._bar: Any = None
+        self._first: float | None = None
+        self._task = CallbackTask(estimator, "solve", CALLBACK_STEPS)
+        self._told = 0
+        self._start = time.perf_counter()
+
+    def __enter__(self) -> Progress:
+        """Start the clock."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.close()
+        self._task.close()
+
+    @property
+    def monitor(self) -> Callable[[int, float, int], bool] | None:
+        """The monitor to hand to ``solve``; None when nobody watches or may stop it."""
+        watched = self.verbose or self._task.listened or in_company()
+        return self if watched else None
+
+    def __call__(self, n_iter: int, violation: float, active: int) -> bool:
+        """Show where the solve stands; False when a callback wishes to stop."""
+        if self._first is None and violation > 0:
+            self._first = violation
+        share = 0.0
+        if self._first is not None:
+            decades = math.log(max(self._first / self.tol, 1.0 + 1e-9))
+            fall = math.log(max(self._first / max(violation, self.tol), 1.0))
+            share = min(fall / decades, 1.0)
+        self._show(share, n_iter, violation, active)
+        return self._tell(share) and go_on()
+
+    def _show(self, share: float, n_iter: int, violation: float, active: int) -> None:
+        if not self.verbose:
+            return
+        if self._bar is None and time.perf_counter() - self._start > self.delay:
+            self._bar = tqdm(total=100, desc=self.label, bar_format=BAR, leave=False)
+        if self._bar is not None:
+            shown = min(round(100 * share, 1), MOST_SHOWN)
+            self._bar.n = max(self._bar.n, shown)
+            self._bar.set_postfix(
+                steps=n_iter, violation=f"{violation:.1e}", active=active
+            )
+
+    def _tell(self, share: float) -> bool:
+        if not self._task.listened:
+            return True
+        while self._told < int(share * CALLBACK_STEPS):
+            self._told += 1
+            if self._task.step():
+                return False
+        return True
+
+
+class ClusterProgress:
+    """A bar over the clusters of each level of a divided solve.
+
+    Called with (what, done, of); a new bar begins with each new `what`, and goes with
+    its last cluster: what comes then is not counted in clusters.
+
+    Parameters
+    ----------
+    verbose : bool or int
+        0 shows nothing.
+    label : str
+        Written in front.
+    """
+
+    def __init__(self, verbose: bool | int, label: str = "fit") -> None:
+        self.verbose = bool(verbose)
+        self.label = label
+        self._bar: Any = None
+        self._what = ""
+
+    def __enter__(self) -> ClusterProgress:
+        """Begin without a bar."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        """Show that `done` of the clusters are solved."""
+        if not self.verbose:
+            return
+        if what != self._what:
+            self.__exit__()
+            self._what = what
+            self._bar = tqdm(
+                total=of, desc=f"{self.label} {what}", unit="cluster", leave=False
+            )
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+        if done == of:
+            self.__exit__()

@@ -1,0 +1,218 @@
+"""What users hand in, checked and turned into numbers: weights, threads, memory."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from joblib.parallel import get_active_backend
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from widemargin.engine.kernels import scale_gamma
+from widemargin.engine.sample_layout import refuse_damaged
+
+from .labels import refuse_odd_labels
+
+Vector = NDArray[np.float64]
+
+LEAST_CACHE = 16.0  # megabytes
+TILE = 1024  # rows and columns that are compared with their mirror image at a time
+SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # what float32 sums may differ by
+#: the samples that the engine reads, as scikit-learn's ``validate_data`` is told
+SAMPLE_FORM: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
+
+def checked_samples(
+    estimator: Any, X: Any, y: Any = "no_validation", **wishes: Any
+) -> Any:
+    """Return samples (and labels) as scikit-learn checks them, safe for compiled code.
+
+    `wishes` are arguments of ``validate_data`` that differ from `SAMPLE_FORM`.
+    """
+    if sparse.issparse(X):
+        refuse_damaged(X)
+    refuse_odd_labels(y)
+    return validate_data(estimator, X, y, **(SAMPLE_FORM | wishes))
+
+
+def plain_samples(X: Any) -> bool:
+    """Say whether scikit-learn's long look at samples could find no fault with them.
+
+    It takes longer than to fit a hundred rows. What is not plain is left to it.
+    """
+    plain = (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and X.size > 0
+        and X.flags.c_contiguous
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return plain and bool(np.isfinite(X.sum()))
+
+
+def plain_labels(y: Any) -> bool:
+    """Say the same of labels: they can only be two, and finite."""
+    if type(y) is not np.ndarray or y.dtype.kind not in "biuf":
+        return False
+    if y.ndim != 1 or y.size == 0:
+        return False
+    first, last = y.min(), y.max()
+    whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
+    return bool(whole and np.all((y == first) | (y == last)) and np.isfinite(last))
+
+
+def refuse_asymmetric(K: Any) -> None:
+    """Refuse a kernel matrix that is not symmetric: it prices no convex problem.
+
+    A tile and its mirror image are read at a time, so a memory map stays on disk.
+    """
+    largest = worst = 0.0
+    for top in range(0, K.shape[0], TILE):
+        for left in range(0, top + 1, TILE):
+            tile = K[top : top + TILE, left : left + TILE]
+            mirror = K[left : left + TILE, top : top + TILE].T
+            largest = max(largest, float(abs(tile).max()))
+            worst = max(worst, float(abs(tile - mirror).max()))
+    if worst > SYMMETRIC * largest:
+        raise ValueError(
+            f'X is not symmetric, as the matrix of kernel="precomputed" must be: '
+            f"entries differ from their mirror images by up to {worst:.3g}, the "
+            f"largest is {largest:.3g}. Give (K + K.T) / 2 if that is rounding."
+        )
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
+    """Return finite weights, one per row, or None; non-positive ones mean "absent"."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
+        )
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected ({n},)! "
+            "Give one weight per row of X."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    return weights
+
+
+def class_weights(
+    class_weight: Any, classes: NDArray[Any], labels: NDArray[np.intp], weights: Any
+) -> Vector:
+    """Return one factor per class; "balanced" counts each row with its weight."""
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):  # "balanced"
+        mass = np.bincount(labels, weights=weights, minlength=classes.size)
+        present = mass > 0  # a class whose rows were all forgotten has no share
+        factors = np.ones(classes.size)
+        factors[present] = mass.sum() / (present.sum() * mass[present])
+        return factors
+    names = classes.tolist()
+    unweighted = [label for label in names if label not in class_weight]
+    if unweighted and len(names) - len(unweighted) != len(class_weight):
+        unknown = [key for key in class_weight if key not in names]
+        raise ValueError(
+            f"The classes, {unweighted}, are not in class_weight, and its keys "
+            f"{unknown} are no classes. Use the labels as they are in y: {names}."
+        )
+    return np.array([_factor(class_weight.get(label, 1.0), label) for label in names])
+
+
+def _factor(factor: Any, label: Any) -> float:
+    if isinstance(factor, Real) and 0.0 < float(factor) < np.inf:
+        return float(factor)
+    raise ValueError(
+        f"class_weight has {factor!r} for class {label!r}; a factor on C must be a "
+        "number above zero and finite. To leave a class out, leave out its rows."
+    )
+
+
+def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> float:
+    """Return a number for ``gamma``: "scale" is weighted, "auto" is 1 / n_features."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if callable(kernel) or kernel in ("linear", "precomputed"):
+        return 0.0  # not used
+    if gamma == "scale":
+        return scale_gamma(X, weights)
+    return 1.0 / int(X.shape[1])
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a fit: a fixed one for None, else drawn as scikit-learn does.
+
+    Fixed where the answer does not depend on it but for the tolerance: two fits give
+    the same model, and numpy's global state is left alone.
+    """
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Return how many threads a fit may use.
+
+    None means all cores this process may use, but one inside a joblib worker, and never
+    more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
+    Negative counts from all cores, as in joblib. More than a few hundred are not
+    started, whoever asks for them: a model file may.
+    """
+    cores = _cores()
+    if n_jobs is None:
+        backend, _ = get_active_backend()
+        if getattr(backend, "nesting_level", 0):
+            return 1
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None, -1 or a positive int.")
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else min(n_jobs, max(cores, 256))
+
+
+@cache
+def _cores() -> int:
+    return int(cpu_count())  # reads several files: half a millisecond
+
+
+def cache_megabytes(cache_size: float | str, n: int) -> float:
+    """Return the cache budget; "auto": a quarter of free memory, at most the matrix."""
+    if not isinstance(cache_size, str):
+        return float(cache_size)
+    whole = 4e-6 * n * (n + 16)
+    if whole <= LEAST_CACHE:
+        return LEAST_CACHE
+    return max(LEAST_CACHE, min(whole, 0.25 * _free_megabytes()))
+
+
+def _free_megabytes() -> float:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) / 1024
+    except OSError:
+        pass
+    try:
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        return 0.5 * pages * size / 1e6
+    except (ValueError, OSError, AttributeError):
+        return 800.0

@@ -1,0 +1,313 @@
+"""Interior-point solutions: the paper's SOCP (4) and SDP (3), by Clarabel.
+
+Three formulations of one problem, all with the same optimum:
+
+- ``shared_cones``: the loss is non-decreasing in the norm, so samples that share a
+  covariance share one cone ``t_k >= ||L_k'w||``: two cones, whatever n is;
+- ``sample_cones``: one cone for each sample, as published (4b);
+- ``semidefinite``: the moment problem (3) with two (d+1) x (d+1) matrices per sample.
+
+Clarabel solves ``min 1/2 x'Px + q'x`` subject to ``Ax + s = b`` with s in a cone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .enclosure import Dual
+from .objective import ChanceProblem
+from .outcome import ChanceSolution, as_found
+from .row_layout import dense_rows
+
+Floats = NDArray[np.float64]
+
+SDP_LIMIT = 60_000  # entries of all matrix variables: beyond it memory and hours
+
+
+def import_clarabel() -> ModuleType:
+    """Return the solver, or say which extra brings it."""
+    try:
+        import clarabel
+    except ImportError as error:
+        raise ImportError(
+            "solver='socp' and solver='sdp' need Clarabel: install the extra with "
+            "`pip install widemargin[robust]`, or use solver='newton', which needs "
+            "nothing more and solves the same problem."
+        ) from error
+    module: ModuleType = clarabel
+    return module
+
+
+@dataclass
+class _Program:
+    """Rows of ``Ax + s = b`` collected cone by cone."""
+
+    matrices: list[Any] = field(default_factory=list)
+    rights: list[Floats] = field(default_factory=list)
+    cones: list[Any] = field(default_factory=list)
+
+    def add(self, matrix: Any, right: Floats, *cones: Any) -> None:
+        self.matrices.append(sparse.csc_array(matrix))
+        self.rights.append(right)
+        self.cones.extend(cones)
+
+
+def _solve(
+    program: _Program, quadratic: Any, linear: Floats, tol: float, limit: float | None
+) -> tuple[Floats, Floats, Any]:
+    """Run Clarabel and return the primal point, the duals and its report."""
+    clarabel = import_clarabel()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
+    settings.max_iter = 500
+    if limit is not None:
+        settings.time_limit = limit
+    matrix = sparse.csc_array(sparse.vstack(program.matrices, format="csc"))
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(quadratic),
+        linear,
+        sparse.csc_matrix(matrix),
+        np.concatenate(program.rights),
+        program.cones,
+        settings,
+    )
+    result = solver.solve()
+    return np.asarray(result.x), np.asarray(result.z), result
+
+
+def _layout(problem: ChanceProblem, extra: int) -> tuple[Any, Floats, int, int]:
+    """Return P, q and the positions of b and the slacks in x = (w, b, slack, ...)."""
+    n, d = problem.shape
+    slack = d + int(problem.fit_intercept)
+    size = slack + n + extra
+    quadratic = sparse.diags_array(
+        np.concatenate((np.ones(d), np.zeros(size - d))), format="csc"
+    )
+    linear = np.zeros(size)
+    linear[slack : slack + n] = problem.costs
+    return quadratic, linear, d, slack
+
+
+def _margin_matrix(problem: ChanceProblem, extra: Any) -> Any:
+    """Return the rows ``-(y_i (w'mu_i + b) + slack_i)`` with ``extra`` columns."""
+    n = problem.shape[0]
+    signs = sparse.diags_array(problem.signs)
+    parts = [-(signs @ sparse.csr_array(problem.X))]
+    if problem.fit_intercept:
+        parts.append(sparse.csr_array(-problem.signs[:, None]))
+    parts.append(-sparse.eye_array(n))
+    if extra is not None:
+        parts.append(extra)
+    return sparse.hstack(parts, format="csr")
+
+
+def shared_cones(
+    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+) -> ChanceSolution:
+    """Solve with one cone for each distinct covariance (mathematics 2.2a)."""
+    started = time.perf_counter()
+    clarabel = import_clarabel()
+    n, d = problem.shape
+    table = problem.uncertainty.table
+    count = len(table)
+    groups = problem.uncertainty.groups
+    groups = np.arange(n) if groups is None else groups
+    quadratic, linear, _, slack = _layout(problem, count)
+    inflation = sparse.csr_array(
+        (np.full(n, problem.kappa), (np.arange(n), groups)), shape=(n, count)
+    )
+    program = _Program()
+    program.add(
+        _margin_matrix(problem, inflation),
+        np.full(n, -1.0),
+        clarabel.NonnegativeConeT(n),
+    )
+    program.add(
+        sparse.hstack(
+            [
+                sparse.csr_array((n, slack)),
+                -sparse.eye_array(n),
+                sparse.csr_array((n, count)),
+            ]
+        ),
+        np.zeros(n),
+        clarabel.NonnegativeConeT(n),
+    )
+    factors = [table.factor(k) for k in range(count)]
+    for k, factor in enumerate(factors):
+        rank = factor.shape[1]
+        rows = sparse.lil_array((1 + rank, len(linear)))
+        rows[0, slack + n + k] = -1.0
+        if rank:
+            rows[1:, :d] = -factor.T
+        program.add(rows, np.zeros(1 + rank), clarabel.SecondOrderConeT(1 + rank))
+    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
+    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
+    alpha = np.maximum(duals[:n], 0.0)
+    preimages = np.zeros((count, d))
+    position = 2 * n
+    for k, factor in enumerate(factors):
+        rank = factor.shape[1]
+        preimages[k] = _preimage(factor, duals[position : position + 1 + rank])
+        position += 1 + rank
+    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
+
+
+def _preimage(factor: Floats, dual: Floats) -> Floats:
+    """Return p with ``L L'p = L u``, ``u = -z_1 / z_0`` of a cone's dual.
+
+    The columns of a table's factor L are orthogonal.
+    """
+    if len(dual) == 1 or dual[0] <= 0.0:
+        return np.zeros(len(factor))
+    unit = -dual[1:] / dual[0]
+    return np.asarray(factor @ (unit / np.square(factor).sum(axis=0)))
+
+
+def sample_cones(
+    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+) -> ChanceSolution:
+    """Solve with one cone for each sample: (4b) as the paper gave it to SeDuMi."""
+    started = time.perf_counter()
+    clarabel = import_clarabel()
+    n, d = problem.shape
+    uncertainty = problem.uncertainty
+    groups = uncertainty.groups
+    groups = np.arange(n) if groups is None else groups
+    factors = [uncertainty.table.factor(k) for k in range(len(uncertainty.table))]
+    ranks = np.array([factors[k].shape[1] for k in groups])
+    starts = np.concatenate(([0], np.cumsum(ranks + 1)))
+    quadratic, linear, _, slack = _layout(problem, 0)
+    margins = _margin_matrix(problem, None).tocoo()
+    entries = [margins.data]
+    positions = [starts[margins.coords[0]]]
+    columns = [margins.coords[1]]
+    for k, factor in enumerate(factors):
+        members = np.flatnonzero(groups == k) if len(factors) < n else np.array([k])
+        block = -problem.kappa * factor.T
+        inner_rows, inner_columns = np.indices(block.shape)
+        offsets = starts[members][:, None] + 1 + inner_rows.ravel()[None, :]
+        entries.append(np.tile(block.ravel(), len(members)))
+        positions.append(offsets.ravel())
+        columns.append(np.tile(inner_columns.ravel(), len(members)))
+    total = int(starts[-1])
+    matrix = sparse.coo_array(
+        (
+            np.concatenate(entries),
+            (np.concatenate(positions), np.concatenate(columns)),
+        ),
+        shape=(total, len(linear)),
+    )
+    right = np.zeros(total)
+    right[starts[:-1]] = -1.0
+    program = _Program()
+    program.add(matrix, right, *(clarabel.SecondOrderConeT(int(r) + 1) for r in ranks))
+    positive = sparse.hstack([sparse.csr_array((n, slack)), -sparse.eye_array(n)])
+    program.add(positive, np.zeros(n), clarabel.NonnegativeConeT(n))
+    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
+    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
+    alpha = np.maximum(duals[starts[:-1]], 0.0)
+    preimages = np.zeros((len(factors), d))
+    masses = uncertainty.collect(alpha)
+    for i, k in enumerate(groups):  # a mixture of points of the ball lies in it
+        if alpha[i] > 0.0:
+            own = _preimage(factors[k], duals[starts[i] : starts[i + 1]])
+            preimages[k] += alpha[i] / masses[k] * own
+    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
+
+
+def semidefinite(
+    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+) -> ChanceSolution:
+    """Solve the moment problem (3); small problems only.
+
+    ``risk`` enters as ``1 / (1 + kappa^2)``, which is the paper's epsilon for the
+    moment bound.
+    """
+    n, d = problem.shape
+    entries = n * (d + 1) * (d + 2) // 2
+    if entries > SDP_LIMIT:
+        raise ValueError(
+            f"solver='sdp' is for tiny problems: {n} samples with {d} features need "
+            f"{entries} matrix entries, more than {SDP_LIMIT}. solver='socp' and "
+            "solver='newton' solve the same problem at any size."
+        )
+    started = time.perf_counter()
+    clarabel = import_clarabel()
+    side = (d + 1) * (d + 2) // 2
+    quadratic, linear, b_at, slack = _layout(problem, n * (side + 1))
+    first_matrix, first_alpha = slack + n, slack + n + n * side
+    upper = [(row, column) for column in range(d + 1) for row in range(column + 1)]
+    root = np.array([1.0 if r == c else np.sqrt(2.0) for r, c in upper])
+    risk = 1.0 / (1.0 + problem.kappa**2)
+    X, size = dense_rows(problem.X, slice(None)), len(linear)
+    program = _Program()
+    for i in range(n):
+        matrix_at = slice(first_matrix + i * side, first_matrix + (i + 1) * side)
+        alpha_at, slack_at = first_alpha + i, slack + i
+        moments = _moments(problem, X, i)
+        rows = sparse.lil_array((2, size))  # (3b): alpha >= <Omega, N> / risk
+        rows[0, alpha_at] = -1.0
+        inner = np.array([moments[r, c] for r, c in upper])
+        rows[0, matrix_at] = root * inner / risk
+        rows[1, slack_at] = -1.0
+        program.add(rows, np.zeros(2), clarabel.NonnegativeConeT(2))
+        rows = sparse.lil_array((side, size))
+        rows[:, matrix_at] = -np.eye(side)
+        program.add(rows.copy(), np.zeros(side), clarabel.PSDTriangleConeT(d + 1))
+        sign, right = problem.signs[i], np.zeros(side)
+        for k, (r, c) in enumerate(upper):  # (3c), scaled to the triangle's metric
+            if c == d and r < d:
+                rows[k, r] = -root[k] * 0.5 * sign
+            elif c == d and r == d:
+                if problem.fit_intercept:
+                    rows[k, b_at] = -sign
+                rows[k, slack_at], rows[k, alpha_at] = -1.0, 1.0
+                right[k] = -1.0
+        program.add(rows, right, clarabel.PSDTriangleConeT(d + 1))
+    x, _, report = _solve(program, quadratic, linear, tol, max_time)
+    return _solution(problem, x, None, report, started, tol)
+
+
+def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
+    """Return Omega_i, the second moments of (x, 1)."""
+    groups = problem.uncertainty.groups
+    factor = problem.uncertainty.table.factor(i if groups is None else int(groups[i]))
+    extended = np.append(X[i], 1.0)
+    moments = np.outer(extended, extended)
+    moments[:-1, :-1] += factor @ factor.T
+    return moments
+
+
+def _solution(
+    problem: ChanceProblem,
+    x: Floats,
+    dual: Dual | None,
+    report: Any,
+    started: float,
+    tol: float,
+) -> ChanceSolution:
+    """Prove objective and gap ourselves; the solver's word is not taken."""
+    d = problem.shape[1]
+    w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
+    status = str(report.status).rpartition(".")[2]
+    if status == "Solved" or (status == "AlmostSolved" and dual is not None):
+        status = "converged"
+    return ChanceSolution(
+        w=w,
+        b=b,
+        dual=dual,
+        evidence=as_found(problem, w, b, dual),
+        ended=status,
+        n_iter=int(report.iterations),
+        seconds=time.perf_counter() - started,
+        tol=max(tol, 1e-6),  # a tighter one is for the solver to try
+    )

@@ -1,0 +1,273 @@
+"""From what a user says of the covariances to an :class:`Uncertainty`.
+
+One covariance for each class (estimated, or given), or one for each sample (variances,
+matrices or factors). Everything is checked here: symmetry, definiteness, shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.numerics.products import squares
+
+from .row_layout import blocks, dense_rows, transpose_times
+from .spreads import proven_shifts
+from .uncertainty import DiagonalTable, FactorTable, FullTable, Uncertainty
+
+Floats = NDArray[np.float64]
+
+CLASS = "class"
+_TOLERANCE = 1e-8  # relative: asymmetry and negative eigenvalues taken as rounding
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted count, mean and scatter of some samples; parts can be merged."""
+
+    mass: float
+    mean: Floats
+    scatter: Floats
+
+    @classmethod
+    def nothing(cls, n_features: int) -> Moments:
+        """Return the moments of no sample."""
+        return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+
+    def merged(self, other: Moments) -> Moments:
+        """Return the moments of both parts together (Chan, Golub and LeVeque)."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return self
+        shift = other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(shift, shift) * (self.mass * other.mass / mass)
+        return Moments(mass, self.mean + shift * (other.mass / mass), scatter)
+
+
+def moments_of(X: Any, weights: Floats) -> Moments:
+    """Return the moments of the rows, each counted ``weights`` times."""
+    mass = float(weights.sum())
+    if mass == 0.0:
+        return Moments.nothing(X.shape[1])
+    mean = transpose_times(X, weights) / mass
+    if sparse.issparse(X):
+        product = X.T @ sparse.diags_array(weights) @ X
+        scatter = product.toarray() - mass * np.outer(mean, mean)
+        scatter = np.asarray(scatter, dtype=np.float64)
+        rounding = np.sqrt(np.finfo(np.float64).eps) * np.abs(mean)  # it cancelled
+        return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
+    scatter = np.zeros((X.shape[1], X.shape[1]))
+    for rows in blocks(X.shape[0]):
+        centred = dense_rows(X, rows) - mean
+        scatter += squares(centred * np.sqrt(weights[rows, None]))
+    rounding = np.finfo(X.dtype).eps * np.abs(mean)
+    return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
+
+
+def _without_rounding(scatter: Floats, mass: float, rounding: Floats) -> Floats:
+    """Set to zero the scatter of features that are constant but for rounding."""
+    constant = np.diag(scatter) <= mass * np.square(8.0 * rounding)
+    scatter[constant, :] = scatter[:, constant] = 0.0
+    return scatter
+
+
+def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
+    """Return ``scale`` times the sample covariance, with ddof 1.
+
+    Weights count repetitions, so a class of total weight at most one has no sample
+    covariance unless it has no scatter at all (one sample: zero).
+    """
+    if not np.any(moments.scatter):
+        return moments.scatter
+    _check_mass(moments.mass, label)
+    return moments.scatter * (scale / (moments.mass - 1.0))
+
+
+def _check_mass(mass: float, label: Any) -> None:
+    if mass <= 1.0:
+        raise ValueError(
+            f"covariance='class' reads sample_weight as numbers of repetitions, but "
+            f"class {label} has a total weight of {mass:g}, too little for a "
+            "sample covariance. Rescale the weights or give the covariance matrices."
+        )
+
+
+def class_covariances(
+    X: Any,
+    labels: NDArray[np.intp],
+    classes: NDArray[Any],
+    weights: Floats,
+    scale: float,
+) -> FullTable | FactorTable:
+    """Return ``scale`` times the sample covariance of every class.
+
+    Where a matrix is singular, as that of a class with no more samples than features
+    or of features that depend on each other, rounding would hide by how much, and it
+    could not be proved semidefinite: the centred samples are kept as factors then.
+    """
+    members = [np.flatnonzero(labels == k) for k in range(len(classes))]
+    if min(map(len, members)) > X.shape[1]:
+        matrices = []
+        for rows, label in zip(members, classes, strict=True):
+            moments = moments_of(X[rows], weights[rows])
+            matrices.append(sample_covariance(moments, scale, label))
+        table = FullTable(np.stack(matrices))
+        if proven_shifts(table, np.arange(len(table))) is None:
+            return table
+    factors = [
+        _class_factor(X, rows, weights[rows], scale, label)
+        for rows, label in zip(members, classes, strict=True)
+    ]
+    rank = max(factor.shape[1] for factor in factors)
+    padded = [np.pad(f, ((0, 0), (0, rank - f.shape[1]))) for f in factors]
+    return FactorTable(np.stack(padded))
+
+
+def _class_factor(
+    X: Any, rows: NDArray[np.intp], weights: Floats, scale: float, label: Any
+) -> Floats:
+    """Return L with ``L L'`` the scaled covariance of one class, of shape (d, <= d).
+
+    These are the centred samples, or the triangle of their QR decomposition where
+    there are more than features.
+    """
+    mass = float(weights.sum())
+    mean = transpose_times(X[rows], weights) / mass
+    rounding = 8.0 * np.finfo(X.dtype).eps * np.abs(mean)
+    factor = np.zeros((0, X.shape[1]))
+    for part in blocks(len(rows)):
+        centred = dense_rows(X, rows[part]) - mean
+        centred[np.abs(centred) <= rounding] = 0.0
+        factor = np.vstack([factor, centred * np.sqrt(weights[part])[:, None]])
+        if len(factor) > X.shape[1]:
+            factor = np.asarray(np.linalg.qr(factor, mode="r"))
+    if not factor.any():
+        return factor.T
+    _check_mass(mass, label)
+    return np.asarray(factor.T * np.sqrt(scale / (mass - 1.0)))
+
+
+def given_covariances(
+    covariance: Any, classes: NDArray[Any], n_features: int
+) -> FullTable:
+    """Return one matrix for every class from one matrix or a dict of them."""
+    if isinstance(covariance, Mapping):
+        missing = [label for label in classes.tolist() if label not in covariance]
+        if missing:
+            raise ValueError(
+                f"covariance has no matrix for the classes {missing}: give one for "
+                "each label in y."
+            )
+        chosen = [(covariance[k], f"covariance[{k!r}]") for k in classes.tolist()]
+    else:
+        chosen = [(covariance, "covariance")] * len(classes)
+    shape = (n_features, n_features)
+    matrices = []
+    for matrix, name in chosen:
+        array = np.asarray(matrix, dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError(
+                f"{name} has shape {array.shape}, expected {shape}: one matrix over "
+                "the features. Covariances of single samples go to fit."
+            )
+        matrices.append(_checked_matrices(array[None], lambda _, name=name: name)[0])
+    return FullTable(np.stack(matrices))
+
+
+def sample_covariances(
+    covariance: Any, factor: Any, n_samples: int, n_features: int, first: int = 0
+) -> Uncertainty:
+    """Return the uncertainty of samples that each have their own covariance.
+
+    ``first`` is the number of the first of them, for messages that name one.
+    """
+    if covariance is not None and factor is not None:
+        raise ValueError(
+            "covariance and covariance_factor were both given: they describe the same "
+            "thing, so give one of them."
+        )
+    if factor is not None:
+        return Uncertainty(FactorTable(_factors(factor, n_samples, n_features, first)))
+    array = np.asarray(covariance, dtype=np.float64)
+    if array.shape == (n_samples, n_features):
+        _check_finite(array, "covariance", first)
+        if np.any(array < 0.0):
+            sample = int(np.argmin(array.min(axis=1)))
+            raise ValueError(
+                f"covariance of sample {first + sample} has a negative variance "
+                f"({array[sample].min():g}): variances must be non-negative."
+            )
+        return Uncertainty(DiagonalTable(array))
+    if array.shape == (n_samples, n_features, n_features):
+        matrices = _checked_matrices(
+            array, lambda i: f"covariance of sample {first + i}", first
+        )
+        return Uncertainty(FullTable(matrices))
+    raise ValueError(
+        f"covariance has shape {array.shape}, expected ({n_samples}, {n_features}) for "
+        f"variances or ({n_samples}, {n_features}, {n_features}) for matrices, one for "
+        "each row of X."
+    )
+
+
+def _factors(factor: Any, n_samples: int, n_features: int, first: int) -> Floats:
+    array = np.asarray(factor, dtype=np.float64)
+    if array.ndim != 3 or array.shape[:2] != (n_samples, n_features):
+        raise ValueError(
+            f"covariance_factor has shape {array.shape}, expected ({n_samples}, "
+            f"{n_features}, r): a (d, r) factor L of L L' for each row of X."
+        )
+    _check_finite(array, "covariance_factor", first)
+    return array
+
+
+def _check_finite(array: Floats, name: str, first: int = 0) -> None:
+    for rows in blocks(len(array)):
+        finite = np.isfinite(array[rows]).reshape(len(array[rows]), -1).all(axis=1)
+        if not finite.all():
+            entry = first + rows.start + int(np.argmin(finite))
+            raise ValueError(
+                f"{name} contains NaN or infinity, first in entry {entry}: "
+                "uncertainties must be finite."
+            )
+
+
+def _checked_matrices(matrices: Floats, name: Any, first: int = 0) -> Floats:
+    """Return them symmetric, or say which matrix is not a covariance, and why.
+
+    They are copied only if one of them is not symmetric to the last digit.
+    """
+    label = name(0) if len(matrices) == 1 else "covariance"
+    _check_finite(matrices, label, first)
+    symmetric = True
+    for rows in blocks(len(matrices), 1024):
+        part = matrices[rows]
+        size = np.abs(part).max(axis=(1, 2), initial=0.0)
+        asymmetry = np.abs(part - part.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+        if np.any(asymmetry > _TOLERANCE * size):
+            worst = int(np.argmax(asymmetry - _TOLERANCE * size))
+            raise ValueError(
+                f"{name(rows.start + worst)} is not symmetric: entries differ from "
+                f"their mirror image by up to {asymmetry[worst]:g}."
+            )
+        symmetric &= not asymmetry.any()
+        smallest = np.linalg.eigvalsh(part)[:, 0]
+        if np.any(smallest < -_TOLERANCE * size):
+            worst = int(np.argmin(smallest + _TOLERANCE * size))
+            raise ValueError(
+                f"{name(rows.start + worst)} is not positive semidefinite: its "
+                f"smallest eigenvalue is {smallest[worst]:g}."
+            )
+    if symmetric:
+        return matrices
+    copies = np.empty_like(matrices)
+    for rows in blocks(len(matrices), 1024):
+        part = matrices[rows]
+        copies[rows] = 0.5 * (part + part.transpose(0, 2, 1))
+    return copies

@@ -1,0 +1,286 @@
+"""The chance-constrained support vector classifier."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
+
+from .blocks import array_blocks
+from .covariances import CLASS, class_covariances, given_covariances
+from .dask_blocks import dask_blocks, is_dask
+from .model import keeping_model
+from .objective import ChanceProblem, shortfalls
+from .outcome import ChanceSolution
+from .samples import (
+    Samples,
+    binary_problems,
+    own_covariances,
+    sample_costs,
+    scaled,
+    scaling_of,
+    validate_samples,
+)
+from .solvers import solve_all
+from .stochastic import summarise
+from .streamed_model import StreamedModel
+from .uncertainty import CovarianceTable, Uncertainty, safety_factor
+
+Floats = NDArray[np.float64]
+
+
+class ChanceConstrainedSVC(StreamedModel):
+    """Linear SVM for samples with error bars: bounded risk of violating the margin.
+
+    Each sample is a distribution of which only mean and covariance are known. Solves
+
+        minimise  1/2 ||w||^2 + C sum_i c_i slack_i,
+        sup over all such distributions of P{y_i (w'x_i + b) <= 1 - slack_i} <= risk,
+
+    which equals the hinge loss with the margin widened by ``kappa ||L_i'w||``,
+    ``kappa^2 = (1 - risk) / risk``, ``L_i L_i'`` the covariance. The constraint bounds
+    the probability of *misclassification* only for samples with slack below one.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a unit of slack.
+    risk : float, default=0.1
+        Probability with which a sample may violate its margin; in (0, 1).
+    bound : {"moments", "gaussian"}, default="moments"
+        Over all distributions with these moments (Cantelli), or the normal one (needs
+        ``risk <= 0.5``, less cautious).
+    covariance : "class", array of shape (d, d) or dict, default="class"
+        Sample covariance of each class times ``covariance_scale``, one matrix for all
+        samples, or a matrix for each label. Single samples' covariances go to `fit`.
+    covariance_scale : float, default=0.01
+        Factor on the class covariances.
+    standardize : bool, default=False
+        Scale means and covariances together before solving; attributes stay in the
+        units of X. A scaler in a Pipeline in front would scale the means only.
+    fit_intercept : bool, default=True
+        Whether the boundary may leave the origin.
+    class_weight : dict or "balanced", optional
+        Factor on C for each class.
+    solver : {"newton", "ssgd", "socp", "sdp"}, default="newton"
+        Smoothed Newton with polish (exact); stochastic subgradient (large streams);
+        Clarabel on cones or on the moment SDP (tiny problems).
+    refine : bool, default=True
+        For "ssgd": False is the published method.
+    epochs : int, default=50
+        For "ssgd": passes over the data.
+    sampling : {"permutation", "replacement"}, default="permutation"
+        For "ssgd": order of visits within an epoch.
+    tol : float, default=1e-6
+        Relative duality gap at which the other solvers stop.
+    max_iter : int, default=1000
+        Newton steps at most.
+    max_time : float, optional
+        Seconds for the whole fit; the best model so far is kept, with a warning.
+    memory_mb : float, default=256
+        For "ssgd" on memory-mapped files and blocks: budget for copies of the data.
+    n_jobs : int, optional
+        For "ssgd": workers whose iterates are averaged after each epoch; None for one.
+    random_state : int, RandomState or None, default=None
+        Order of visits of "ssgd"; the others do not draw.
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray of shape (1 or n_classes, d) and (1 or n_classes,)
+        The boundaries, in the units of X.
+    slack_ : ndarray of shape (n,) or (n, n_classes), or None
+        Slack of each training sample (NaN for rows of weight zero); None after
+        training on blocks.
+    bounded_share_ : float or ndarray
+        Share of samples with slack below one: theirs is a bound on misclassification.
+    covariances_ : ndarray of shape (n_classes, d, d) or None
+        Covariance of each class where samples share them.
+    certificate_ : Certificate or list of Certificate
+        Upper bound of the model's objective, lower bound of the optimum (None for
+        "ssgd" and "sdp"), gap, status; rounding is included (mathematics 2.5).
+    history_ : list of dict
+        Stages of the solver.
+    scale_ : ndarray of shape (d,)
+        Unit of each feature in the penalty ``1/2 ||scale_ * coef_||^2``: ones, or the
+        standard deviations with ``standardize=True``.
+    fit_status_ : int
+        0, or 1 where the certificate's status is not that of a solved problem.
+    classes_, n_features_in_, n_iter_ : as in scikit-learn.
+
+    See Also
+    --------
+    widemargin.SVC : the same loss for samples known exactly, with kernels.
+
+    References
+    ----------
+    X. Wang, N. Fan, P. M. Pardalos (2016), Stochastic subgradient descent method for
+    large-scale robust chance-constrained support vector machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import ChanceConstrainedSVC
+    >>> X = np.array([[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    >>> variances = np.full((4, 2), 0.01)
+    >>> model = ChanceConstrainedSVC().fit(X, [0, 0, 1, 1], covariance=variances)
+    >>> bool(model.certificate_.gap < 1e-8)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "risk": [Real],
+        "bound": [StrOptions({"moments", "gaussian"})],
+        "covariance": [StrOptions({CLASS}), "array-like", dict],
+        "covariance_scale": [Interval(Real, 0.0, None, closed="left")],
+        "standardize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "solver": [StrOptions({"newton", "ssgd", "socp", "sdp"})],
+        "refine": ["boolean"],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "sampling": [StrOptions({"permutation", "replacement"})],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
+        "memory_mb": [Interval(Real, 0.0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        risk: float = 0.1,
+        bound: str = "moments",
+        covariance: Any = "class",
+        covariance_scale: float = 0.01,
+        standardize: bool = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: str = "newton",
+        refine: bool = True,
+        epochs: int = 50,
+        sampling: str = "permutation",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        memory_mb: float = 256.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.risk = risk
+        self.bound = bound
+        self.covariance = covariance
+        self.covariance_scale = covariance_scale
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.refine = refine
+        self.epochs = epochs
+        self.sampling = sampling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.memory_mb = memory_mb
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting --------------------------------------------------------------------
+
+    @validated
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        covariance: Any = None,
+        covariance_factor: Any = None,
+        sample_weight: Any = None,
+    ) -> ChanceConstrainedSVC:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, numpy.memmap or dask array of shape (n, d)
+            Means of the samples.
+        y : array of shape (n,)
+            Labels.
+        covariance : array of shape (n, d) or (n, d, d), optional
+            Variances, or covariance matrix, of each sample; instead of the
+            constructor's.
+        covariance_factor : array of shape (n, d, r), optional
+            Factors L of the covariances ``L L'``.
+        sample_weight : array of shape (n,), optional
+            Number of times each row counts.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        kappa = safety_factor(self.risk, self.bound)
+        given = (X, y, covariance, covariance_factor, sample_weight)
+        if is_dask(X):
+            return self._fit_source(dask_blocks(self.solver, *given), kappa)
+        if isinstance(X, np.memmap) and self.solver == "ssgd":
+            return self._fit_source(array_blocks(*given, self.memory_mb), kappa)
+        with keeping_model(self):
+            return self._fit_in_memory(*given, kappa)
+
+    def _fit_in_memory(
+        self, X: Any, y: Any, covariance: Any, factor: Any, weights: Any, kappa: float
+    ) -> ChanceConstrainedSVC:
+        data = validate_samples(self, X, y, weights)
+        uncertainty = self._uncertainty(data, covariance, factor)
+        scaling = scaling_of(data.X, data.weights, self.standardize)
+        costs = sample_costs(self.C, self.class_weight, data)
+        problems = binary_problems(data, costs, uncertainty, kappa, self.fit_intercept)
+        solutions = solve_all(self, scaled(problems, scaling), self._generator())
+        if self.standardize:
+            solutions = [
+                solution.restored(problem, scaling)
+                for solution, problem in zip(solutions, problems, strict=True)
+            ]
+        summaries = [summarise(problem) for problem in problems]
+        self._store_slack(data, problems, solutions)
+        self._store(data.classes, scaling, solutions, summaries)
+        return self
+
+    def _uncertainty(self, data: Samples, covariance: Any, factor: Any) -> Uncertainty:
+        """Return every row's covariance: its own, or that of its class."""
+        self.covariances_ = None
+        if covariance is not None or factor is not None:
+            return own_covariances(data, covariance, factor)
+        if isinstance(self.covariance, str):
+            table: CovarianceTable = class_covariances(
+                data.X, data.labels, data.classes, data.weights, self.covariance_scale
+            )
+        else:
+            table = given_covariances(self.covariance, data.classes, data.X.shape[1])
+        self.covariances_ = table.dense()
+        return Uncertainty(table, data.labels.astype(np.intp))
+
+    def _store_slack(
+        self,
+        data: Samples,
+        problems: list[ChanceProblem],
+        solutions: list[ChanceSolution],
+    ) -> None:
+        slack = np.full((data.n_given, len(problems)), np.nan)
+        for k, (problem, s) in enumerate(zip(problems, solutions, strict=True)):
+            slack[data.rows, k] = np.maximum(shortfalls(problem, s.w, s.b), 0.0)
+        share = np.mean(slack[data.rows] < 1.0, axis=0)
+        self.slack_ = slack[:, 0] if len(problems) == 1 else slack
+        self.bounded_share_ = float(share[0]) if len(problems) == 1 else share

@@ -1,0 +1,177 @@
+"""The chance-constrained problem, its objective, and how far a point is from optimal.
+
+    minimise over w, b   1/2 ||w||^2 + sum_i c_i max(0, z_i),
+    z_i = 1 - y_i (w'mu_i + b) + kappa ||L_i' w||,      Sigma_i = L_i L_i'
+
+is jointly convex in (w, b). Its dual is
+
+    maximise   sum_i alpha_i - 1/2 ||w(alpha, v)||^2
+    subject to 0 <= alpha_i <= c_i,  sum_i y_i alpha_i = 0 (with an intercept),
+    w(alpha, v) = sum_i alpha_i (y_i mu_i - kappa v_i),  v_i = L_i u_i, ||u_i|| <= 1.
+
+Equation (13) of Wang, Fan and Pardalos with the square root over the whole quadratic
+form, as their constraint (4b) has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.certificate import intercept_interval
+from widemargin.numerics.products import inner
+
+from .row_layout import times, transpose_times
+from .uncertainty import Uncertainty
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ChanceProblem:
+    """One binary problem: means, signs, costs, covariances and the safety factor.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Means ``mu_i``.
+    signs : ndarray of shape (n,)
+        Labels in {-1, +1}.
+    costs : ndarray of shape (n,)
+        ``c_i``, the price of one unit of slack.
+    uncertainty : Uncertainty
+        Covariances ``Sigma_i``.
+    kappa : float
+        Standard deviations to keep clear of the margin.
+    fit_intercept : bool
+        Whether b is free (and unpenalised) or zero.
+    """
+
+    X: Any
+    signs: Floats
+    costs: Floats
+    uncertainty: Uncertainty
+    kappa: float
+    fit_intercept: bool = True
+
+    def take(self, rows: NDArray[np.intp]) -> ChanceProblem:
+        """Return the problem of some of the samples."""
+        return replace(
+            self,
+            X=self.X[rows],
+            signs=self.signs[rows],
+            costs=self.costs[rows],
+            uncertainty=self.uncertainty.take(rows),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of features."""
+        return self.X.shape[0], self.X.shape[1]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Objective of a primal point and the bound a dual point proves below it."""
+
+    objective: float
+    gap: float
+
+    @property
+    def bound(self) -> float:
+        """Lower bound on the optimum."""
+        return self.objective - self.gap
+
+    @property
+    def relative(self) -> float:
+        """Gap in units of the objective."""
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+
+def shortfalls(problem: ChanceProblem, w: Floats, b: float) -> Floats:
+    """Return ``z_i``: positive where the robust margin is violated."""
+    inflation = problem.kappa * problem.uncertainty.spread(w)
+    scores = times(problem.X, w) + b
+    return np.asarray(1.0 - problem.signs * scores + inflation)
+
+
+def objective(problem: ChanceProblem, w: Floats, b: float) -> float:
+    """Return the primal objective at (w, b)."""
+    slack = np.maximum(shortfalls(problem, w, b), 0.0)
+    return 0.5 * inner(w, w) + inner(problem.costs, slack)
+
+
+def best_intercept(problem: ChanceProblem, margins: Floats, inflation: Floats) -> float:
+    """Return the b that minimises the objective at fixed w, exactly.
+
+    The breakpoints ``y_i (1 + kappa ||L_i'w||) - w'mu_i`` have a weighted quantile as
+    minimiser (the midpoint where it is an interval).
+    """
+    if not problem.fit_intercept:
+        return 0.0
+    bounds = problem.signs * problem.costs
+    left, right = intercept_interval(
+        margins,
+        problem.signs * (1.0 + inflation),
+        np.minimum(bounds, 0.0),
+        np.maximum(bounds, 0.0),
+        0.0,
+    )
+    return 0.5 * (left + right)
+
+
+def balanced(problem: ChanceProblem, alpha: Floats) -> Floats:
+    """Return multipliers inside their boxes with ``sum_i y_i alpha_i = 0``.
+
+    The heavier class is scaled down, which keeps every box (mathematics 2.4).
+    """
+    alpha = np.clip(alpha, 0.0, problem.costs)
+    if not problem.fit_intercept:
+        return alpha
+    positive = problem.signs > 0.0
+    totals = alpha[positive].sum(), alpha[~positive].sum()
+    smaller = min(totals)
+    for members, total in zip((positive, ~positive), totals, strict=True):
+        if total > smaller:
+            alpha[members] *= smaller / total
+    return alpha
+
+
+def duality_gap(
+    problem: ChanceProblem,
+    w: Floats,
+    b: float,
+    alpha: Floats,
+    directions: Floats,
+) -> Gap:
+    """Return objective and gap of (w, b) against the dual point (alpha, directions).
+
+    ``directions`` are the ``v_k = L_k u_k`` with ``||u_k|| <= 1``, one row for each
+    covariance. The gap is a sum of terms that are each non-negative, so it does not
+    cancel near the optimum:
+
+        1/2 ||w - w(alpha, v)||^2 + sum_i (c_i max(z_i, 0) - alpha_i z_i)
+                                  + kappa sum_i alpha_i (||L_i'w|| - v_i'w)
+    """
+    alpha = balanced(problem, alpha)
+    uncertainty = problem.uncertainty
+    spread = np.sqrt(np.maximum(times(uncertainty.table.images(w), w), 0.0))
+    shortfall = (
+        1.0
+        - problem.signs * (times(problem.X, w) + b)
+        + problem.kappa * uncertainty.expand(spread)
+    )
+    loss = problem.costs * np.maximum(shortfall, 0.0)
+    masses = uncertainty.collect(alpha)
+    recovered = transpose_times(problem.X, alpha * problem.signs)
+    recovered -= problem.kappa * transpose_times(directions, masses)
+    misaligned = np.maximum(spread - times(directions, w), 0.0)
+    gap = (
+        0.5 * float(np.square(w - recovered).sum())
+        + float((loss - alpha * shortfall).sum())
+        + problem.kappa * inner(masses, misaligned)
+    )
+    return Gap(0.5 * inner(w, w) + float(loss.sum()), max(gap, 0.0))

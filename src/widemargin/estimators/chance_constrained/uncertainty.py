@@ -1,0 +1,363 @@
+"""Moment models: what is known of each sample besides its mean.
+
+A sample is a distribution with mean ``mu_i`` and covariance ``Sigma_i``. Everything
+the solvers need of the covariances is linear in ``w``: the images ``Sigma_k w`` of the
+``k`` distinct covariances. Three tables hold them (full matrices, variances, low-rank
+factors); an :class:`Uncertainty` says which entry of the table each sample has, so one
+covariance per class (two entries) and one per sample (n entries) are the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from widemargin.numerics.products import times, transposed_times
+from widemargin.runtime.lazy import lazy_property
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+Operator = Callable[[Floats], Floats]
+
+_FEW = 8  # covariances, as of classes: work on all of them costs nothing
+
+MOMENTS = "moments"
+GAUSSIAN = "gaussian"
+
+
+def safety_factor(risk: float, bound: str) -> float:
+    """Return kappa, the number of standard deviations that ``risk`` asks for.
+
+    ``P{w'x <= w'mu - kappa ||L'w||} <= risk`` for every distribution with that mean
+    and covariance (``"moments"``, one-sided Chebyshev or Cantelli), or for the normal
+    one only (``"gaussian"``).
+    """
+    if not 0.0 < risk < 1.0:
+        raise ValueError(
+            f"risk must lie strictly between 0 and 1, got {risk!r}: it is the largest "
+            "probability with which a margin may be violated."
+        )
+    if bound == MOMENTS:
+        return sqrt((1.0 - risk) / risk)
+    if risk > 0.5:
+        raise ValueError(
+            f"bound='gaussian' needs risk <= 0.5, got {risk!r}: above one half the "
+            "normal quantile is negative and the problem is no longer convex. Lower "
+            "risk or use bound='moments'."
+        )
+    return max(float(ndtri(1.0 - risk)), 0.0)
+
+
+def violation_probability(margin: Floats, spread: Floats, bound: str) -> Floats:
+    """Bound ``P{margin + spread * noise <= 0}`` for noise of mean 0 and variance 1.
+
+    ``spread^2 / (spread^2 + margin^2)`` for a positive margin, else 1 (Cantelli, tight
+    over all distributions), or the normal tail ``Phi(-margin / spread)``. Without
+    spread the sample is certain: 0 for a positive margin, 1 otherwise.
+    """
+    certain = np.where(margin > 0.0, 0.0, 1.0)
+    uncertain = spread > 0.0
+    ratio = np.divide(margin, spread, out=np.zeros_like(margin), where=uncertain)
+    if bound == GAUSSIAN:
+        return np.where(uncertain, ndtr(-ratio), certain)
+    tail = 1.0 / (1.0 + np.square(np.maximum(ratio, 0.0)))
+    return np.where(uncertain & (margin > 0.0), tail, certain)
+
+
+def weighted_blocks(weights: Floats, size: int = 1024) -> Iterator[Integers | slice]:
+    """Return the entries with weight in blocks: what is copied of a table stays small.
+
+    Blocks in which all have weight are slices, and nothing of them is copied.
+    """
+    for start in range(0, len(weights), size):
+        rows = slice(start, min(start + size, len(weights)))
+        used = np.flatnonzero(weights[rows])
+        if len(used) == rows.stop - start:
+            yield rows
+        elif len(used):
+            yield start + used
+
+
+class CovarianceTable(Protocol):
+    """What a solver may ask of the ``k`` distinct covariances."""
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``, shape (k, d)."""
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
+
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``, for many w."""
+
+    def rescaled(self, scale: Floats) -> CovarianceTable:
+        """Return the covariances of ``x / scale``."""
+
+    def take(self, indices: Integers | slice) -> CovarianceTable:
+        """Return the table of the chosen entries."""
+
+    def factor(self, index: int) -> Floats:
+        """Return ``L`` of shape (d, r) with ``L L' = Sigma_index``."""
+
+    def factors(self, indices: Integers) -> Floats:
+        """Return factors of the chosen entries, shape (k, d, r), zeros filled in."""
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices, shape (k, d, d)."""
+
+
+@dataclass(frozen=True)
+class FullTable:
+    """Covariance matrices, shape (k, d, d)."""
+
+    matrices: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.matrices)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``."""
+        k, d, _ = self.matrices.shape
+        rows = self.matrices.reshape(k * d, d)
+        return times(rows, direction).reshape(k, d)
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        flat = self.matrices.reshape(len(self), -1)
+        if len(self) <= _FEW:
+            total = transposed_times(flat, weights)
+        else:
+            total = np.zeros(flat.shape[1])
+            for rows in weighted_blocks(weights):
+                total += transposed_times(flat[rows], weights[rows])
+        return total.reshape(self.matrices.shape[1:])
+
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        total = self.weighted_sum(weights)
+        return lambda direction: times(total, direction)
+
+    def rescaled(self, scale: Floats) -> FullTable:
+        """Return the covariances of ``x / scale``."""
+        return FullTable(self.matrices / np.outer(scale, scale))
+
+    def take(self, indices: Integers | slice) -> FullTable:
+        """Return the table of the chosen entries."""
+        return FullTable(self.matrices[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the eigenvectors times their deviations, null ones left out."""
+        (factor,) = self.factors(np.array([index]))
+        return np.asarray(factor[:, np.any(factor, axis=0)])
+
+    def factors(self, indices: Integers) -> Floats:
+        """Return the eigenvectors times their deviations, null ones as zeros."""
+        values, vectors = np.linalg.eigh(self.matrices[indices])
+        kept = values > 1e-14 * np.maximum(values[:, -1:], 0.0)
+        deviations = np.sqrt(np.where(kept, values, 0.0))
+        return np.asarray(vectors * deviations[:, None, :])
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(np.einsum("kii->k", self.matrices))
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "f", self.matrices
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.matrices)
+
+
+@dataclass(frozen=True)
+class DiagonalTable:
+    """Variances of independent features, shape (k, d)."""
+
+    variances: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.variances)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction``."""
+        return np.asarray(self.variances * direction)
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        return np.diag(transposed_times(self.variances, weights))
+
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        total = transposed_times(self.variances, weights)
+        return lambda direction: np.asarray(total * direction)
+
+    def rescaled(self, scale: Floats) -> DiagonalTable:
+        """Return the covariances of ``x / scale``."""
+        return DiagonalTable(self.variances / np.square(scale))
+
+    def take(self, indices: Integers | slice) -> DiagonalTable:
+        """Return the table of the chosen entries."""
+        return DiagonalTable(self.variances[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the standard deviations as columns, zero ones left out."""
+        columns = np.diag(np.sqrt(self.variances[index]))
+        return np.asarray(columns[:, self.variances[index] > 0.0])
+
+    def factors(self, indices: Integers) -> Floats:
+        """Return the standard deviations as diagonal matrices."""
+        deviations = np.sqrt(self.variances[indices])
+        return np.asarray(deviations[:, :, None] * np.eye(deviations.shape[1]))
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(self.variances.sum(axis=1))
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "d", self.variances
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.variances[:, :, None] * np.eye(self.variances.shape[1]))
+
+
+@dataclass(frozen=True)
+class FactorTable:
+    """Factors ``L_k`` of ``Sigma_k = L_k L_k'``, shape (k, d, r)."""
+
+    columns: Floats
+
+    def __len__(self) -> int:
+        """Return the number of distinct covariances."""
+        return len(self.columns)
+
+    def images(self, direction: Floats) -> Floats:
+        """Return ``Sigma_k direction`` in O(d r) each."""
+        inner = direction @ self.columns
+        return np.asarray(np.matmul(self.columns, inner[:, :, None])[:, :, 0])
+
+    @lazy_property
+    def _squared(self) -> FullTable | None:
+        """All ``L_k L_k'``, if few and at most twice as large as the factors.
+
+        They serve as curvature only: rounding hides that they are singular.
+        """
+        k, d, r = self.columns.shape
+        if 2 * r < d or k > _FEW:
+            return None
+        return FullTable(np.stack([factor @ factor.T for factor in self.columns]))
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """Return ``sum_k weights_k Sigma_k``."""
+        if self._squared is not None:
+            return self._squared.weighted_sum(weights)
+        total = np.zeros((self.columns.shape[1],) * 2)
+        for rows in weighted_blocks(weights):
+            scaled = self.columns[rows] * np.sqrt(weights[rows])[:, None, None]
+            flat = np.moveaxis(scaled, 0, 1).reshape(len(total), -1)
+            total += flat @ flat.T
+        return total
+
+    def weighted_operator(self, weights: Floats) -> Operator:
+        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
+        if self._squared is not None:
+            return self._squared.weighted_operator(weights)
+        return lambda direction: transposed_times(self.images(direction), weights)
+
+    def rescaled(self, scale: Floats) -> FactorTable:
+        """Return the covariances of ``x / scale``."""
+        return FactorTable(self.columns / scale[:, None])
+
+    def take(self, indices: Integers | slice) -> FactorTable:
+        """Return the table of the chosen entries."""
+        return FactorTable(self.columns[indices])
+
+    def factor(self, index: int) -> Floats:
+        """Return the factor without dependent columns."""
+        left, values, _ = np.linalg.svd(self.columns[index], full_matrices=False)
+        kept = values > 1e-14 * values.max(initial=0.0)
+        return np.asarray(left[:, kept] * values[kept])
+
+    def factors(self, indices: Integers) -> Floats:
+        """Return the factors as they are."""
+        return np.asarray(self.columns[indices])
+
+    def traces(self) -> Floats:
+        """Return the traces of all covariances."""
+        return np.asarray(np.einsum("kdr,kdr->k", self.columns, self.columns))
+
+    def layout(self) -> tuple[str, Floats]:
+        """Return the letter by which compiled code knows the table, and its array."""
+        return "l", self.columns
+
+    def dense(self) -> Floats:
+        """Return all covariances as matrices."""
+        return np.asarray(self.columns @ self.columns.transpose(0, 2, 1))
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The covariance of every sample: a table and the entry each sample has.
+
+    Parameters
+    ----------
+    table : CovarianceTable
+        The distinct covariances.
+    groups : ndarray of shape (n,) or None
+        Entry of each sample; None when sample i has entry i.
+    """
+
+    table: CovarianceTable
+    groups: Integers | None = None
+
+    def expand(self, values: Floats) -> Floats:
+        """Give every sample the value of its covariance."""
+        return values if self.groups is None else values[self.groups]
+
+    def collect(self, values: Floats) -> Floats:
+        """Add up the samples' values covariance by covariance."""
+        if self.groups is None:
+            return values
+        sums = np.bincount(self.groups, values, minlength=len(self.table))
+        return np.asarray(sums, dtype=np.float64)
+
+    def spread(self, direction: Floats) -> Floats:
+        """Return ``||L_i' w||``, the standard deviation of ``w'x_i``, per sample."""
+        squared = times(self.table.images(direction), direction)
+        return self.expand(np.sqrt(np.maximum(squared, 0.0)))
+
+    def take(self, rows: Integers | slice) -> Uncertainty:
+        """Return the uncertainty of a subset of the samples."""
+        if self.groups is None:
+            return Uncertainty(self.table.take(rows))
+        return Uncertainty(self.table, self.groups[rows])
+
+    def rescaled(self, scale: Floats) -> Uncertainty:
+        """Return the uncertainty of ``x / scale``."""
+        return Uncertainty(self.table.rescaled(scale), self.groups)
+
+
+def certain(n_samples: int, n_features: int) -> Uncertainty:
+    """Return samples that are known exactly: zero covariance for all."""
+    return Uncertainty(
+        DiagonalTable(np.zeros((1, n_features))), np.zeros(n_samples, dtype=np.intp)
+    )

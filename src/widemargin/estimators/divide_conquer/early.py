@@ -1,0 +1,172 @@
+"""Early prediction: a point is judged by the model of its own cluster.
+
+The solutions of a level's clusters, put side by side, solve the SVM problem whose
+kernel is cut to the clusters (Lemma 1). So does prediction: only the samples of the
+point's cluster count (equation 6 of Hsieh, Si and Dhillon 2014), with the intercept
+fitted there,
+
+    F(x) = sum_{i in cluster(x)} beta_i K(x_i, x) + b_{cluster(x)}.
+
+The glued sum over all clusters is not a model of anything and predicts worse (Table 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Kernel, Precomputed
+from widemargin.multilevel.level import Level
+from widemargin.multilevel.router import Router, Samples, order_of
+from widemargin.numerics.products import times
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class EarlyModel:
+    """Routed prediction by the local models of all clusters.
+
+    Parameters
+    ----------
+    router : Router
+        Sends a point to a cell.
+    groups : array of shape (n_cells,)
+        Cluster of each cell.
+    kernel : Kernel
+        The kernel inside a cluster.
+    support : array of shape (n_support,)
+        Training rows of the support vectors, those of cluster 0 first.
+    samples : array or CSR of shape (n_support, n_features), or None
+        Those rows; None for a precomputed kernel, which needs only their indices.
+    starts : array of shape (n_clusters + 1,)
+        Cluster c has the support vectors ``starts[c]:starts[c + 1]``.
+    coefficients : array of shape (n_support, n_pairs)
+        ``beta`` of each class pair.
+    intercepts : array of shape (n_clusters, n_pairs)
+        Intercept of each local model; 0 for a pair with neither class in the cluster.
+    """
+
+    router: Router
+    groups: Indices
+    kernel: Kernel
+    support: Indices
+    samples: Samples
+    starts: Indices
+    coefficients: Vector
+    intercepts: Vector
+    _grams: dict[int, Gram] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse pieces that do not belong together (a model file may be damaged)."""
+        n_support, n_clusters = len(self.support), len(self.starts) - 1
+        consistent = (
+            n_clusters >= 1
+            and self.starts[0] == 0
+            and self.starts[-1] == n_support
+            and bool((np.diff(self.starts) >= 0).all())
+            and self.intercepts.ndim == 2
+            and self.intercepts.shape[0] == n_clusters
+            and self.coefficients.shape == (n_support, self.intercepts.shape[1])
+            and (self.samples is None or self.samples.shape[0] == n_support)
+            and (self.samples is not None or isinstance(self.kernel, Precomputed))
+            and len(self.groups) == self.router.n_clusters
+            and 0 <= int(self.groups.min()) <= int(self.groups.max()) < n_clusters
+        )
+        if not consistent:
+            raise ValueError("the arrays of an early model do not belong together")
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.starts) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of class pairs."""
+        return int(self.intercepts.shape[1])
+
+    def assign(self, Z: Samples) -> Indices:
+        """Cluster of each row of `Z`."""
+        return self.groups[self.router.assign(Z)]
+
+    def decision(self, Z: Samples, threads: int = 1) -> Vector:
+        """Decision value of each class pair at each row of `Z`, by its own cluster."""
+        labels = self.assign(Z)
+        order = order_of(labels, self.n_clusters)
+        ends = np.cumsum(np.bincount(labels, minlength=self.n_clusters))
+        values = np.empty((Z.shape[0], self.n_pairs))
+        begin = 0
+        for cluster, end in enumerate(ends):
+            if end > begin:
+                rows = order[begin:end]
+                values[rows] = self._local(cluster, Z[rows], threads)
+            begin = end
+        return values
+
+    def _local(self, cluster: int, Z: Samples, threads: int) -> Vector:
+        own = slice(self.starts[cluster], self.starts[cluster + 1])
+        intercepts = self.intercepts[cluster]
+        if own.start == own.stop:  # one class only: a constant
+            return np.broadcast_to(intercepts, (Z.shape[0], self.n_pairs))
+        if isinstance(self.kernel, Precomputed):
+            values = times(Z[:, self.support[own]], self.coefficients[own])
+        else:
+            gram = self._grams.get(cluster)
+            if gram is None:
+                gram = Gram(self.samples[own], self.kernel, threads=threads)
+                self._grams[cluster] = gram
+            values = self._sums(gram, Z, own)
+        return np.asarray(values + intercepts)
+
+    def _sums(self, gram: Gram, Z: Samples, own: slice) -> Vector:
+        single = self.n_clusters > 1 and gram.single_precision_suffices
+        dtype = np.float32 if single else np.float64  # one cluster: as exact as SVC
+        if self.n_pairs == 1:  # one vector of coefficients: the fused product
+            return gram.cross(Z, self.coefficients[own, 0], dtype=dtype)[:, None]
+        return gram.cross(Z, self.coefficients[own], dtype=dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the compiled handles: they are made anew when needed."""
+        return {**self.__dict__, "_grams": {}}
+
+
+def early_model(
+    level: Level, samples: Samples, kernel: Kernel, rows: Sequence[Indices]
+) -> EarlyModel:
+    """Turn a solved level into a model.
+
+    Parameters
+    ----------
+    level : Level
+        Solutions for all class pairs.
+    samples, kernel : Samples, Kernel
+        What was trained on.
+    rows : sequence of index arrays
+        Training rows of each pair.
+    """
+    partition = level.partition
+    coefficients = np.zeros((len(partition.labels), len(rows)))
+    for pair, (own, beta) in enumerate(zip(rows, level.betas, strict=True)):
+        coefficients[own, pair] = beta
+    used = np.flatnonzero(coefficients.any(axis=1))
+    support = used[np.argsort(partition.labels[used], kind="stable")]
+    counts = np.bincount(partition.labels[used], minlength=partition.n_clusters)
+    return EarlyModel(
+        partition.router,
+        partition.groups,
+        kernel,
+        support,
+        None if isinstance(kernel, Precomputed) else samples[support],
+        np.concatenate([[0], np.cumsum(counts)]),
+        coefficients[support],
+        np.nan_to_num(level.intercepts, nan=0.0),
+    )

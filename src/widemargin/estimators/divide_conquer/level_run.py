@@ -1,0 +1,208 @@
+"""The way up the levels of one fit: resumable, interruptible, remembered.
+
+Keeps what outlives an interruption, the last complete level, and what the records need
+at the end, which samples each level took for support vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.bounds import gap_between, total_above, total_below
+from widemargin.engine.certificate import Certificate
+from widemargin.multilevel.driver import Plan, precision_recall, run_levels
+from widemargin.multilevel.level import (
+    ClusterMonitor,
+    Division,
+    Level,
+    Limits,
+    PartSolution,
+)
+
+from . import checkpoint
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass
+class Ladder:
+    """Levels of one fit.
+
+    Parameters
+    ----------
+    division, plan : Division, Plan
+        What is divided, and how.
+    stop_at : int
+        Last level to solve.
+    options, limits : dict, Limits
+        Of every solve.
+    path : path-like or None
+        Where checkpoints go.
+    insurance : bool
+        The levels are there to be kept should the fit be stopped; the finish does not
+        start from them, because here that would take it longer.
+    """
+
+    division: Division
+    plan: Plan
+    stop_at: int
+    options: dict[str, Any]
+    limits: Limits
+    path: Any = None
+    insurance: bool = False
+    level: Level | None = None
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+    _supports: list[list[Indices]] = field(default_factory=list)
+
+    def climb(self, progress: ClusterMonitor | None = None) -> Level | None:
+        """Solve the levels; after Ctrl-C or the deadline the last complete one stands.
+
+        Ctrl-C before the first complete level leaves nothing to stand on and goes on
+        to the caller.
+        """
+        origin = None if self.path is None else self._origin()
+        self._resume(origin)
+
+        def completed(level: Level) -> None:
+            self.level = level
+            self._remember(level)
+            if self.insurance:
+                self.stages[-1]["insurance"] = "kept only if the finish is stopped"
+            if origin is not None:
+                checkpoint.write(self.path, level, self.stages, origin)
+
+        try:
+            run_levels(
+                self.division,
+                self.plan,
+                self.options,
+                self.limits,
+                stop_at=self.stop_at,
+                resume=self.level,
+                record=self.stages.append,
+                progress=progress,
+                completed=completed,
+            )
+        except KeyboardInterrupt:
+            if self.level is None:
+                raise
+            self.interrupted = True
+        return self.level
+
+    def foretold(self, finals: Sequence[Indices]) -> None:
+        """Add to each stage how well it foretold the final support vectors."""
+        for stage, supports in zip(self.stages, self._supports, strict=False):
+            if not supports:  # solved before a resumption
+                continue
+            offset, found, final = 0, [], []
+            for own, support, last in zip(
+                self.division.rows, supports, finals, strict=True
+            ):
+                found.append(support + offset)
+                final.append(last + offset)
+                offset += len(own)
+            stage.update(precision_recall(np.concatenate(found), np.concatenate(final)))
+
+    def _remember(self, level: Level) -> None:
+        self._supports.append([np.flatnonzero(beta) for beta in level.betas])
+
+    def _resume(self, origin: checkpoint.Origin | None) -> None:
+        if origin is None:
+            return
+        levels = range(self.stop_at, self.plan.n_levels + 1)
+        stored = checkpoint.read(self.path, self.division, origin, levels)
+        if stored is not None:
+            self.level, self.stages = stored
+            self.stages[-1]["resumed"] = True
+            self._supports = [[] for _ in self.stages[:-1]]
+            self._remember(self.level)
+
+    def _origin(self) -> checkpoint.Origin:
+        division = self.division
+        vectors = [
+            array
+            for problem in division.problems
+            for array in (problem.linear, problem.lower, problem.upper)
+        ]
+        settings = {
+            "plan": vars(self.plan),
+            "stop_at": self.stop_at,
+            "tol": self.options["tol"],
+            "equality": [problem.total for problem in division.problems],
+        }
+        return checkpoint.Origin(
+            checkpoint.data_digest(division.samples, *vectors, *division.rows),
+            checkpoint.settings_digest(division.kernel, settings),
+            checkpoint.probe_values(division.kernel, division.samples),
+        )
+
+
+@dataclass(frozen=True)
+class EarlySolution:
+    """A class pair's share of a level, in the place of a solution.
+
+    Its certificate is that of the problem with the block kernel (Lemma 1).
+    """
+
+    beta: Vector
+    intercept: float
+    certificate: Certificate
+
+    @property
+    def n_iter(self) -> int:
+        """Pair steps taken in all clusters."""
+        return self.certificate.n_iter
+
+    @property
+    def status(self) -> str:
+        """How the solve ended."""
+        return self.certificate.status
+
+    @property
+    def converged(self) -> bool:
+        """Whether every cluster reached the tolerance."""
+        return self.status == "early"
+
+
+def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
+    """One entry a class pair of the last level, for the attributes of an exact fit."""
+    level = ladder.level
+    assert level is not None
+    sizes = level.partition.sizes
+    seconds = sum(stage["seconds"] for stage in ladder.stages)
+    solutions = []
+    for pair, (beta, parts) in enumerate(zip(level.betas, level.parts, strict=True)):
+        local = level.intercepts[:, pair]
+        known = ~np.isnan(local)
+        average = float(np.average(local[known], weights=sizes[known]))
+        certificate = block_certificate(parts, seconds, threads)
+        if ladder.interrupted:
+            certificate = replace(certificate, status="interrupted")
+        solutions.append(EarlySolution(beta, average, certificate))
+    return solutions
+
+
+def block_certificate(
+    parts: Sequence[PartSolution], seconds: float, threads: int
+) -> Certificate:
+    """Certificate of the block-kernel problem: sums over the clusters."""
+    objective = total_above(part.objective for part in parts)
+    bound = total_below(part.bound for part in parts)
+    unsolved = [p.status for p in parts if p.status not in ("converged", "polished")]
+    return Certificate(
+        status=unsolved[0] if unsolved else "early",
+        objective=objective,
+        bound=bound,
+        gap=gap_between(objective, bound),
+        kkt_violation=max(part.kkt_violation for part in parts),
+        n_iter=sum(part.n_iter for part in parts),
+        seconds=seconds,
+        threads=threads,
+    )

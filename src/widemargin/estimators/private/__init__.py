@@ -1,0 +1,22 @@
+"""Differentially private support vector machines, their report and their audit."""
+
+from widemargin.estimators.incremental import refuse_updates
+
+from .audit import AuditResult, privacy_audit
+from .estimator import PrivateSVC
+from .features import PublicBoundsScaler
+from .report import PrivacyReport, PrivacyWarning
+
+__all__ = [
+    "AuditResult",
+    "PrivacyReport",
+    "PrivacyWarning",
+    "PrivateSVC",
+    "PublicBoundsScaler",
+    "privacy_audit",
+]
+
+refuse_updates(
+    PrivateSVC,
+    "every release spends privacy budget, and none can be taken back.",
+)

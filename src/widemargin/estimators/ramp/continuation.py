@@ -1,0 +1,142 @@
+"""How the rounds are spent: loosely first, to the tolerance last; and where they start.
+
+Most rounds of the concave-convex procedure only move the clipped set a little. So it is
+run to its end with loosely solved problems first, and from there with exact ones: the
+result is a stationary point of the same objective, sooner.
+
+``continuation`` chooses the start (mathematics 5.5). It solves a thousandth of the
+costs, a hundredth and a tenth in turn and carries the clipped set along, on a sample
+where there are many rows: models that smooth do not need them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from widemargin.engine.solution import Solution
+from widemargin.numerics.products import inner
+
+from .concave_convex import STOPPED, Outcome, RampProblem, descend
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .concave_convex import Record, Solver
+
+    Vector = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+STEP = 10.0  # factor between the costs of two stages of the continuation (5.5)
+CONTINUATION = (STEP**-3, STEP**-2, STEP**-1)  # shares of C solved before C itself
+SAMPLE = 3000  # rows that the stages of the continuation look at
+FEW = 2000  # rows up to which every round is exact: there is little to save
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the schedule is told.
+
+    Attributes
+    ----------
+    solver, rough : callable
+        Solve a convex problem to the tolerance, and loosely.
+    max_rounds : int
+        Most convex problems solved at one value of the costs.
+    record : callable
+        Called after each convex problem with its figures and its solution.
+    seed : int
+        Of the sample that the continuation looks at.
+    """
+
+    solver: Solver
+    rough: Solver
+    max_rounds: int
+    record: Record
+    seed: int = 0
+
+    def loose(self, figures: dict[str, Any], solution: Solution) -> None:
+        """Record a loose round as such."""
+        self.record({"stage": "loose", **figures}, solution)
+
+
+def economical_descent(
+    ramp: RampProblem, plan: Plan, clipped: Mask | None = None
+) -> Outcome:
+    """Run the procedure from the samples `clipped` (none: the SVM), loosely first."""
+    rounds: dict[str, Any] = {"max_rounds": plan.max_rounds}
+    start: Solution | None = None
+    if ramp.gram.n > FEW and np.isfinite(ramp.s):
+        end = descend(ramp, plan.rough, clipped=clipped, record=plan.loose, **rounds)
+        if end.solution.status in STOPPED:
+            return end
+        clipped, start = end.clipped, end.solution
+    return descend(
+        ramp, plan.solver, clipped=clipped, start=start, record=plan.record, **rounds
+    )
+
+
+def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
+    """Return whom to clip from the start: those given up while the model is smooth.
+
+    Where the costs are small, a mislabelled sample far inside the other class is far
+    below ``s``; it is clipped before it can bend the boundary, and stays clipped while
+    the costs grow. The point so reached can have the higher ``J`` and still be the
+    better model (5.5). A stage that clips most of a class has found a constant model,
+    not wrong labels, and is passed over. None when no stage was believable.
+    """
+    n = ramp.gram.n
+    rows = np.random.default_rng(plan.seed).permutation(n)[:SAMPLE]
+    sample = ramp if n <= SAMPLE else ramp.subset(np.sort(rows))
+    if n > SAMPLE:  # the whole loss, carried by fewer samples
+        sample = replace(sample, costs=sample.costs * (n / SAMPLE))
+    clipped: Mask | None = None
+    start: Solution | None = None
+    believed: Solution | None = None
+    for share in CONTINUATION:
+        end = descend(
+            replace(sample, costs=share * sample.costs),
+            plan.rough,
+            clipped=clipped,
+            start=start,
+            max_rounds=plan.max_rounds,
+            record=plan.loose,
+        )
+        if end.solution.status in STOPPED:
+            return None
+        clipped, start, believed = None, None, None
+        if believable(sample, end.clipped):
+            clipped, start, believed = end.clipped, grow(end.solution), end.solution
+    if believed is None or n <= SAMPLE:
+        return clipped
+    beta = np.zeros(n)
+    beta[np.sort(rows)] = believed.beta
+    margins = ramp.y * (ramp.gram.times(beta) + believed.intercept)
+    everyone: Mask = margins < ramp.s
+    return everyone if believable(ramp, everyone) else None
+
+
+def believable(ramp: RampProblem, clipped: Mask) -> bool:
+    """Say whether at most half of each class, by cost, is held to be mislabelled."""
+    sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
+    return all(float(side[clipped].sum()) <= 0.5 * float(side.sum()) for side in sides)
+
+
+def grow(solution: Solution, most: float = STEP) -> Solution:
+    """Return the best multiple of `solution` to start at when costs grow `most` times.
+
+    All boxes have zero at one end, so every multiple up to `most` is feasible; the dual
+    is a parabola along that ray.
+    """
+    curvature = inner(solution.beta, solution.values)
+    slope = inner(solution.problem.linear, solution.beta)
+    factor = float(np.clip(slope / curvature, 1.0, most)) if curvature > 0.0 else 1.0
+    return Solution(
+        solution.problem,
+        factor * solution.beta,
+        factor * solution.values,
+        "start",
+        exact=solution.exact,
+    )

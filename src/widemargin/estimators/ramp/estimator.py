@@ -1,0 +1,306 @@
+"""The ramp-loss classifier: hinge loss up to a ceiling, so that outliers let go."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.engine.bounds import UNIT, gap_between, total_above, total_below
+from widemargin.engine.certificate import Certificate
+from widemargin.engine.kernels import Kernel
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import Solution, summary
+from widemargin.engine.solve import proved
+from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.estimators.base.multiclass import BinaryTask
+from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
+from widemargin.estimators.base.training_data import Training
+from widemargin.multilevel.level import Limits
+
+from .concave_convex import (
+    STOPPED,
+    Outcome,
+    RampProblem,
+    descend,
+    resume,
+    stationarity,
+    with_certain_margins,
+)
+from .continuation import Plan, continuation, economical_descent
+
+ROUGH = 1e-2  # tolerance of the stages that only have to find whom to clip
+ROUNDS_RAN_OUT = "max_cccp_iter"
+
+
+class RampSVC(KernelClassifier):
+    """Kernel classifier with the ramp loss: wrong labels pull only so far.
+
+    Minimises ``1/2 ||w||^2 + C sum_i min(1 - s, max(0, 1 - y_i F(x_i)))`` with
+    ``F(x) = <w, phi(x)> + b``: the hinge loss of an SVM, flat below the margin ``s``.
+    A sample beyond it, deep inside the other class, no longer pulls on the boundary and
+    is listed in ``outliers_``. The concave-convex procedure finds a stationary point,
+    not the global minimum, through a few SVM problems that share their kernel rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a unit of margin violation.
+    s : float, default=-1.0
+        Margin below which the loss is flat, at most 0. ``-1`` gives up the samples that
+        are farther on the wrong side than a support vector is on the right one, ``0``,
+        the paper's choice, every misclassified sample (of a rare class that can be all
+        of them), ``-inf`` none: the plain SVM.
+    init : {"svm", "continuation"}, default="continuation"
+        Where the procedure starts: at the plain SVM, or at the clipped set found by
+        solving C/1000, C/100 and C/10 first. With a flexible kernel the plain SVM has
+        already bent around the wrong labels, and a start there often stays there. Where
+        a fine boundary is real, "continuation" gives up right labels: look at the
+        length of ``outliers_``, and see the page of this estimator.
+    max_cccp_iter : int, default=50
+        Most convex problems solved at each C.
+    screening : "safe" or None, default=None
+        "safe" decides samples as soon as their value is certain and takes them out
+        where that pays. Each convex problem has the same solution; in this engine it
+        was measured not to save time (see the page of this estimator), so it is off.
+        Only above 2,000 rows, and with a positive semi-definite kernel (not "sigmoid",
+        nor "poly" with a negative ``coef0``).
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
+class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
+fit_intercept, n_jobs, max_time, warm_start, solver
+        As in :class:`widemargin.SVC`, for each convex problem; ``max_time`` is for all
+        together.
+
+    Attributes
+    ----------
+    outliers_ : ndarray of int
+        Training rows clipped at the end: those the model believes to be mislabelled.
+        With more than two classes, clipped in at least one of their class pairs.
+    objective_ : float, or ndarray in pair order
+        The primal ramp objective J.
+    certificate_ : Certificate, or list of them in pair order
+        Of the last convex problem; ``kkt_violation`` is that of J.
+    history_ : list of dict
+        One record per convex problem: ``objective`` (J), ``gap``, ``clipped`` and, with
+        screening, ``screened``: the share of samples decided against iteration and
+        time. Stage "loose" marks those solved loosely on the way.
+    n_cccp_iter_ : ndarray of int
+        Convex problems solved, in pair order.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, \
+n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
+        As in scikit-learn's SVC.
+
+    See Also
+    --------
+    widemargin.SVC : The same with the hinge loss.
+
+    References
+    ----------
+    R. Collobert, F. Sinz, J. Weston and L. Bottou, "Trading convexity for scalability",
+    ICML 2006; Z. Zhai, B. Gu, X. Li and H. Huang, "Safe sample screening for robust
+    support vector machine", AAAI 2020 (its screening rules are corrected here).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import RampSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> flipped = np.random.default_rng(0).choice(569, size=57, replace=False)
+    >>> y[flipped] = 1 - y[flipped]
+    >>> model = RampSVC().fit(scale(X), y)
+    >>> len(model.outliers_) >= 30, np.isin(model.outliers_, flipped).mean() > 0.9
+    (True, np.True_)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "s": [Interval(Real, None, 0.0, closed="both")],
+        "init": [StrOptions({"svm", "continuation"})],
+        "max_cccp_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        s: float = -1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        init: str = "continuation",
+        max_cccp_iter: int = 50,
+        screening: str | None = None,
+        shrinking: bool = True,
+        probability: Any = False,
+        tol: float = 1e-3,
+        cache_size: float | str = "auto",
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.C = C
+        self.s = s
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.init = init
+        self.max_cccp_iter = max_cccp_iter
+        self.screening = screening
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+
+    def _solve_pair(self, task: BinaryTask) -> Solution:
+        """Run the concave-convex procedure on two classes."""
+        ramp = self._ramp(task)
+        limits = Limits.of(task.gram, task.seconds_left)
+        # The next clipped set is read off all values.
+        wishes: dict[str, Any] = {
+            "every_value": True, "seed": task.seed, "certify": False,
+        }  # fmt: skip
+        earlier = task.history.append  # levels, where a problem is solved by division
+
+        def solver(problem: DualProblem, start: Solution | None) -> Solution:
+            return self._solve(problem, start, earlier, **limits.timed(wishes))
+
+        def rough(problem: DualProblem, start: Solution | None) -> Solution:
+            loose = wishes | {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
+            return self._solve(problem, start, earlier, **limits.timed(loose))
+
+        def record(figures: dict[str, Any], solution: Solution) -> None:
+            task.history.append(convex_record(figures, solution))
+
+        plan = Plan(solver, rough, self.max_cccp_iter, record, task.seed)
+        if task.start is not None:
+            clipped, start = resume(ramp, task.start)
+            rounds: dict[str, Any] = {"max_rounds": plan.max_rounds, "record": record}
+            end = descend(ramp, solver, clipped=clipped, start=start, **rounds)
+        elif self.init == "continuation" and np.isfinite(self.s):
+            end = economical_descent(ramp, plan, continuation(ramp, plan))
+        else:
+            end = economical_descent(ramp, plan)
+        return finished(ramp, end, task.history, self.tol)
+
+    def _ramp(self, task: BinaryTask) -> RampProblem:
+        return RampProblem(
+            task.gram, task.y, task.costs, float(self.s), self.fit_intercept
+        )
+
+    def _point(self, task: BinaryTask) -> Solution | None:
+        """Return where Ctrl-C met a convex problem; one at a lower C has no point."""
+        if task.stopped is None:
+            return None
+        convex = task.stopped.problem
+        if not np.array_equal(convex.upper - convex.lower, task.costs):
+            return None
+        ramp, solution = self._ramp(task), task.stopped.solution()
+        objective = ramp.objective(solution)
+        figures = {"objective": objective, "clipped": ramp.clips(solution)}
+        task.history.append(convex_record(figures, solution))
+        # Not those below s at this point: the flat loss is that of the problem's own.
+        clipped = task.y * (convex.lower + convex.upper) < 0.0
+        end = Outcome(solution, clipped, objective, settled=False)
+        return finished(ramp, end, task.history, self.tol)
+
+    def _store(
+        self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
+    ) -> None:
+        super()._store(data, kernel, tasks, solutions)
+        clipped = [
+            task.rows[solution.extras["clipped"]]
+            for task, solution in zip(tasks, solutions, strict=True)
+        ]
+        self.outliers_ = data.rows[np.unique(np.concatenate(clipped))]
+        objectives = np.array([s.extras["objective"] for s in solutions])
+        self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
+        self.n_cccp_iter_ = np.array([s.extras["rounds"] for s in solutions])
+        certificates = [certificate_of(solution) for solution in solutions]
+        self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
+
+    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
+        if any(solution.status == ROUNDS_RAN_OUT for solution in solutions):
+            warnings.warn(
+                f"RampSVC solved max_cccp_iter={self.max_cccp_iter} convex problems "
+                "and the clipped samples still change. Increase max_cccp_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        else:
+            super()._warn_unless_converged(solutions)
+
+
+def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]:
+    """Return the stage record of a convex problem; of the clipped set its size."""
+    clipped = int(np.count_nonzero(figures["clipped"]))
+    return summary(solution, "convex") | figures | {"clipped": clipped}
+
+
+def certificate_of(solution: Solution) -> Certificate:
+    """Certificate of the last convex problem, with the loss of the clipped samples.
+
+    So its objective is an upper bound of J too; the violation is that of J.
+    """
+    own, flat = solution.certificate, solution.extras["flat_loss"]
+    spare = 4.0 * UNIT * flat
+    objective = total_above([own.objective, flat, spare])
+    bound = total_below([own.bound, flat, -spare])
+    return replace(
+        own,
+        objective=objective,
+        bound=bound,
+        gap=gap_between(objective, bound),
+        kkt_violation=solution.extras["stationarity"],
+    )
+
+
+def finished(
+    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
+) -> Solution:
+    """Return the last convex problem's solution as that of the whole procedure."""
+    solution = with_certain_margins(ramp, proved(end.solution, tol))
+    assert solution.checked is not None
+    size = np.abs(solution.checked.values) + abs(solution.intercept)
+    rounding = solution.checked.errors + 4.0 * UNIT * size
+    convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
+    ran_out = not end.settled and solution.status not in STOPPED
+    return replace(
+        solution,
+        status=ROUNDS_RAN_OUT if ran_out else solution.status,
+        n_iter=sum(entry["n_iter"] for entry in convex),
+        seconds=sum(entry["seconds"] for entry in convex),
+        extras={
+            "objective": end.objective,
+            "flat_loss": ramp.flat_loss(end.clipped),
+            "clipped": ramp.clips(solution),
+            "stationarity": stationarity(ramp, solution, rounding),
+            "rounds": len(convex),
+        },
+    )

@@ -1,6 +1,0 @@
-"""Exact learning and forgetting, for the estimators that can."""
-
-from .classifier import IncrementalClassifier
-from .refused import Refused, refuse_updates
-
-__all__ = ["IncrementalClassifier", "Refused", "refuse_updates"]

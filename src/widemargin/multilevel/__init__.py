@@ -1,0 +1,1 @@
+"""Divide and conquer on any dual problem."""

@@ -1,0 +1,333 @@
+"""One level: every problem solved inside every cluster.
+
+Forget the kernel between clusters and a problem falls into independent parts whose
+solutions, put side by side, solve the whole with the block kernel (Lemma 1 of Hsieh, Si
+and Dhillon 2014). With an equality constraint the sums over the clusters must be given:
+they are those of a feasible start, all zero for a classifier (mathematics 4.5).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+
+from widemargin.engine.bounds import gap_between, sum_above
+from widemargin.engine.gram import Gram
+from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.kernels import Kernel, Precomputed
+from widemargin.engine.problem import DualProblem, only_point
+from widemargin.engine.solve import solve
+from widemargin.runtime.cancellation import Together, go_on
+
+from .partition import Partition
+from .router import Samples, order_of
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+ClusterMonitor = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Division:
+    """Problems that are divided together: class pairs over one set of samples.
+
+    Parameters
+    ----------
+    samples, kernel : Samples, Kernel
+        What the clusters divide.
+    problems : sequence of DualProblem
+        The problems.
+    rows : sequence of index arrays
+        Samples of each problem, ascending.
+    """
+
+    samples: Samples
+    kernel: Kernel
+    problems: Sequence[DualProblem]
+    rows: Sequence[Indices]
+
+    @classmethod
+    def of(cls, problem: DualProblem) -> Division:
+        """One problem over all its samples."""
+        gram = problem.gram
+        return cls(gram.samples, gram.kernel, [problem], [np.arange(problem.n)])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a level may use.
+
+    Parameters
+    ----------
+    cache_mb : float
+        Row cache of each cluster that is being solved.
+    deadline : float or None
+        Reading of ``time.perf_counter`` at which solves must end.
+    n_jobs : int or None
+        Clusters solved at a time, through joblib (threads unless configured).
+    """
+
+    cache_mb: float = 200.0
+    deadline: float | None = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, gram: Gram, max_time: float | None) -> Limits:
+        """Limits of a fit that starts now with the memory and threads of its Gram."""
+        share = gram.cache_mb / gram.threads
+        return cls(share, _deadline(max_time), _jobs(gram.threads))
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
+    def timed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of a solve that starts now and must end by the deadline."""
+        if self.deadline is None:
+            return options
+        return {**options, "max_time": max(0.0, self.deadline - time.perf_counter())}
+
+
+def _deadline(max_time: float | None) -> float | None:
+    return None if max_time is None else time.perf_counter() + max_time
+
+
+def _jobs(threads: int) -> int | None:
+    """Clusters at a time: as joblib is configured, else one for each thread."""
+    backend, configured = get_active_backend()
+    if configured is not None:
+        return None
+    name = type(backend).__name__
+    known = ("LokyBackend", "ThreadingBackend", "SequentialBackend")
+    return threads if name in known else -1
+
+
+@dataclass(frozen=True)
+class Part:
+    """One problem restricted to one cluster.
+
+    Parameters
+    ----------
+    rows : array of indices or None
+        Which samples of the cluster take part (those of a class pair); None for all.
+    linear, lower, upper : arrays
+        The problem's vectors at those samples.
+    total : float or None
+        Required sum.
+    start : array or None
+        Where to start from.
+    """
+
+    rows: Indices | None
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+    start: Vector | None = None
+
+
+@dataclass(frozen=True)
+class PartSolution:
+    """Solution of a part, with its share of the level's certificate."""
+
+    beta: Vector
+    intercept: float
+    objective: float
+    bound: float | None
+    kkt_violation: float
+    n_iter: int
+    status: str
+
+    @property
+    def gap(self) -> float | None:
+        """Objective less bound, where there is one."""
+        return gap_between(self.objective, self.bound)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A solved level: for each problem the concatenated solution, as a model.
+
+    Attributes
+    ----------
+    number : int
+        Level; it has up to ``n_branches**number`` clusters.
+    partition : Partition
+        Its clusters, shared by all problems.
+    betas : list of arrays
+        Solution of each problem for the block kernel.
+    intercepts : array of shape (n_clusters, n_problems)
+        Intercept of each local model; NaN where a cluster has no sample of a problem.
+    parts : list of lists of PartSolution
+        For each problem the local solutions, with their certificates.
+    """
+
+    number: int
+    partition: Partition
+    betas: list[Vector]
+    intercepts: Vector
+    parts: list[list[PartSolution]] = field(repr=False)
+
+
+def solve_cluster(
+    samples: Samples,
+    kernel: Kernel,
+    parts: Sequence[Part],
+    options: dict[str, Any],
+    cache_mb: float = 200.0,
+) -> list[PartSolution]:
+    """Solve every problem that has samples in one cluster; one Gram serves them all.
+
+    Takes and returns plain data, so that it can run in a thread, a process or on
+    another machine. ``max_time`` in the options is that of all the problems together.
+    """
+    limits = Limits(deadline=_deadline(options.get("max_time")))
+    gram: Gram | None = None
+    solved = []
+    for part in parts:
+        decided = only_point(part.lower, part.upper, part.total)
+        if decided is not None and not decided.any():
+            solved.append(_constant(part))
+            continue
+        if gram is None:
+            gram = Gram(samples, kernel, cache_mb=cache_mb)
+        own = gram if part.rows is None else gram.subset(part.rows)
+        problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
+        timed = limits.timed(options)
+        try:
+            solution = solve(problem, start=part.start, monitor=go_on, **timed)
+        except Interrupted as stop:  # the point of one cluster is none of the whole
+            raise KeyboardInterrupt from stop
+        certificate = solution.certificate
+        solved.append(
+            PartSolution(
+                solution.beta,
+                solution.intercept,
+                certificate.objective,
+                certificate.bound,
+                float(certificate.kkt_violation or 0.0),
+                solution.n_iter,
+                solution.status,
+            )
+        )
+    return solved
+
+
+def _constant(part: Part) -> PartSolution:
+    """The part whose only feasible point is 0: a constant, with no loss (0.2)."""
+    beta = np.zeros(len(part.linear))
+    at_lower = not part.lower.any()
+    intercept = float(part.linear.max() if at_lower else part.linear.min())
+    residual = part.linear - intercept
+    loss = sum_above(np.maximum(part.lower * residual, part.upper * residual))
+    return PartSolution(beta, intercept, loss, 0.0, 0.0, 0, "converged")
+
+
+def solve_level(
+    number: int,
+    partition: Partition,
+    division: Division,
+    starts: Sequence[Vector],
+    options: dict[str, Any],
+    limits: Limits,
+    progress: ClusterMonitor | None = None,
+) -> Level:
+    """Solve each problem with the kernel cut to the clusters of a partition.
+
+    Parameters
+    ----------
+    number : int
+        Level, for the record.
+    partition : Partition
+        Clusters of all samples.
+    division : Division
+        The problems.
+    starts : sequence of arrays
+        Feasible point of each problem; its sums over the clusters are kept.
+    options : dict
+        Arguments of :func:`widemargin.engine.solve.solve`.
+    limits : Limits
+        Memory, time, and clusters at a time.
+    progress : callable, optional
+        Called with (what, done, of) after each cluster.
+    """
+    problems, rows = division.problems, division.rows
+    members = [_by_cluster(partition, chosen) for chosen in rows]
+    betas = [np.zeros(problem.n) for problem in problems]
+    intercepts = np.full((partition.n_clusters, len(problems)), np.nan)
+    # large clusters first, so that none is left to a single worker at the end
+    order = np.argsort(-partition.sizes, kind="stable")
+
+    def jobs() -> Iterator[Any]:
+        for cluster in order:
+            inside = partition.members(cluster)
+            parts = [
+                _part(problem, start, own[cluster], chosen, inside)
+                for problem, start, own, chosen in zip(
+                    problems, starts, members, rows, strict=True
+                )
+                if len(own[cluster])
+            ]
+            yield delayed(together.run)(
+                solve_cluster,
+                _rows_of(division, inside),
+                division.kernel,
+                parts,
+                limits.timed(options),
+                limits.cache_mb,
+            )
+
+    # no job is made before its turn: the time it may take is counted from there
+    parallel = Parallel(
+        limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
+    )
+    done: list[list[PartSolution]] = [[] for _ in problems]
+    with Together() as together:
+        for count, (cluster, solved) in enumerate(
+            zip(order, parallel(jobs()), strict=True)
+        ):
+            present = [p for p in range(len(problems)) if len(members[p][cluster])]
+            for p, part in zip(present, solved, strict=True):
+                betas[p][members[p][cluster]] = part.beta
+                intercepts[cluster, p] = part.intercept
+                done[p].append(part)
+            if progress is not None:
+                progress(f"level {number}", count + 1, partition.n_clusters)
+    return Level(number, partition, betas, intercepts, done)
+
+
+def _rows_of(division: Division, inside: Indices) -> Samples:
+    """Samples of a cluster; of a kernel matrix its diagonal block."""
+    square = isinstance(division.kernel, Precomputed)
+    return division.samples[np.ix_(inside, inside) if square else inside]
+
+
+def _by_cluster(partition: Partition, rows: Indices) -> list[Indices]:
+    """For each cluster the positions within `rows` of its samples."""
+    labels = partition.labels[rows]
+    order = order_of(labels, partition.n_clusters)
+    ends = np.cumsum(np.bincount(labels, minlength=partition.n_clusters))
+    return np.split(order, ends[:-1])
+
+
+def _part(
+    problem: DualProblem, start: Vector, own: Indices, rows: Indices, inside: Indices
+) -> Part:
+    """Restriction of a problem to the cluster with samples `inside`."""
+    everyone = len(own) == len(inside)
+    return Part(
+        None if everyone else np.searchsorted(inside, rows[own]),
+        problem.linear[own],
+        problem.lower[own],
+        problem.upper[own],
+        None if problem.total is None else float(start[own].sum()),
+        start[own] if start[own].any() else None,
+    )

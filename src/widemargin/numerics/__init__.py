@@ -1,0 +1,1 @@
+"""Products and factors of small matrices, by the threads of a fit."""

@@ -1,0 +1,80 @@
+"""What must hold between the rows a model keeps to learn and forget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.estimators.base.multiclass import class_pairs
+from widemargin.estimators.incremental.live_rows import LiveRows
+from widemargin.estimators.incremental.pair_state import PairState
+from widemargin.runtime.container import StorageError
+
+
+def check_live_rows(attributes: dict[str, Any], features: int) -> None:
+    """Raise unless rows, labels, ids and the solutions of all pairs fit each other."""
+    if not attributes.keys() & {"_live", "_pairs", "ids_"}:
+        return  # support vectors only
+    live, classes = attributes.get("_live"), len(attributes["classes_"])
+    if not isinstance(live, LiveRows):
+        raise StorageError("ids_ without the rows they are of")
+    n = live.n
+    values = live.X.data if sparse.issparse(live.X) else live.X
+    if live.X.shape != (n, features) or not _finite(values, values.shape):
+        raise StorageError("the rows kept do not fit n_features_in_")
+    if not counts(live.labels, n, classes):
+        raise StorageError("the labels of the rows kept do not fit classes_")
+    if live.weights is not None and not (
+        _finite(live.weights, (n,)) and np.all(live.weights > 0.0)
+    ):
+        raise StorageError("the weights of the rows kept are not all positive")
+    if live.ids.shape != (n,) or np.unique(live.ids).size != n:
+        raise StorageError("the ids of the rows kept are not one for each")
+    if not np.array_equal(attributes["ids_"], live.ids):
+        raise StorageError("ids_ are not those of the rows kept")
+    if type(attributes["_next_id"]) is not int or attributes["_next_id"] < 0:
+        raise StorageError("the next id is no number")
+    if np.shape(attributes["_first_settings"]) != (2,):
+        raise StorageError("the first settings are not a pair")
+    if n:
+        _check_pairs(attributes["_pairs"], live.labels, classes)
+
+
+def _check_pairs(pairs: Any, labels: NDArray[Any], classes: int) -> None:
+    sizes = np.bincount(labels, minlength=classes)
+    expected = class_pairs(classes)
+    if not isinstance(pairs, list) or len(pairs) != len(expected):
+        raise StorageError("the solutions kept are not one for each pair of classes")
+    for state, (first, second) in zip(pairs, expected, strict=True):
+        shape = (sizes[first] + sizes[second],)
+        arrays = (state.beta, state.linear, state.lower, state.upper)
+        known = () if state.values is None else (state.values,)
+        if (
+            not isinstance(state, PairState)
+            or not all(_finite(array, shape) for array in (*arrays, *known))
+            or np.any(state.lower > state.beta)
+            or np.any(state.beta > state.upper)
+            or not (state.total is None or np.isfinite(state.total))
+            or type(state.age) is not int
+        ):
+            raise StorageError("the solution kept of a pair of classes does not fit")
+
+
+def counts(array: Any, length: int, end: int) -> bool:
+    """Whether it is an array of so many integers from 0 up to, and without, an end."""
+    return (
+        array.shape == (length,)
+        and array.dtype.kind == "i"
+        and (length == 0 or (array.min() >= 0 and array.max() < end))
+    )
+
+
+def _finite(array: Any, shape: tuple[int, ...]) -> bool:
+    return (
+        array.shape == shape
+        and array.dtype.kind == "f"
+        and bool(np.all(np.isfinite(array)))
+    )

@@ -1,0 +1,1 @@
+"""What runs a fit: threads that end together, deadlines, files."""

@@ -1,0 +1,14 @@
+"""What an installed wheel can rerun: data sets, contestants, checks, results, tables.
+
+Nothing is measured twice in two ways: ``benchmarks/run.py``, ``widemargin bench`` and
+``widemargin reproduce`` all call this package.
+"""
+
+#: name on the command line -> module
+PAPERS = {
+    "dpwss": "widemargin_papers.dpwss",
+    "dcsvm": "widemargin_papers.dcsvm",
+    "ramp": "widemargin_papers.ramp_tables",
+    "cost": "widemargin_papers.cost",
+    "chance": "widemargin_papers.chance",
+}

@@ -1,0 +1,231 @@
+"""The contestants of the divide-and-conquer paper, each an unfitted estimator.
+
+The naive sum, the Bayesian committee machine, the cascade and bagging are here to be
+compared with, and only here: the package itself predicts by the cluster's own model.
+LLSVM, FastFood and LTPU stand as scikit-learn pipelines of the same idea; gradient
+boosting is what one would try today.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+from widemargin.engine.gram import Gram
+from widemargin.estimators.divide_conquer import DivideConquerSVC
+from widemargin.estimators.divide_conquer.early import EarlyModel
+from widemargin.estimators.svc import SVC
+
+Vector = NDArray[np.float64]
+
+RANK = 3000  # of LLSVM, FastFood and LTPU, as in the paper
+METHODS = (
+    "DC early",
+    "DC exact",
+    "SVC",
+    "SVC on a fifth",
+    "CascadeSVM",
+    "LLSVM",
+    "FastFood",
+    "LTPU",
+    "HistGradientBoosting",
+)
+
+
+def make_method(
+    name: str,
+    *,
+    C: float,
+    gamma: float,
+    n_jobs: int = 2,
+    rank: int = RANK,
+    cache_size: float = 2000.0,
+    seed: int = 0,
+) -> Any:
+    """Unfitted estimator for a row of Table 2."""
+    kernel: dict[str, Any] = {
+        "C": C, "gamma": gamma, "n_jobs": n_jobs, "cache_size": cache_size,
+    }  # fmt: skip
+    divided: dict[str, Any] = {"random_state": seed, "early_level": 3, **kernel}
+    linear = LinearSVC(C=C, dual="auto", random_state=seed, max_iter=1000)
+    makers: dict[str, Any] = {
+        "DC early": lambda: DivideConquerSVC(prediction="early", **divided),
+        "DC exact": lambda: DivideConquerSVC(**kernel),
+        "SVC": lambda: SVC(**kernel),
+        "SVC on a fifth": lambda: Subsampled(SVC(**kernel), 0.2, seed),
+        "CascadeSVM": lambda: Cascade(SVC(**kernel), seed=seed),
+        "LLSVM": lambda: make_pipeline(
+            Nystroem(gamma=gamma, n_components=rank, random_state=seed), linear
+        ),
+        "FastFood": lambda: make_pipeline(
+            RBFSampler(gamma=gamma, n_components=rank, random_state=seed), linear
+        ),
+        "LTPU": lambda: make_pipeline(Units(gamma, rank, seed), linear),
+        "HistGradientBoosting": lambda: make_pipeline(
+            FunctionTransformer(_dense),
+            HistGradientBoostingClassifier(random_state=seed),
+        ),
+    }
+    return makers[name]()
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+class Units(BaseEstimator):
+    """Locally tuned processing units: Gaussian bumps at k-means centres."""
+
+    def __init__(self, gamma: float = 1.0, n_units: int = 100, seed: int = 0) -> None:
+        self.gamma = gamma
+        self.n_units = n_units
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> Units:
+        """Place the units."""
+        units = min(self.n_units, X.shape[0])
+        means = MiniBatchKMeans(units, n_init=1, random_state=self.seed).fit(X)
+        self.centres_ = means.cluster_centers_
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Activation of each unit at each row."""
+        return rbf_kernel(X, self.centres_, gamma=self.gamma)
+
+
+class Subsampled(ClassifierMixin, BaseEstimator):
+    """Any classifier, fitted on a random share of the rows."""
+
+    def __init__(self, estimator: Any, share: float = 0.2, seed: int = 0) -> None:
+        self.estimator = estimator
+        self.share = share
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Subsampled:
+        """Fit on the share."""
+        rng = np.random.default_rng(self.seed)
+        rows = rng.permutation(len(y))[: int(self.share * len(y))]
+        self.estimator.fit(X[rows], y[rows])
+        self.classes_ = self.estimator.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict by the model of the share."""
+        return self.estimator.predict(X)
+
+
+class Cascade(ClassifierMixin, BaseEstimator):
+    """CascadeSVM, one round (Graf et al. 2005).
+
+    Random parts are solved, the support vectors of two parts go on together, and so on
+    until one set is left. What a part dropped never returns.
+
+    Parameters
+    ----------
+    estimator : SVC
+        Solves each part.
+    n_parts : int
+        Parts at the bottom, a power of two.
+    seed : int
+        Seed of the parts.
+    """
+
+    def __init__(self, estimator: Any, n_parts: int = 16, seed: int = 0) -> None:
+        self.estimator = estimator
+        self.n_parts = n_parts
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Cascade:
+        """Run the cascade; ``rounds_`` keeps the support vectors of each stage."""
+        rng = np.random.default_rng(self.seed)
+        parts = np.array_split(rng.permutation(len(y)), self.n_parts)
+        self.rounds_ = []
+        while True:
+            kept = [self._support(X, y, rows) for rows in parts]
+            self.rounds_.append(np.sort(np.concatenate(kept)))
+            if len(parts) == 1:
+                break
+            parts = [np.concatenate(kept[i : i + 2]) for i in range(0, len(kept), 2)]
+        self.classes_ = self.estimator.classes_
+        return self
+
+    def _support(self, X: Any, y: Any, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        if len(np.unique(y[rows])) < 2:
+            return rows
+        return np.asarray(rows[self.estimator.fit(X[rows], y[rows]).support_])
+
+    def predict(self, X: Any) -> Any:
+        """Predict by the last model."""
+        return self.estimator.predict(X)
+
+
+def naive_sum(model: EarlyModel, Z: Any) -> Vector:
+    """Equation (5): the glued sum over all clusters, without intercepts."""
+    gram = Gram(model.samples, model.kernel)
+    return np.asarray(gram.cross(Z, model.coefficients[:, 0]))
+
+
+def committee(
+    model: EarlyModel, X: Any, y: Vector, Z: Any, *, offsets: bool = False
+) -> Vector:
+    """Bayesian committee machine (Tresp 2000) over the clusters' models.
+
+    Each local decision is turned to log-odds by a sigmoid fitted on its own cluster;
+    with prior log-odds p the committee of k says ``sum_c odds_c - (k - 1) p``. That
+    holds for experts with one and the same prior: where an expert knows nothing it must
+    say p. A model without intercept decides 0 there, so its sigmoid has no offset and
+    p = 0. With `offsets`, as Platt fits them, each expert has the prior of its cluster
+    instead, and far from all but one cluster the offsets of the k - 1 others add up.
+    """
+    labels = model.assign(X)
+    share = float(np.mean(y > 0))
+    prior = np.log(share / (1 - share)) if offsets else 0.0
+    odds = np.full(Z.shape[0], prior)
+    for cluster in range(model.n_clusters):
+        own = labels == cluster
+        if len(np.unique(y[own])) < 2:
+            continue  # it has seen one class: it has no odds to offer
+        inside = model._local(cluster, X[own], 1)[:, :1]
+        sigmoid = LogisticRegression(C=1e3, fit_intercept=offsets).fit(inside, y[own])
+        outside = model._local(cluster, Z, 1)[:, :1]
+        odds += sigmoid.decision_function(outside) - prior
+    return odds
+
+
+class Bagging(ClassifierMixin, BaseEstimator):
+    """k models on random parts of n / k rows, by majority (Table 6)."""
+
+    def __init__(self, estimator: Any, n_parts: int, seed: int = 0) -> None:
+        self.estimator = estimator
+        self.n_parts = n_parts
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Bagging:
+        """Fit one clone on each part."""
+        from sklearn.base import clone
+
+        rng = np.random.default_rng(self.seed)
+        parts = np.array_split(rng.permutation(len(y)), self.n_parts)
+        self.models_ = [
+            clone(self.estimator).fit(X[rows], y[rows])
+            for rows in parts
+            if len(np.unique(y[rows])) == 2
+        ]
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Majority of the models."""
+        votes = sum(np.sign(model.decision_function(X)) for model in self.models_)
+        return np.where(votes > 0, self.classes_[1], self.classes_[0])

@@ -1,0 +1,97 @@
+"""What ``widemargin reproduce`` and ``widemargin bench`` run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import numpy as np
+from scipy import sparse
+
+from widemargin.cli.output import InputError, read_data
+from widemargin.cli.streams import is_stream
+from widemargin.runtime.atomic_file import replacing
+
+from . import papers, speed
+from .bench import measure, report
+from .contestants import Settings
+from .html_page import paper_page
+from .measuring import Problem
+from .results import ResultStore
+
+
+def reproduced(
+    paper: str, data_dir: str | None, output: str | None, *, quick: bool, summary: bool
+) -> int:
+    """Reproduce a paper into a folder; return the exit code."""
+    if data_dir is not None:
+        os.environ["WIDEMARGIN_DATA"] = data_dir
+    folder = Path(output or f"widemargin-{paper}")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        outcome = papers.reproduce(
+            paper, folder, quick=quick, say=lambda text: click.echo(text, err=True)
+        )
+    except ModuleNotFoundError as error:
+        raise InputError(f"reproduce {paper}: {error}") from error
+    with replacing(folder / "index.html") as file:
+        file.write(paper_page(outcome, folder).encode())
+    if not summary:
+        click.echo(papers.as_text(outcome), nl=False)
+    click.echo(outcome.summary())
+    click.echo(f"written to {folder / 'index.html'}", err=True)
+    return 1 if outcome.unavailable else 0
+
+
+def listed() -> str:
+    """Return the named problems of the benchmark, one a line."""
+    return "\n".join(speed.problems())
+
+
+def compared(
+    data: str,
+    C: float,
+    gamma: float | None,
+    kernel: str,
+    label: str | None,
+    threads: int,
+    cap: float | None,
+) -> str:
+    """Return the ratios on a file or on the problems whose names contain `data`."""
+    named = speed.problems()
+    if is_stream(data) or Path(data).is_file():
+        chosen = [_problem(data, C, gamma, kernel, label)]
+    else:
+        chosen = [problem for name, problem in named.items() if data in name]
+    if not chosen:
+        raise InputError(
+            f"{data!r} is neither a file nor a problem; there are: {', '.join(named)}"
+        )
+    chosen = [
+        replace(problem, settings=replace(problem.settings, threads=threads))
+        for problem in chosen
+    ]
+    with tempfile.TemporaryDirectory(prefix="widemargin-") as folder:
+        store = ResultStore(Path(folder) / "bench.json")
+        for problem in chosen:
+            measure(store, problem, cap=cap)
+        return report(store, "ratios", chosen)
+
+
+def _problem(
+    path: str, C: float, gamma: float | None, kernel: str, label: str | None
+) -> Problem:
+    content = read_data(path, label=label)
+    labels = np.asarray(content.y)
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise InputError(f"{path}: the benchmark needs two classes, not {len(classes)}")
+    X, signs = content.X, np.where(labels == classes[1], 1.0, -1.0)
+    if gamma is None:
+        mean_square = X.multiply(X).mean() if sparse.issparse(X) else np.mean(X * X)
+        gamma = float(1.0 / (X.shape[1] * max(mean_square - X.mean() ** 2, 1e-300)))
+    settings = Settings(C=C, gamma=gamma, kernel=kernel)
+    return Problem(Path(path).name, lambda: (X, signs), settings)

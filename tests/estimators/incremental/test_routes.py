@@ -1,0 +1,52 @@
+"""Along the path or by a warm-started solve: what is chosen does not show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from widemargin import CostSensitiveSVC
+from widemargin.engine import updates
+
+from tests.estimators.incremental.the_fit import assert_is_the_fit
+
+iris, species = load_iris(return_X_y=True)
+shuffled = np.random.default_rng(0).permutation(150)
+iris, species = iris[shuffled], species[shuffled]
+PRICES = {"cost_matrix": [[0, 1, 2], [4, 0, 1], [1, 3, 0]], "cost_negative": 1.5}
+
+
+@pytest.mark.parametrize("forced", ["path", "solve"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch):
+    monkeypatch.setattr(updates, "_solve_is_cheaper", lambda *_: forced == "solve")
+    model = CostSensitiveSVC(
+        kernel=kernel,
+        gamma=0.5,
+        degree=2,
+        coef0=1.0,
+        fit_intercept=fit_intercept,
+        keep_rows=True,
+    )
+    model.fit(iris[:110], species[:110]).partial_fit(iris[110:], species[110:])
+    assert_is_the_fit(model, iris, species)
+    model.forget(np.arange(30))
+    assert_is_the_fit(model, iris[30:], species[30:])
+    model.update(C=4.0, **PRICES)
+    assert_is_the_fit(model, iris[30:], species[30:])
+    assert all(forced in record["route"] for record in model.history_[-3:])
+
+
+@pytest.mark.parametrize("what", ["add", "forget"])
+def test_prices_set_before_a_chunk_move_with_it(what):
+    """C- moves the linear term too, not the boxes alone."""
+    model = CostSensitiveSVC(keep_rows=True, gamma=0.5).fit(iris[:120], species[:120])
+    model.set_params(C=2.0, **PRICES)
+    if what == "add":
+        model.partial_fit(iris[120:], species[120:])
+        assert_is_the_fit(model, iris, species)
+    else:
+        model.forget(np.arange(40))
+        assert_is_the_fit(model, iris[40:120], species[40:120])

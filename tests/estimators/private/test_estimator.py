@@ -1,0 +1,388 @@
+"""PrivateSVC: what it refuses, what it keeps, what it says."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from contextlib import redirect_stdout
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.pipeline import make_pipeline
+
+from widemargin import PrivacyWarning, PrivateSVC, PublicBoundsScaler
+from widemargin.estimators.private import mechanisms
+from widemargin.estimators.private.calibration import gaussian_scale
+from widemargin.estimators.private.features import fourier_features
+from widemargin.estimators.private.noise import EXACT, REAL_ARITHMETIC, SEEDED
+from widemargin.estimators.private.report import (
+    CLASSES_FOUND,
+    MINIMUM_MISSED,
+    SEED_GIVEN,
+)
+
+from tests.estimators.private.sentinels import holds
+
+private_svc = partial(PrivateSVC, classes=[0, 1])
+
+
+@pytest.fixture(scope="module")
+def breast():
+    X, y = load_breast_cancer(return_X_y=True)
+    return PublicBoundsScaler(0.0, X.max(axis=0) + 1.0).fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def small(breast):
+    return breast[0][:80, :5], breast[1][:80]
+
+
+MECHANISMS = [
+    {"mechanism": "output"},
+    {"mechanism": "output", "delta": 0.0},
+    {"mechanism": "output", "noise": "spherical"},
+    {"mechanism": "output", "adjacency": "add-remove"},
+    {"mechanism": "objective"},
+    {"mechanism": "gradient"},
+    {"kernel": "rbf", "gamma": 0.1},
+]
+
+
+@pytest.mark.parametrize("settings", MECHANISMS, ids=str)
+def test_nothing_of_the_data_is_reachable(small, settings):
+    X, y = small
+    X = X + np.random.default_rng(0).uniform(0, 1e-3, size=X.shape)  # unmistakable
+    model = private_svc(clip_norm=1.0, **settings).fit(X, y)
+    model.predict(X)
+    assert not holds(model, X)
+    clipped = X / np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
+    assert not holds(model, clipped)
+
+
+@pytest.mark.parametrize("plant", ["copy", "view", "closure", "report"])
+def test_the_search_finds_a_planted_copy(small, plant):
+    X, y = small
+    model = private_svc(clip_norm=1.0).fit(X, y)
+    if plant == "copy":
+        model.n_iter_ = X[3].copy()
+    elif plant == "view":
+        model.coef_ = X[:1, :1]  # shows one number, keeps all of X
+    elif plant == "closure":
+        row = X[5]
+        model.callback_ = lambda: row
+    else:
+        object.__setattr__(model._report, "noise_scale", float(X[7, 2]))
+    assert holds(model, X)
+
+
+def test_only_public_attributes_exist(small):
+    model = private_svc(clip_norm=1.0, random_state=None).fit(*small)
+    kept = {name for name in vars(model) if name not in model.get_params()}
+    public = {"classes_", "n_features_in_", "frequencies_", "_report"}
+    assert kept == {"coef_", "intercept_"} | public
+    assert model.frequencies_ is None
+    for leak in ("certificate_", "objective_", "n_iter_", "history_", "support_"):
+        assert not hasattr(model, leak)
+
+
+def test_verbose_prints_nothing_of_the_data(small):
+    X, y = small
+
+    def printed(X, y):
+        stream = io.StringIO()
+        with redirect_stdout(stream):
+            private_svc(clip_norm=1.0, classes=[0, 1], verbose=1).fit(X, y)
+        return stream.getvalue()
+
+    assert printed(X, y) == printed(X[:40] * 3, 1 - y[:40]) != ""
+
+
+def test_clip_norm_is_refused_when_missing(small):
+    with pytest.raises(ValueError, match="must be known without looking at the data"):
+        private_svc().fit(*small)
+    with pytest.raises(ValueError, match=r"sqrt\(n_features\) for features in"):
+        private_svc().fit(*small)
+    with pytest.raises(ValueError, match="clip_norm bounds each row's length"):
+        private_svc(kernel="rbf").fit(*small)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
+def test_bad_epsilon(small, epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        private_svc(epsilon, clip_norm=1.0).fit(*small)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.0, 2.0, np.nan])
+def test_bad_delta(small, delta):
+    with pytest.raises(ValueError, match="delta"):
+        private_svc(delta=delta, clip_norm=1.0).fit(*small)
+
+
+def test_combinations_without_a_proof_are_refused(small):
+    for mechanism in ("objective", "gradient"):
+        with pytest.raises(ValueError, match="proven for adjacency='replace' only"):
+            private_svc(mechanism=mechanism, adjacency="add-remove", clip_norm=1.0).fit(
+                *small
+            )
+    with pytest.raises(ValueError, match="delta=0 with Gaussian noise"):
+        private_svc(mechanism="gradient", delta=0.0, clip_norm=1.0).fit(*small)
+    with pytest.raises(ValueError, match="delta=0 with Gaussian noise"):
+        private_svc(noise="gaussian", delta=0.0, clip_norm=1.0).fit(*small)
+    with pytest.raises(ValueError, match="class_weight"):
+        private_svc(class_weight="balanced", clip_norm=1.0).fit(*small)
+    with pytest.raises(ValueError, match="gamma"):
+        private_svc(kernel="rbf", gamma="scale", clip_norm=1.0).fit(*small)
+    with pytest.raises(TypeError, match="sample_weight"):
+        private_svc(clip_norm=1.0).fit(*small, sample_weight=np.ones(80))
+
+
+def test_noise_of_another_mechanism_is_refused(small):
+    for mechanism, law in (("objective", "laplace"), ("gradient", "spherical")):
+        with pytest.raises(ValueError, match="leave noise='auto'"):
+            private_svc(mechanism=mechanism, noise=law, clip_norm=1.0).fit(*small)
+    private_svc(mechanism="gradient", noise="gaussian", clip_norm=1.0).fit(*small)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": 1e-60},
+        {"C": 1e-60},
+        {"C": 1e60},
+        {"C": 1e40, "class_weight": {0: 1e40}},
+        {"clip_norm": 1e60},
+        {"clip_norm": 1e-60, "fit_intercept": False},
+    ],
+    ids=str,
+)
+def test_public_numbers_beyond_floating_point_are_refused(small, settings):
+    with pytest.raises(ValueError, match="must lie between 1e-50 and 1e50"):
+        private_svc(**{"clip_norm": 1.0} | settings).fit(*small)
+    with pytest.raises(ValueError, match="tol"):
+        private_svc(clip_norm=1.0, tol=1e-13).fit(*small)
+
+
+@pytest.mark.parametrize("mechanism", ["output", "gradient"])
+def test_missing_opendp(small, monkeypatch, mechanism):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    settings = {"mechanism": mechanism, "clip_norm": 1.0, "n_steps": 3}
+    with pytest.raises(ImportError, match="insecure_noise=True"):
+        private_svc(**settings).fit(*small)
+    model = private_svc(insecure_noise=True, **settings).fit(*small)
+    assert model.privacy_report().noise_class == REAL_ARITHMETIC
+    private_svc(mechanism="objective", clip_norm=1.0).fit(*small)
+
+
+def test_a_seed_warns_and_voids(small):
+    model = private_svc(clip_norm=1.0, random_state=0)
+    with pytest.warns(PrivacyWarning, match="no privacy guarantee"):
+        first = model.fit(*small).coef_.copy()
+    with pytest.warns(PrivacyWarning):
+        assert_array_equal(model.fit(*small).coef_, first)
+    report = model.privacy_report()
+    assert not report.guarantee and report.noise_class == SEEDED
+    assert report.voided_by == (SEED_GIVEN,)
+    assert "NO PRIVACY GUARANTEE" in str(report) and SEEDED in str(report)
+    fresh = private_svc(clip_norm=1.0)
+    assert not np.array_equal(fresh.fit(*small).coef_, fresh.fit(*small).coef_)
+
+
+def test_labels_found_in_the_data_void_the_guarantee(small):
+    # Whether a rare label occurs is data: one record decides over the model's shape.
+    X, y = small
+    with pytest.warns(PrivacyWarning, match="give the labels that are possible") as one:
+        report = PrivateSVC(clip_norm=1.0).fit(X, y).privacy_report()
+    assert len(one) == 1
+    assert not report.guarantee and report.voided_by == (CLASSES_FOUND,)
+    assert str(report).startswith("NO PRIVACY GUARANTEE:")
+    assert CLASSES_FOUND in str(report) and "class labels;" not in str(report)
+    with pytest.warns(PrivacyWarning) as two:
+        report = PrivateSVC(clip_norm=1.0, random_state=0).fit(X, y).privacy_report()
+    assert len(two) == 2 and report.voided_by == (SEED_GIVEN, CLASSES_FOUND)
+    report = PrivateSVC(clip_norm=1.0, classes=[0, 1]).fit(X, y).privacy_report()
+    assert report.guarantee and report.voided_by == ()
+
+
+def test_a_minimum_that_was_missed_voids_the_guarantee(small, monkeypatch):
+    def astray(X, y, costs, width, linear, distance):
+        return -linear, 2.0 * distance
+
+    model = private_svc(mechanism="objective", clip_norm=1.0)
+    assert model.fit(*small).privacy_report().guarantee
+    monkeypatch.setattr(mechanisms, "minimise_huber", astray)
+    with pytest.warns(PrivacyWarning, match="farther away than the noise covers"):
+        report = model.fit(*small).privacy_report()
+    assert not report.guarantee and report.voided_by == (MINIMUM_MISSED,)
+
+
+def test_a_warning_made_an_error_leaves_the_model_whole(small):
+    X, y = small
+    model = private_svc(clip_norm=1.0).fit(X, y)
+    before = vars(model).copy()
+    model.set_params(classes=None)
+    with pytest.raises(PrivacyWarning):  # as pytest's settings have it
+        model.fit(X, y)
+    for name in ("coef_", "intercept_", "classes_", "_report"):
+        assert vars(model)[name] is before[name]
+
+
+def test_report_numbers_by_hand(breast):
+    X, y = breast
+    model = private_svc(2.0, delta=1e-6, C=0.05, clip_norm=3.0, intercept_scaling=4.0)
+    report = model.fit(X, y).privacy_report()
+    exact = 2 * 0.05 * 5.0  # R = hypot(3, 4)
+    sensitivity = exact + 2 * math.sqrt(2 * 1e-6 * exact**2)
+    assert report.radius == pytest.approx(5.0)
+    assert report.sensitivity == pytest.approx(sensitivity)
+    assert report.solver_gap == pytest.approx(1e-6 * exact**2)
+    assert report.noise_scale == pytest.approx(gaussian_scale(2.0, 1e-6, sensitivity))
+    assert (report.epsilon, report.delta, report.n_problems) == (2.0, 1e-6, 1)
+    assert report.guarantee and report.noise_class == EXACT
+    text = str(report)
+    for phrase in (
+        "epsilon = 2",
+        "delta = 1e-06",
+        "one record is replaced",
+        "NOT covered",
+        "learnt from these data",
+        "looking at results",
+        "rounding inside the training",
+        "class labels",
+        "number of records",
+    ):
+        assert phrase in text
+
+
+def test_report_of_the_other_mechanisms(small):
+    X, y = small
+    report = private_svc(mechanism="objective", C=5.0, clip_norm=1.0).fit(X, y)
+    report = report.privacy_report()
+    assert report.delta == 0.0 and report.noise_class == REAL_ARITHMETIC
+    curvature = 2.0 / (2 * 0.5)
+    assert report.C == pytest.approx(math.expm1(0.999 / 4) / curvature)  # lowered
+    assert "0.1% of epsilon is spent on noise that covers this" in str(report)
+    add = private_svc(adjacency="add-remove", clip_norm=1.0, classes=[0, 1]).fit(X, y)
+    public = add.privacy_report().treated_as_public
+    assert "class labels" in public
+    assert "number of records" not in public
+
+
+def test_multiclass_splits_the_budget_and_says_so():
+    X, y = load_iris(return_X_y=True)
+    model = PrivateSVC(3.0, delta=3e-6, clip_norm=8.0, classes=[0, 1, 2]).fit(X, y)
+    report = model.privacy_report()
+    assert model.coef_.shape == (3, 4) and report.n_problems == 3
+    assert (report.epsilon, report.delta) == (pytest.approx(3.0), pytest.approx(3e-6))
+    assert_allclose(report.noise_scale, gaussian_scale(1.0, 1e-6, report.sensitivity))
+    assert "split equally among 3" in str(report)
+    assert model.decision_function(X).shape == (150, 3)
+
+
+def test_public_classes(small):
+    X, y = small
+    model = private_svc(clip_norm=1.0, classes=[0, 1, 2]).fit(X, y)
+    assert_array_equal(model.classes_, [0, 1, 2])
+    one_class = private_svc(clip_norm=1.0, classes=[0, 1]).fit(X, np.zeros(80, int))
+    assert one_class.coef_.shape == (1, 5)
+    with pytest.raises(ValueError, match="not in the parameter classes") as refusal:
+        private_svc(clip_norm=1.0, classes=[0, 1]).fit(X, np.full(80, 777))
+    assert "777" not in str(refusal.value)
+    with pytest.raises(ValueError, match="1 class"):
+        PrivateSVC(clip_norm=1.0).fit(X, np.zeros(80, int))
+
+
+def test_delta_above_one_over_n_warns(small):
+    with pytest.warns(PrivacyWarning, match="delta is not below 1/n"):
+        private_svc(delta=0.02, clip_norm=1.0).fit(*small)
+
+
+def test_clipping_is_silent_and_applies_in_fit_and_predict(small):
+    X, y = small
+    model = private_svc(clip_norm=1.0).fit(X * 1e6, y)
+    far = model.decision_function(X * 1e6)
+    assert_allclose(far, model.decision_function(X * 1e9), rtol=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["output", "objective"])
+def test_a_huge_budget_gives_the_model_without_noise(breast, mechanism):
+    X, y = breast
+    private = private_svc(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
+    exact = private_svc(1e9, mechanism=mechanism, clip_norm=6.0, C=0.05).fit(X, y)
+    assert_allclose(private.coef_, exact.coef_, atol=1e-2)
+    assert private.score(X, y) > 0.9
+
+
+def test_class_weight_is_public_and_counts_in_the_noise(small):
+    plain = private_svc(clip_norm=1.0).fit(*small).privacy_report()
+    heavy = private_svc(clip_norm=1.0, class_weight={1: 3.0}).fit(*small)
+    ratio = heavy.privacy_report().noise_scale / plain.noise_scale
+    assert ratio == pytest.approx(3.0)
+    with pytest.raises(ValueError, match="not in classes_"):
+        private_svc(clip_norm=1.0, class_weight={9: 1.0}).fit(*small)
+    with pytest.raises(ValueError, match="not negative"):
+        private_svc(clip_norm=1.0, class_weight={1: -1.0}).fit(*small)
+    with pytest.raises(ValueError, match="each class to a number"):
+        private_svc(clip_norm=1.0, class_weight={1: "heavy"}).fit(*small)
+
+
+def test_sparse_equals_dense_and_string_labels(small):
+    X, y = small
+    labels = np.where(y == 1, "benign", "malignant")
+    settings = {"classes": ["benign", "malignant"], "random_state": 3}
+    with pytest.warns(PrivacyWarning):
+        dense = PrivateSVC(clip_norm=1.0, **settings).fit(X, labels)
+    with pytest.warns(PrivacyWarning):
+        other = PrivateSVC(clip_norm=1.0, **settings).fit(sparse.csr_matrix(X), labels)
+    assert_allclose(dense.coef_, other.coef_, atol=1e-4)
+    assert set(dense.predict(X)) <= {"benign", "malignant"}
+
+
+def test_frequencies_do_not_depend_on_the_data(small):
+    X, y = small
+    settings = {"kernel": "rbf", "gamma": 0.3, "n_components": 20, "random_state": 5}
+    settings["clip_norm"] = 10.0
+    with pytest.warns(PrivacyWarning):
+        first = private_svc(**settings).fit(X, y).frequencies_
+    with pytest.warns(PrivacyWarning):
+        second = private_svc(**settings).fit(10 * X + 3, 1 - y).frequencies_
+    assert_array_equal(first, second)
+
+
+def test_fourier_features_approximate_the_kernel_and_have_length_one(small):
+    X, _ = small
+    with pytest.warns(PrivacyWarning):
+        model = private_svc(
+            kernel="rbf", clip_norm=9.0, gamma=0.3, n_components=4000, random_state=0
+        ).fit(*small)
+    images = model._map(model.frequencies_).images(X[:10])
+    lengths = np.linalg.norm(images, axis=1)
+    assert_allclose(lengths, 1.0, rtol=1e-11)
+    assert lengths.max() <= 1.0
+    squares = ((X[:10, None] - X[None, :10]) ** 2).sum(axis=2)
+    assert_allclose(images @ images.T, np.exp(-0.3 * squares), atol=0.08)
+    assert model.privacy_report().radius == pytest.approx(math.sqrt(2.0))
+
+
+def test_no_rounding_takes_an_image_beyond_length_one():
+    angles = np.linspace(0.0, 7.0, 1000)[:, None]
+    images = fourier_features(angles, np.ones((1, 1)))
+    squares = [Fraction(c) ** 2 + Fraction(s) ** 2 for c, s in images.tolist()]
+    assert max(squares) <= 1  # exactly, not in floats
+
+
+def test_scaling_by_public_bounds_in_a_pipeline(breast):
+    X, y = load_breast_cancer(return_X_y=True)
+    scaler = PublicBoundsScaler(lower=0.0, upper=5000.0)
+    model = make_pipeline(scaler, private_svc(clip_norm=math.sqrt(30)))
+    assert model.fit(X, y).predict(X).shape == (569,)
+    assert_allclose(scaler.fit_transform([[0.0, 5000.0, 9999.0]]), [[-1.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match="lower < upper"):
+        PublicBoundsScaler(1.0, 1.0).fit(X)
+    with pytest.raises(ValueError, match="one per feature"):
+        PublicBoundsScaler([0.0, 1.0], 2.0).fit(X)

@@ -1,0 +1,102 @@
+"""Threads and memory an estimator may use; what needs no long look."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed, parallel_config
+from sklearn.datasets import make_moons
+
+from widemargin import SVC
+from widemargin.estimators.base import validation
+from widemargin.estimators.base.validation import (
+    cache_megabytes,
+    effective_threads,
+    plain_labels,
+    plain_samples,
+)
+
+
+@pytest.fixture(autouse=True)
+def eight_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(validation, "_cores", lambda: 8)
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "threads"), [(None, 8), (1, 1), (3, 3), (-1, 8), (-2, 7), (-100, 1)]
+)
+def test_threads_are_counted_as_joblib_counts(n_jobs, threads):
+    assert effective_threads(n_jobs) == threads
+
+
+def test_zero_threads_are_refused():
+    with pytest.raises(ValueError, match="n_jobs"):
+        effective_threads(0)
+
+
+def test_the_environment_limits_the_default_only(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert effective_threads(None) == 2
+    assert effective_threads(4) == 4
+
+
+def test_inside_a_joblib_worker_a_fit_has_one_thread():
+    with parallel_config(backend="threading", n_jobs=2):
+        counts = Parallel()(delayed(effective_threads)(None) for _ in range(4))
+    assert counts == [1, 1, 1, 1]
+    X, y = make_moons(50, random_state=0)
+    models = Parallel(n_jobs=2)(delayed(SVC().fit)(X, y) for _ in range(2))
+    assert [model.certificate_.threads for model in models] == [1, 1]
+
+
+def test_automatic_cache_is_a_quarter_of_what_is_free_and_never_more_than_all(
+    monkeypatch,
+):
+    monkeypatch.setattr(validation, "_free_megabytes", lambda: 4000.0)
+    assert cache_megabytes("auto", 1_000_000) == 1000.0
+    assert cache_megabytes("auto", 10_000) <= 4e-6 * 10_000 * 10_100
+    assert cache_megabytes("auto", 10) <= 16.0
+    assert cache_megabytes(200, 10) == 200.0
+
+
+def test_a_small_cache_is_kept_to():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 5)), rng.integers(0, 2, 3000)
+    small = SVC(gamma=0.3, cache_size=1.0, random_state=0).fit(X, y)
+    assert small.certificate_.kkt_violation <= 1e-3
+    large = SVC(gamma=0.3, cache_size=500.0, random_state=0).fit(X, y)
+    np.testing.assert_allclose(
+        small.decision_function(X), large.decision_function(X), atol=5e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1.0, 2.0]],
+        np.ones((2, 2), dtype=int),
+        np.ones(3),
+        np.ones((0, 2)),
+        np.ones((2, 0)),
+        np.asfortranarray(np.ones((3, 2))),
+        np.array([[1.0, np.nan]]),
+        np.array([[np.inf, 1.0]]),
+        np.array([[1e308, 1e308]]),  # finite, but not seen at a glance
+        np.ma.masked_array(np.ones((2, 2))),
+    ],
+)
+def test_what_is_not_plain_is_left_to_scikit_learn(X):
+    assert not plain_samples(X)
+
+
+def test_plain_samples_and_labels():
+    for dtype in (np.float32, np.float64):
+        assert plain_samples(np.ones((3, 2), dtype=dtype))
+    assert not plain_samples(np.ones((3, 2)).astype(">f8"))
+    for labels in ([0, 1, 1], [-1.0, 1.0], [False, True]):
+        assert plain_labels(np.array(labels))
+    for labels in ([0, 1, 2], [0.5, 1.0], ["a", "b"], [[0], [1]], [], [0.0, np.nan]):
+        assert not plain_labels(np.array(labels))
+    assert not plain_labels(np.array([1.0, np.inf]))
+    assert not plain_labels([0, 1])
