@@ -11,8 +11,9 @@ BENCH ?=
 CAMPAIGN ?=
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard CMakeLists.txt core/*.hpp core/*.cpp core/*.inl core/bindings/*)
-TESTS_CORE := $(wildcard core/tests/*)
+CORE_FILES := $(wildcard core/*.hpp core/*/*.hpp core/*/*.cpp core/*/*.inl)
+TESTS_CORE := $(filter core/tests/%,$(CORE_FILES))
+CORE := CMakeLists.txt $(filter-out $(TESTS_CORE),$(CORE_FILES))
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
@@ -34,7 +35,7 @@ check: $(VENV)/.workshop
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(wildcard core/*.hpp core/*.cpp core/*.inl core/*/*.hpp core/*/*.cpp)
+	$(BIN)/clang-format --dry-run -Werror $(CORE_FILES)
 
 build: $(VENV)/.built
 

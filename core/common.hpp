@@ -3,16 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace widemargin {
 
 using Index = std::int32_t;  // a sample; 2^31 samples are out of reach of any kernel method
 using Size = std::size_t;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 enum class KernelKind { linear, polynomial, gaussian, sigmoid };
 
 // Parameters of an evaluated kernel. For the Gaussian, `gamma` is folded into the packed
-// samples (see source.cpp), so that the epilogue is two subtractions and one exp2.
+// samples (see kernel/source.cpp), so that the epilogue is two subtractions and one exp2.
 struct KernelSpec {
   KernelKind kind = KernelKind::linear;
   double gamma = 1.0;

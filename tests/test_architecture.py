@@ -220,6 +220,30 @@ def test_the_core_includes_no_python_outside_its_bindings():
         assert "nanobind" not in text and "Python.h" not in text, relative(path)
 
 
+CORE_LAYERS = ("path", "solver", "kernel", "numerics", "threads", "simd", "text")
+
+
+def test_a_folder_of_the_core_includes_only_what_stands_below_it():
+    core = ROOT / "core"
+    assert {path.name for path in core.glob("*.*")} == {"common.hpp"}
+    above = {"bindings", "tests"}
+    assert {path.name for path in core.iterdir() if path.is_dir()} == {
+        *CORE_LAYERS,
+        *above,
+    }
+    upward = []
+    for path in core.rglob("*.*"):
+        text = path.read_text(encoding="utf-8")
+        for included in re.findall(r'^#include "(.+)"', text, re.MULTILINE):
+            assert (core / included).exists(), f"{relative(path)}: {included}"
+            here, there = path.parent.name, included.split("/")[0]
+            if here in above or included == "common.hpp":
+                continue
+            if there in above or CORE_LAYERS.index(there) < CORE_LAYERS.index(here):
+                upward.append(f"{relative(path)}: {included}")
+    assert upward == []
+
+
 def test_nothing_is_left_for_later_and_no_machine_is_named():
     word = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|NotImplemented" r"Error)\b")
     place = re.compile(r"(?<![\w.])/(work|farm|root)/")

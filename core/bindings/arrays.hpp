@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include "../common.hpp"
+#include "common.hpp"
 
 namespace nb = nanobind;
 

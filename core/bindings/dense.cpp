@@ -1,12 +1,12 @@
 // Binding of dense products and factors: shapes are checked, the interpreter lock is let go.
-#include "../dense.hpp"
+#include "numerics/dense.hpp"
 
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "../pivoted_cholesky.hpp"
-#include "arrays.hpp"
+#include "bindings/arrays.hpp"
+#include "numerics/pivoted_cholesky.hpp"
 
 namespace widemargin {
 

@@ -1,4 +1,4 @@
-#include "../gram.hpp"
+#include "kernel/gram.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "../rounding.hpp"
-#include "../symmetric_products.hpp"
-#include "arrays.hpp"
+#include "bindings/arrays.hpp"
+#include "kernel/rounding.hpp"
+#include "kernel/symmetric_products.hpp"
 
 namespace widemargin {
 

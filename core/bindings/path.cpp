@@ -1,7 +1,7 @@
 // Binding of the path engine: copies the arrays in, runs without the interpreter lock,
 // takes it back for kernel columns and signals. The caller's arrays never change, so an
 // error or Ctrl-C on the way leaves no half-made move behind.
-#include "../path.hpp"
+#include "path/path.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

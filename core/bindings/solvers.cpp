@@ -7,10 +7,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "../block_solver.hpp"
-#include "../drawn_pairs.hpp"
-#include "../pair_solver.hpp"
-#include "arrays.hpp"
+#include "bindings/arrays.hpp"
+#include "solver/block_solver.hpp"
+#include "solver/drawn_pairs.hpp"
+#include "solver/pair_solver.hpp"
 
 namespace widemargin {
 

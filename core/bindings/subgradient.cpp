@@ -8,7 +8,7 @@
 
 #include <nanobind/stl/optional.h>
 
-#include "subgradient.hpp"
+#include "solver/subgradient.hpp"
 
 namespace nb = nanobind;
 

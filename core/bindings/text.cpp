@@ -4,8 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "csv.hpp"
-#include "svmlight.hpp"
+#include "text/csv.hpp"
+#include "text/svmlight.hpp"
 
 namespace nb = nanobind;
 

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "dispatch.hpp"
-#include "testing.hpp"
+#include "simd/dispatch.hpp"
+#include "tests/testing.hpp"
 
 int main() {
   int failed = 0;

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <random>
 
-#include "dense.hpp"
-#include "pivoted_cholesky.hpp"
-#include "testing.hpp"
+#include "numerics/dense.hpp"
+#include "numerics/pivoted_cholesky.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::require;

@@ -1,13 +1,13 @@
 // The updated factor equals a fresh one; a path ends where the conditions say it must.
-#include "../path.hpp"
+#include "path/path.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
-#include "../cholesky.hpp"
-#include "testing.hpp"
+#include "numerics/cholesky.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::require;

@@ -1,15 +1,15 @@
 // Bounds on rounding hold against long double, and entries of far samples do not cancel.
 #include <cmath>
 
-#include "dispatch.hpp"
-#include "rounding.hpp"
-#include "symmetric_products.hpp"
-#include "testing.hpp"
+#include "kernel/rounding.hpp"
+#include "kernel/symmetric_products.hpp"
+#include "simd/dispatch.hpp"
+#include "tests/testing.hpp"
 
 namespace widemargin {
 namespace tested {
 namespace {
-#include "lanes.inl"
+#include "simd/lanes.inl"
 }
 }  // namespace tested
 }  // namespace widemargin

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "testing.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::Data;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <thread>
 
-#include "active_set.hpp"
-#include "block_solver.hpp"
-#include "pair_solver.hpp"
-#include "testing.hpp"
+#include "solver/active_set.hpp"
+#include "solver/block_solver.hpp"
+#include "solver/pair_solver.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::Data;

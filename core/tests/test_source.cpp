@@ -1,6 +1,6 @@
 // Kernel entries: dense, CSR, views and threads against the formula.
-#include "dispatch.hpp"
-#include "testing.hpp"
+#include "simd/dispatch.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::Data;

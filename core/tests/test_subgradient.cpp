@@ -1,7 +1,7 @@
 // The subgradient loop: the published step by hand, tables that agree, sparse equals dense.
-#include "subgradient.hpp"
+#include "solver/subgradient.hpp"
 
-#include "testing.hpp"
+#include "tests/testing.hpp"
 
 using namespace widemargin;
 using testing::require;

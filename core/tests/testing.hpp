@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gram.hpp"
+#include "kernel/gram.hpp"
 
 namespace testing {
 

@@ -1,7 +1,7 @@
 """The rule by which DPWSS chooses a pair, written out: the readable twin of the core.
 
-The compiled rule (`core/drawn_pairs.hpp`) does the same in O(n) per iteration; tests
-hold the two against each other. Signed variables: gradient = K beta - linear.
+The compiled rule (`core/solver/drawn_pairs.hpp`) does the same in O(n) per iteration;
+tests hold the two against each other. Signed variables: gradient = K beta - linear.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Polynomial:
 
     @property
     def semidefinite(self) -> bool:
-        """Whether all terms of the expanded power are, as in core/source.cpp."""
+        """Whether every term of the expanded power is; core/kernel/kernel_facts.hpp."""
         return self.gamma >= 0.0 and self.coef0 >= 0.0
 
 

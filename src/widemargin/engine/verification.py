@@ -28,7 +28,7 @@ from .problem import DualProblem
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CURRENT, UNKNOWN = -1, -2  # core/problem.hpp: which point a gradient belongs to
+CURRENT, UNKNOWN = -1, -2  # core/solver/problem.hpp: which point a gradient belongs to
 UNIT = 2.0**-53
 SPARE = 1.01  # for bounds that are themselves rounded
 AT_ONCE = 200_000  # kernel entries up to which all values are simply summed in float64

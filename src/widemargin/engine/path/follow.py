@@ -16,7 +16,7 @@ from widemargin.runtime.cancellation import go_on
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path.hpp: Side
+LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path/path.hpp: Side
 
 WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member

@@ -1,0 +1,80 @@
+#include "kernel/gram.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace widemargin {
+
+template <>
+RowCache<float>& Gram::cache<float>() {
+  if (!cache32_) cache32_ = std::make_unique<RowCache<float>>(*source_, budget_, evaluated_);
+  return *cache32_;
+}
+
+template <>
+RowCache<double>& Gram::cache<double>() {
+  if (!cache64_) cache64_ = std::make_unique<RowCache<double>>(*source_, budget_, evaluated_);
+  return *cache64_;
+}
+
+template <class Real>
+void Gram::rows(const Index* rows, Size n_rows, const Index* columns, Size n_columns, Real* out) {
+  Team team(threads_);
+  std::vector<Real*> store(n_rows);
+  for (Size r = 0; r < n_rows; ++r) store[r] = out + r * n_columns;
+  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, store.data()}, team);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+template void Gram::rows<float>(const Index*, Size, const Index*, Size, float*);
+template void Gram::rows<double>(const Index*, Size, const Index*, Size, double*);
+
+template <class Real>
+void Gram::times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
+                 Size n_columns, double* out) {
+  Team team(threads_);
+  std::fill_n(out, n_columns, 0.0);
+  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
+template void Gram::times<double>(const Index*, const double*, Size, const Index*, Size, double*);
+
+template <class Real>
+void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,
+                         const Index* columns, Size n_columns, double* out, double* error) {
+  Team team(threads_);
+  std::fill_n(out, n_columns, 0.0);
+  std::fill_n(error, n_columns, 0.0);
+  std::vector<double> sizes(n_columns);
+  Sweep<Real> work{rows, n_rows, columns, n_columns, nullptr, weights, out};
+  work.sizes = sizes.data();
+  source_->sweep(work, team);
+  source_->rounding(work, error);
+  evaluated_ += std::uint64_t(n_rows) * n_columns;
+}
+
+template void Gram::bounded_times<float>(const Index*, const double*, Size, const Index*, Size,
+                                         double*, double*);
+template void Gram::bounded_times<double>(const Index*, const double*, Size, const Index*, Size,
+                                          double*, double*);
+
+void Gram::add_rows(const Index* rows, const double* weights, Size n_rows, double* out) {
+  std::lock_guard<std::mutex> lock(busy_);
+  RowCache<float>& cache = this->cache<float>();
+  std::vector<Index> columns = cache.columns();
+  std::vector<double> sums(size());
+  if (columns.size() == size()) {
+    Team team(threads_);
+    const std::vector<char> keep(n_rows, 0);
+    cache.apply(rows, weights, keep.data(), n_rows, sums.data(), team);
+  } else {  // its rows are of some samples only
+    columns.resize(size());
+    std::iota(columns.begin(), columns.end(), Index(0));
+    times<float>(rows, weights, n_rows, columns.data(), size(), sums.data());
+  }
+  for (Size c = 0; c < size(); ++c) out[columns[c]] += sums[c];
+}
+
+}  // namespace widemargin

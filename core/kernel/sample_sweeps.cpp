@@ -1,0 +1,279 @@
+// Kernel entries between samples: columns in packed panels past strips of rows, or CSR rows past
+// scattered ones.
+#include "kernel/source.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernel/far_samples.hpp"
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kPanelBytes =
+    192 * 1024;  // packed columns per pass: stays in the second-level cache
+
+constexpr Size kPreparedBytes = Size(1) << 27;  // columns packed once for many sweeps
+
+// Four rows at a time, packed [feature][kStripRows], with their norms.
+template <class Real>
+struct Strips {
+  std::vector<Real> packed;
+  std::vector<Real> norms;
+};
+
+template <class Real>
+Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel,
+                         const Sweep<Real>& work) {
+  const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
+  Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
+                   std::vector<Real>(strips * kStripRows)};
+  for (Size s = 0; s < strips; ++s) {
+    const Index* ids = work.rows + s * kStripRows;
+    const Size count = std::min(kStripRows, work.n_rows - s * kStripRows);
+    samples.pack(ids, count, kStripRows, out.packed.data() + s * samples.features() * kStripRows);
+    if (kernel.kind == KernelKind::gaussian)
+      for (Size r = 0; r < count; ++r)
+        out.norms[s * kStripRows + r] = samples.half_norms<Real>()[ids[r]];
+  }
+  return out;
+}
+
+template <class Real>
+void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* ids, Size count,
+                 Real* panels, Real* norms) {
+  constexpr Size width = panel_width<Real>();
+  for (Size first = 0; first < count; first += width) {
+    const Size present = std::min(width, count - first);
+    columns.pack(ids + first, present, width, panels + first * columns.features());
+    if (kernel.kind == KernelKind::gaussian)
+      for (Size c = 0; c < width; ++c)
+        norms[first + c] = c < present ? columns.half_norms<Real>()[ids[first + c]] : Real(0);
+  }
+}
+
+// Columns [begin, end) of a dense sweep, chunk by chunk.
+template <class Real>
+void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const Samples& columns,
+                   const Sweep<Real>& work, Size begin, Size end) {
+  constexpr Size width = panel_width<Real>();
+  const Size features = columns.features();
+  const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
+  const Size chunk =
+      std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
+  std::vector<Real> packed, packed_norms, tail(kStripRows * width);
+  if (!work.prepared) {
+    packed.resize(chunk * features * width);
+    packed_norms.resize(chunk * width);
+  }
+  for (Size first = begin; first < end; first += chunk * width) {
+    const Size count = std::min(chunk * width, end - first);
+    const Size n_panels = (count + width - 1) / width;
+    const Real* panels = packed.data();
+    const Real* norms = packed_norms.data();
+    if (work.prepared) {
+      panels = work.prepared->panels.data() + first * features;
+      norms = work.prepared->norms.data() + first;
+    } else {
+      pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
+    }
+    const Size full = count / width;
+    StripCall<Real> call;
+    call.kernel = kernel;
+    call.features = features;
+    for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
+      const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
+      call.strip = strips.packed.data() + s * features * kStripRows;
+      call.strip_norms = strips.norms.data() + s * kStripRows;
+      for (Size r = 0; r < kStripRows; ++r) {
+        const bool real = r < present;
+        const Size row = s * kStripRows + r;
+        call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
+        call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
+      }
+      call.panels = panels;
+      call.panel_norms = norms;
+      call.n_panels = full;
+      call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
+      routines<Real>().strip(call);
+      if (full == n_panels) continue;
+      // The last, partly filled panel goes through a buffer: nothing is written past the end.
+      const Size rest = count - full * width;
+      double sums[width] = {};
+      Real* destination[kStripRows];
+      for (Size r = 0; r < kStripRows; ++r) {
+        destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
+        call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
+      }
+      call.panels = panels + full * features * width;
+      call.panel_norms = norms + full * width;
+      call.n_panels = 1;
+      call.accumulate = work.accumulate ? sums : nullptr;
+      routines<Real>().strip(call);
+      for (Size r = 0; r < kStripRows; ++r)
+        if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
+      if (work.accumulate)
+        for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
+    }
+  }
+}
+
+constexpr Size kDirectFeatures = 4096;   // wider sparse data is renumbered per group of rows
+constexpr Size kScatterBytes = 4 << 20;  // scattered rows per pass
+constexpr Size kSparseColumns = 512;     // CSR rows that stay in cache while the groups pass
+
+template <class Real>
+struct Group {
+  std::vector<Real> panel;
+  std::vector<Index> slots;
+  std::vector<Real> norms, weights;
+  std::vector<Real*> store;
+  Size first = 0, count = 0;
+};
+
+template <class Real>
+Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, double factor,
+                          const Sweep<Real>& work, Size first) {
+  constexpr Size width = panel_width<Real>();
+  Group<Real> group;
+  group.first = first;
+  group.count = std::min(width, work.n_rows - first);
+  group.norms.assign(width, Real(0));
+  group.weights.assign(width, Real(0));
+  if (samples.features() > kDirectFeatures) group.slots.assign(samples.features(), 0);
+  samples.scatter(work.rows + first, group.count, width, factor,
+                  group.slots.empty() ? nullptr : group.slots.data(), group.panel);
+  for (Size r = 0; r < group.count; ++r) {
+    if (kernel.kind == KernelKind::gaussian)
+      group.norms[r] = samples.half_norms<Real>()[work.rows[first + r]];
+    if (work.weights) group.weights[r] = Real(work.weights[first + r]);
+  }
+  return group;
+}
+
+template <class Real>
+void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
+                  const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  constexpr Size width = panel_width<Real>();
+  const auto csr = column_samples.rows<Real>();
+  const double factor = column_samples.scale_left<Real>();
+  const Real* norms =
+      kernel.kind == KernelKind::gaussian ? column_samples.half_norms<Real>() : nullptr;
+  for (Size next = 0; next < work.n_rows;) {
+    std::vector<Group<Real>> groups;
+    for (Size bytes = 0; next < work.n_rows && bytes < kScatterBytes; next += width) {
+      groups.push_back(scatter_group(kernel, row_samples, factor, work, next));
+      bytes +=
+          groups.back().panel.size() * sizeof(Real) + groups.back().slots.size() * sizeof(Index);
+    }
+    const double cost =
+        double(groups.size() * width) * double(work.n_columns) * column_samples.entry_cost();
+    team.run(work.n_columns, width, cost, [&](Size begin, Size end) {
+      std::vector<Real*> store(width);
+      for (Size first = begin; first < end; first += kSparseColumns) {
+        const Size count = std::min(kSparseColumns, end - first);
+        for (const Group<Real>& group : groups) {
+          for (Size r = 0; r < group.count; ++r) {
+            Real* to = work.store ? work.store[group.first + r] : nullptr;
+            store[r] = to ? to + first : nullptr;
+          }
+          SparseCall<Real> call{kernel,
+                                group.panel.data(),
+                                group.slots.empty() ? nullptr : group.slots.data(),
+                                group.norms.data(),
+                                csr.offsets,
+                                csr.indices,
+                                csr.data,
+                                norms,
+                                work.columns + first,
+                                count,
+                                group.count,
+                                work.store ? store.data() : nullptr,
+                                group.weights.data(),
+                                work.accumulate ? work.accumulate + first : nullptr};
+          routines<Real>().sparse(call);
+        }
+      }
+    });
+  }
+}
+
+// Sums and sums of sizes. No Gaussian entry is negative: rows of positive and of negative weight
+// are added up apart. (Other kernels between samples bound their rounding without sizes.)
+template <class Real>
+void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
+                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  Sweep<Real> plain = work;
+  plain.sizes = nullptr;
+  if (kernel.kind != KernelKind::gaussian)
+    return sweep_samples(kernel, row_samples, column_samples, plain, team);
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<Index> rows;
+    std::vector<double> weights, sums(work.n_columns);
+    std::vector<Real*> store;
+    for (Size r = 0; r < work.n_rows; ++r) {
+      if ((work.weights[r] < 0.0) != (sign < 0.0)) continue;
+      rows.push_back(work.rows[r]);
+      weights.push_back(sign * work.weights[r]);
+      if (work.store) store.push_back(work.store[r]);
+    }
+    plain.rows = rows.data(), plain.n_rows = rows.size(), plain.weights = weights.data();
+    plain.store = work.store ? store.data() : nullptr;
+    plain.accumulate = sums.data();
+    sweep_samples(kernel, row_samples, column_samples, plain, team);
+    for (Size c = 0; c < work.n_columns; ++c) {
+      work.accumulate[c] += sign * sums[c];
+      work.sizes[c] += sums[c];
+    }
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  if (work.n_rows == 0 || work.n_columns == 0) return;
+  if (work.sizes) return sweep_by_sign(kernel, row_samples, column_samples, work, team);
+  const FarRows<Real> far(kernel, row_samples, work);
+  if (far.any()) {
+    sweep_distances(kernel, row_samples, column_samples, far.far(), team);
+    return sweep_samples(kernel, row_samples, column_samples, far.near(), team);
+  }
+  if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
+  const Strips<Real> strips = pack_strips(row_samples, kernel, work);
+  const double cost = double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
+  if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
+  team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
+    dense_columns(kernel, strips, column_samples, work, begin, end);
+  });
+}
+
+template void sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,
+                                   const Sweep<float>&, Team&);
+template void sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
+                                    const Sweep<double>&, Team&);
+
+template <class Real>
+void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,
+                     Size count, Prepared<Real>& out) {
+  constexpr Size width = panel_width<Real>();
+  if (samples.sparse()) return;
+  const Size padded = (count + width - 1) / width * width;
+  if (padded * samples.features() * sizeof(Real) > kPreparedBytes) {
+    out.panels = {};  // about as large as the samples themselves: packed for each sweep instead
+    return;
+  }
+  out.panels.resize(padded * samples.features());
+  out.norms.resize(padded);
+  pack_panels(kernel, samples, columns, count, out.panels.data(), out.norms.data());
+}
+
+template void prepare_samples<float>(const KernelSpec&, const Samples&, const Index*, Size,
+                                     Prepared<float>&);
+template void prepare_samples<double>(const KernelSpec&, const Samples&, const Index*, Size,
+                                      Prepared<double>&);
+
+}  // namespace widemargin

@@ -1,0 +1,255 @@
+#include "kernel/samples.hpp"
+
+#include <algorithm>
+
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+// A converted copy of the samples is kept up to this size. Beyond it the copy would be felt, on
+// data that fills the memory already, more than converting again for each packed panel.
+constexpr Size kKeptBytes = Size(1) << 27;
+constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few panels to pack
+
+constexpr Size kMedianSamples = 255;  // odd: the median is one of them
+
+// Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
+// that far away, and squares must not overflow.
+constexpr double kFarthest = 1e15;
+
+double bounded(double value) {
+  return std::max(-kFarthest, std::min(kFarthest, value));
+}
+
+}  // namespace
+
+Samples::Samples(const float* dense, Size n, Size features)
+    : n_(n), features_(features), most_terms_(features), dense32_(dense) {}
+Samples::Samples(const double* dense, Size n, Size features)
+    : n_(n), features_(features), most_terms_(features), dense64_(dense) {}
+Samples::Samples(const float* data, const Index* indices, const std::int64_t* offsets, Size n,
+                 Size features)
+    : n_(n),
+      features_(features),
+      most_terms_(0),
+      data32_(data),
+      indices_(indices),
+      offsets_(offsets) {
+  count_terms();
+}
+Samples::Samples(const double* data, const Index* indices, const std::int64_t* offsets, Size n,
+                 Size features)
+    : n_(n),
+      features_(features),
+      most_terms_(0),
+      data64_(data),
+      indices_(indices),
+      offsets_(offsets) {
+  count_terms();
+}
+
+template <>
+Samples::Lazy<float>& Samples::lazy<float>() const {
+  return *lazy32_;
+}
+template <>
+Samples::Lazy<double>& Samples::lazy<double>() const {
+  return *lazy64_;
+}
+
+void Samples::transform(std::vector<double> shift, double scale) {
+  shift_ = std::move(shift);
+  scale_ = scale;
+}
+
+double Samples::entry_cost() const {
+  const double stored =
+      sparse() ? double(offsets_[n_]) / double(std::max<Size>(n_, 1)) : double(features_);
+  return 1.0 + stored / 32.0;
+}
+
+void Samples::count_terms() {
+  for (Size i = 0; i < n_; ++i)
+    most_terms_ = std::max(most_terms_, Size(offsets_[i + 1] - offsets_[i]));
+}
+
+std::vector<double> Samples::median() const {
+  const Size count = std::min(n_, kMedianSamples);
+  std::vector<double> out(features_, 0.0), values(count);
+  if (count == 0) return out;
+  for (Size k = 0; k < features_; ++k) {
+    for (Size s = 0; s < count; ++s) {
+      const Size at = (s * n_ / count) * features_ + k;
+      values[s] = dense32_ ? double(dense32_[at]) : dense64_[at];
+    }
+    const auto middle = values.begin() + std::ptrdiff_t(count / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    out[k] = *middle;
+  }
+  return out;
+}
+
+template <class Real>
+Real Samples::value(Size at, Size feature) const {
+  const double given = dense32_ ? double(dense32_[at]) : dense64_[at];
+  return shift_.empty() ? Real(given) : Real(bounded((given - shift_[feature]) * scale_));
+}
+
+// The dense samples in the precision and the coordinates of the tiles; the caller's own array when
+// nothing is to be changed.
+template <class Real>
+const Real* Samples::transformed() const {
+  constexpr bool is_float = sizeof(Real) == 4;
+  const void* same =
+      is_float ? static_cast<const void*>(dense32_) : static_cast<const void*>(dense64_);
+  if (same != nullptr && shift_.empty()) return static_cast<const Real*>(same);
+  const Size most = is_float ? kKeptBytes : kKeptDoubleBytes;
+  if (n_ * features_ * sizeof(Real) > most) return nullptr;
+  Lazy<Real>& cached = lazy<Real>();
+  std::call_once(cached.data_once, [&] {
+    cached.data.resize(n_ * features_);
+    for (Size i = 0; i < n_; ++i)
+      for (Size k = 0; k < features_; ++k)
+        cached.data[i * features_ + k] = value<Real>(i * features_ + k, k);
+  });
+  return cached.data.data();
+}
+
+template <class Real>
+void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
+  const Real* samples = transformed<Real>();
+  for (Size c = 0; c < width; ++c) {
+    if (c >= count) {
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = Real(0);
+      continue;
+    }
+    const Size first = Size(ids[c]) * features_;
+    if (samples != nullptr)
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = samples[first + k];
+    else
+      for (Size k = 0; k < features_; ++k) out[k * width + c] = value<Real>(first + k, k);
+  }
+}
+
+void Samples::pack_given(const Index* ids, Size count, Size width, double* out) const {
+  for (Size c = 0; c < width; ++c) {
+    const Size first = c < count ? Size(ids[c]) * features_ : 0;
+    for (Size k = 0; k < features_; ++k)
+      out[k * width + c] = c >= count ? 0.0
+                           : dense32_ ? double(dense32_[first + k])
+                                      : dense64_[first + k];
+  }
+}
+
+double Samples::square_distance(Index own, const Samples& others, Index other) const {
+  const auto at = [](const Samples& samples, std::int64_t k) {
+    return samples.data32_ ? double(samples.data32_[k]) : samples.data64_[k];
+  };
+  std::int64_t a = offsets_[own], b = others.offsets_[other];
+  const std::int64_t a_end = offsets_[own + 1], b_end = others.offsets_[other + 1];
+  double sum = 0.0;
+  while (a < a_end || b < b_end) {  // indices rise within a row
+    const bool mine = b == b_end || (a < a_end && indices_[a] <= others.indices_[b]);
+    const bool theirs = a == a_end || (b < b_end && others.indices_[b] <= indices_[a]);
+    const double difference = (mine ? at(*this, a) : 0.0) - (theirs ? at(others, b) : 0.0);
+    sum += difference * difference;
+    a += mine;
+    b += theirs;
+  }
+  return sum;
+}
+
+template <class Real>
+const Real* Samples::half_norms() const {
+  Lazy<Real>& cached = lazy<Real>();
+  std::call_once(cached.norms_once, [&] {
+    constexpr Size width = panel_width<Real>();
+    const Size padded = (n_ + width - 1) / width * width;
+    cached.norms.assign(padded, Real(0));
+    if (sparse()) {
+      const Rows<Real> all = rows<Real>();
+      const Real factor = Real(scale_left<Real>() * scale_left<Real>());
+      for (Size i = 0; i < n_; ++i)
+        cached.norms[i] =
+            factor * routines<Real>().sparse_norm(all.data + all.offsets[i],
+                                                  Size(all.offsets[i + 1] - all.offsets[i]));
+      return;
+    }
+    std::vector<Real> panel(width * std::max<Size>(features_, 1));
+    std::vector<Index> ids(width);
+    for (Size first = 0; first < n_; first += width) {
+      const Size count = std::min(width, n_ - first);
+      for (Size c = 0; c < count; ++c) ids[c] = Index(first + c);
+      pack(ids.data(), count, width, panel.data());
+      routines<Real>().panel_norms(panel.data(), features_, cached.norms.data() + first);
+    }
+  });
+  return cached.norms.data();
+}
+
+// Double precision works on the caller's own values, which may fill the memory already: whoever
+// multiplies two samples scales the product instead.
+template <class Real>
+double Samples::scale_left() const {
+  return sizeof(Real) == 8 && data64_ != nullptr ? scale_ : 1.0;
+}
+
+template <class Real>
+Samples::Rows<Real> Samples::rows() const {
+  constexpr bool is_float = sizeof(Real) == 4;
+  const void* same =
+      is_float ? static_cast<const void*>(data32_) : static_cast<const void*>(data64_);
+  if (same != nullptr && (scale_ == 1.0 || scale_left<Real>() == scale_))
+    return {offsets_, indices_, static_cast<const Real*>(same)};
+  Lazy<Real>& cached = lazy<Real>();
+  std::call_once(cached.data_once, [&] {
+    const Size count = Size(offsets_[n_]);
+    cached.data.resize(count);
+    for (Size k = 0; k < count; ++k)
+      cached.data[k] = Real(bounded((data32_ ? double(data32_[k]) : data64_[k]) * scale_));
+  });
+  return {offsets_, indices_, cached.data.data()};
+}
+
+template <class Real>
+Size Samples::scatter(const Index* ids, Size count, Size width, double factor, Index* slots,
+                      std::vector<Real>& out) const {
+  const Rows<Real> all = rows<Real>();
+  Size used = features_;
+  if (slots != nullptr) {
+    used = 1;
+    for (Size c = 0; c < count; ++c)
+      for (std::int64_t k = all.offsets[ids[c]]; k < all.offsets[ids[c] + 1]; ++k)
+        if (slots[all.indices[k]] == 0) slots[all.indices[k]] = Index(used++);
+  }
+  out.assign(used * width, Real(0));
+  const Real multiple = Real(scale_left<Real>() * factor);
+  for (Size c = 0; c < count; ++c)
+    for (std::int64_t k = all.offsets[ids[c]]; k < all.offsets[ids[c] + 1]; ++k) {
+      const Size feature = Size(slots != nullptr ? slots[all.indices[k]] : all.indices[k]);
+      out[feature * width + c] += multiple * all.data[k];
+    }
+  return used;
+}
+
+void Samples::clear_slots(const Index* ids, Size count, Index* slots) const {
+  for (Size c = 0; c < count; ++c)
+    for (std::int64_t k = offsets_[ids[c]]; k < offsets_[ids[c] + 1]; ++k) slots[indices_[k]] = 0;
+}
+
+template void Samples::pack<float>(const Index*, Size, Size, float*) const;
+template void Samples::pack<double>(const Index*, Size, Size, double*) const;
+template const float* Samples::half_norms<float>() const;
+template const double* Samples::half_norms<double>() const;
+template Samples::Rows<float> Samples::rows<float>() const;
+template Samples::Rows<double> Samples::rows<double>() const;
+template double Samples::scale_left<float>() const;
+template double Samples::scale_left<double>() const;
+template Size Samples::scatter<float>(const Index*, Size, Size, double, Index*,
+                                      std::vector<float>&) const;
+template Size Samples::scatter<double>(const Index*, Size, Size, double, Index*,
+                                       std::vector<double>&) const;
+
+}  // namespace widemargin

@@ -1,0 +1,217 @@
+#include "kernel/source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernel/far_samples.hpp"
+#include "kernel/kernel_facts.hpp"
+#include "kernel/rounding.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr double kFarShare = 1.0 / 16;  // of the samples: more would make single precision slow
+
+}  // namespace
+
+SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel)
+    : samples_(std::move(samples)), kernel_(kernel) {
+  if (kernel.kind != KernelKind::gaussian) return;
+  const double log2_e = 1.4426950408889634;
+  const double scale = std::sqrt(2.0 * kernel.gamma * log2_e);
+  samples_->transform(samples_->sparse() ? std::vector<double>{} : samples_->median(), scale);
+}
+
+void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
+  if (kernel_.kind == KernelKind::gaussian) {  // whatever the norms: none are computed
+    std::fill_n(out, count, with_itself(kernel_, 0.0));
+    return;
+  }
+  const double* norms = samples_->half_norms<double>();
+  for (Size k = 0; k < count; ++k) out[k] = with_itself(kernel_, 2.0 * norms[ids[k]]);
+}
+
+// The exponent of a Gaussian entry is the difference of numbers as large as the squared norms.
+void SampleSource::magnitudes(const Index* ids, Size count, double* out) const {
+  if (kernel_.kind != KernelKind::gaussian) return diagonal(ids, count, out);
+  const double ln_2 = 0.6931471805599453;
+  const float* norms = samples_->half_norms<float>();
+  for (Size k = 0; k < count; ++k) {
+    const double half = double(norms[ids[k]]);
+    out[k] = 1.0 + (is_far<float>(half, 0) ? 0.0 : ln_2 * 2.0 * half);
+  }
+}
+
+void SampleSource::sweep(const Sweep<float>& work, Team& team) const {
+  sweep_samples(kernel_, *samples_, *samples_, work, team);
+}
+
+void SampleSource::sweep(const Sweep<double>& work, Team& team) const {
+  sweep_samples(kernel_, *samples_, *samples_, work, team);
+}
+
+void SampleSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
+  prepare_samples(kernel_, *samples_, columns, count, out);
+}
+void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
+  prepare_samples(kernel_, *samples_, columns, count, out);
+}
+
+bool SampleSource::semidefinite() const {
+  return widemargin::semidefinite(kernel_);
+}
+
+bool SampleSource::single_precision_suffices() const {
+  if (kernel_.kind != KernelKind::gaussian) return true;
+  const float* norms = samples_->half_norms<float>();
+  Size far = 0;
+  for (Size i = 0; i < size(); ++i) far += is_far<float>(double(norms[i]), 0);
+  return double(far) <= kFarShare * double(size());  // these few are evaluated by differences
+}
+
+void SampleSource::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_samples(kernel_, *samples_, *samples_, work, error);
+}
+void SampleSource::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_samples(kernel_, *samples_, *samples_, work, error);
+}
+
+namespace {
+
+// Hands one evaluated row block to the caller: keep it, add it up, or both.
+template <class Real>
+void deliver(const Sweep<Real>& work, Size row, const double* entries) {
+  if (work.store && work.store[row])
+    for (Size c = 0; c < work.n_columns; ++c) work.store[row][c] = Real(entries[c]);
+  if (work.accumulate)
+    for (Size c = 0; c < work.n_columns; ++c) work.accumulate[c] += work.weights[row] * entries[c];
+  if (work.sizes)
+    for (Size c = 0; c < work.n_columns; ++c)
+      work.sizes[c] += std::abs(work.weights[row] * entries[c]);
+}
+
+// The given entries are the kernel; only their sums are rounded.
+template <class Real>
+void rounding_of_sums(const Sweep<Real>& work, double* error) {
+  const double share = unit_roundoff<double>() * double(work.n_rows + 4);
+  for (Size c = 0; c < work.n_columns; ++c) error[c] += share * work.sizes[c];
+}
+
+template <class Real, class Value>
+void sweep_matrix(const Value* matrix, Size n, const Sweep<Real>& work) {
+  std::vector<double> entries(work.n_columns);
+  for (Size r = 0; r < work.n_rows; ++r) {
+    const Value* row = matrix + Size(work.rows[r]) * n;
+    for (Size c = 0; c < work.n_columns; ++c) entries[c] = double(row[work.columns[c]]);
+    deliver(work, r, entries.data());
+  }
+}
+
+template <class Real>
+void sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
+  if (work.n_columns == 0) return;
+  const Size block = std::max<Size>(1, (Size(1) << 22) / work.n_columns);
+  std::vector<double> entries(std::min(block, work.n_rows) * work.n_columns);
+  for (Size first = 0; first < work.n_rows; first += block) {
+    const Size count = std::min(block, work.n_rows - first);
+    fill(work.rows + first, count, work.columns, work.n_columns, entries.data());
+    for (Size r = 0; r < count; ++r) deliver(work, first + r, entries.data() + r * work.n_columns);
+  }
+}
+
+}  // namespace
+
+template <class Value>
+void MatrixSource<Value>::diagonal(const Index* ids, Size count, double* out) const {
+  for (Size k = 0; k < count; ++k) out[k] = double(matrix_[Size(ids[k]) * n_ + Size(ids[k])]);
+}
+template <class Value>
+void MatrixSource<Value>::sweep(const Sweep<float>& work, Team&) const {
+  sweep_matrix(matrix_, n_, work);
+}
+template <class Value>
+void MatrixSource<Value>::sweep(const Sweep<double>& work, Team&) const {
+  sweep_matrix(matrix_, n_, work);
+}
+template <class Value>
+void MatrixSource<Value>::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+template <class Value>
+void MatrixSource<Value>::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+template class MatrixSource<float>;
+template class MatrixSource<double>;
+
+std::vector<Index> SubsetSource::map(const Index* ids, Size count) const {
+  std::vector<Index> out(count);
+  for (Size k = 0; k < count; ++k) out[k] = ids_[Size(ids[k])];
+  return out;
+}
+template <class Real>
+void SubsetSource::forward(const Sweep<Real>& work, Team& team) const {
+  const std::vector<Index> rows = map(work.rows, work.n_rows);
+  const std::vector<Index> columns = map(work.columns, work.n_columns);
+  Sweep<Real> inner = work;
+  inner.rows = rows.data();
+  inner.columns = columns.data();
+  base_->sweep(inner, team);
+}
+void SubsetSource::diagonal(const Index* ids, Size count, double* out) const {
+  base_->diagonal(map(ids, count).data(), count, out);
+}
+void SubsetSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
+  base_->prepare(map(columns, count).data(), count, out);
+}
+void SubsetSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
+  base_->prepare(map(columns, count).data(), count, out);
+}
+template <class Real>
+void SubsetSource::forward_rounding(const Sweep<Real>& work, double* error) const {
+  const std::vector<Index> rows = map(work.rows, work.n_rows);
+  const std::vector<Index> columns = map(work.columns, work.n_columns);
+  Sweep<Real> inner = work;
+  inner.rows = rows.data();
+  inner.columns = columns.data();
+  base_->rounding(inner, error);
+}
+void SubsetSource::rounding(const Sweep<float>& work, double* error) const {
+  forward_rounding(work, error);
+}
+void SubsetSource::rounding(const Sweep<double>& work, double* error) const {
+  forward_rounding(work, error);
+}
+void SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
+  forward(work, team);
+}
+void SubsetSource::sweep(const Sweep<double>& work, Team& team) const {
+  forward(work, team);
+}
+
+void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
+  std::vector<double> block;
+  constexpr Size step = 256;  // blocks on the diagonal: one call per block, not per sample
+  for (Size first = 0; first < count; first += step) {
+    const Size present = std::min(step, count - first);
+    block.resize(present * present);
+    fill_(ids + first, present, ids + first, present, block.data());
+    for (Size k = 0; k < present; ++k) out[first + k] = block[k * present + k];
+  }
+}
+void CallbackSource::sweep(const Sweep<float>& work, Team&) const {
+  sweep_callback(fill_, work);
+}
+void CallbackSource::sweep(const Sweep<double>& work, Team&) const {
+  sweep_callback(fill_, work);
+}
+void CallbackSource::rounding(const Sweep<float>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+void CallbackSource::rounding(const Sweep<double>& work, double* error) const {
+  rounding_of_sums(work, error);
+}
+
+}  // namespace widemargin

@@ -1,0 +1,165 @@
+// Where kernel entries come from: samples and a formula, a matrix, or a function of the user's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "common.hpp"
+#include "kernel/samples.hpp"
+#include "threads/parallel.hpp"
+
+namespace widemargin {
+
+// Columns packed once for many sweeps. Only some sources make use of it.
+template <class Real>
+struct Prepared {
+  std::vector<Real> panels, norms;
+};
+
+// Evaluate K[rows, columns]; keep the entries, or add weighted rows up, or both, in one pass.
+template <class Real>
+struct Sweep {
+  const Index* rows;
+  Size n_rows;
+  const Index* columns;
+  Size n_columns;
+  Real* const* store = nullptr;     // n_rows destinations of n_columns entries; each may be nullptr
+  const double* weights = nullptr;  // n_rows; needed with accumulate
+  double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
+  const Prepared<Real>* prepared = nullptr;  // of exactly these columns
+  double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual Size size() const = 0;
+  virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
+  virtual void sweep(const Sweep<float>& work, Team& team) const = 0;
+  virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
+  // error[c] += a bound on what rounding has left in accumulate[c], entries and sums included: the
+  // kernel is that of exact arithmetic on the samples and parameters as given (mathematics 8).
+  // `sizes` of the sweep is at hand.
+  virtual void rounding(const Sweep<float>& work, double* error) const = 0;
+  virtual void rounding(const Sweep<double>& work, double* error) const = 0;
+  virtual void prepare(const Index*, Size, Prepared<float>&) const {}
+  virtual void prepare(const Index*, Size, Prepared<double>&) const {}
+  // Size of the numbers whose rounding shows in the entries of a sample's row.
+  virtual void magnitudes(const Index* ids, Size count, double* out) const {
+    diagonal(ids, count, out);
+  }
+  // Of an entry, relative to one between samples of few features.
+  virtual double entry_cost() const { return 1.0; }
+  // Whether evaluating a block of entries costs less than gathering it from cached rows.
+  virtual bool cheap() const { return false; }
+  // Whether the kernel is known to be positive semidefinite, so that bounds by norms hold.
+  virtual bool semidefinite() const { return false; }
+  // Whether float entries are good to about 1e-6: false where the norm expansion loses digits.
+  virtual bool single_precision_suffices() const { return true; }
+};
+
+// Kernel between two sets of samples (the same one, or the training and the test samples), both
+// already transformed for the kernel. Rows far from the centre are evaluated by differences.
+template <class Real>
+void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+                   const Samples& column_samples, const Sweep<Real>& work, Team& team);
+
+template <class Real>
+void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,
+                     Size count, Prepared<Real>& out);
+
+class SampleSource final : public Source {
+ public:
+  SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel);
+  Size size() const override { return samples_->size(); }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
+  void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
+  void magnitudes(const Index* ids, Size count, double* out) const override;
+  double entry_cost() const override { return samples_->entry_cost(); }
+  bool cheap() const override { return true; }
+  bool semidefinite() const override;
+  bool single_precision_suffices() const override;
+
+  const Samples& samples() const { return *samples_; }
+  const KernelSpec& kernel() const { return kernel_; }
+
+ private:
+  std::unique_ptr<Samples> samples_;
+  KernelSpec kernel_;
+};
+
+// A given matrix, row-major; possibly memory-mapped, so only asked-for entries are touched.
+template <class Value>
+class MatrixSource final : public Source {
+ public:
+  MatrixSource(const Value* matrix, Size n) : matrix_(matrix), n_(n) {}
+  Size size() const override { return n_; }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
+
+ private:
+  const Value* matrix_;
+  Size n_;
+};
+
+// Some of the samples of another source, renumbered 0, 1, ...: a view, nothing is copied.
+class SubsetSource final : public Source {
+ public:
+  SubsetSource(std::shared_ptr<const Source> base, std::vector<Index> ids)
+      : base_(std::move(base)), ids_(std::move(ids)) {}
+  Size size() const override { return ids_.size(); }
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
+  void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
+  void magnitudes(const Index* ids, Size count, double* out) const override {
+    base_->magnitudes(map(ids, count).data(), count, out);
+  }
+  double entry_cost() const override { return base_->entry_cost(); }
+  bool cheap() const override { return base_->cheap(); }
+  bool semidefinite() const override { return base_->semidefinite(); }
+  bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
+
+ private:
+  template <class Real>
+  void forward(const Sweep<Real>& work, Team& team) const;
+  template <class Real>
+  void forward_rounding(const Sweep<Real>& work, double* error) const;
+  std::vector<Index> map(const Index* ids, Size count) const;
+
+  std::shared_ptr<const Source> base_;
+  std::vector<Index> ids_;
+};
+
+// fill(rows, n_rows, columns, n_columns, out): out is row-major n_rows x n_columns
+using FillFunction = std::function<void(const Index*, Size, const Index*, Size, double*)>;
+
+class CallbackSource final : public Source {
+ public:
+  CallbackSource(FillFunction fill, Size n) : fill_(std::move(fill)), n_(n) {}
+  Size size() const override { return n_; }
+  double entry_cost() const override { return 8.0; }  // a guess: the function is the user's
+  void diagonal(const Index* ids, Size count, double* out) const override;
+  void sweep(const Sweep<float>& work, Team& team) const override;
+  void sweep(const Sweep<double>& work, Team& team) const override;
+  void rounding(const Sweep<float>& work, double* error) const override;
+  void rounding(const Sweep<double>& work, double* error) const override;
+
+ private:
+  FillFunction fill_;
+  Size n_;
+};
+
+}  // namespace widemargin

@@ -1,0 +1,20 @@
+// K times coefficients among the samples that have one, in double, with bounds on the rounding.
+#pragma once
+
+#include "common.hpp"
+#include "kernel/gram.hpp"
+
+namespace widemargin {
+
+// Every entry between the samples `rows` is evaluated once, by symmetry.
+//
+// weights: n_vectors x n, row-major; the first vector is the point, the others are differences to
+//   earlier points.
+// values[i] = (K weights_0)[i] to within error[i]; squares[v] >= weights_v' K weights_v.
+//
+// The result does not depend on the number of threads. False when `go_on` asks to stop.
+bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* weights,
+                        Size n_vectors, const std::function<bool()>& go_on, double* values,
+                        double* error, double* squares);
+
+}  // namespace widemargin

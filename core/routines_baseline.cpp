@@ -1,2 +1,0 @@
-#define WIDEMARGIN_TARGET_NAMESPACE baseline
-#include "routines.inl"

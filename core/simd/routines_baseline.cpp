@@ -1,0 +1,2 @@
+#define WIDEMARGIN_TARGET_NAMESPACE baseline
+#include "simd/routines.inl"

@@ -1,0 +1,144 @@
+// Comma-separated values: numbers in every column but the one that holds the label.
+//
+// As svmlight.hpp: whole lines at a time, bounded memory, and the first offence by line and
+// column. Labels are arbitrary text; each distinct one is kept once.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "text/text_numbers.hpp"
+
+namespace widemargin {
+
+struct TableLines {
+  std::vector<double> values;         // row by row, without the label
+  std::vector<std::int32_t> labels;   // position in `distinct`, one per row
+  std::vector<std::string> distinct;  // labels in order of appearance
+  std::int64_t rows = 0;
+  std::int64_t lines = 0;
+  Offence offence;
+};
+
+class CsvParser {
+ public:
+  // `label` is the label's column counted from 0, or -1 when there is none.
+  CsvParser(const char* begin, const char* end, std::int64_t first_line, char separator,
+            std::int64_t columns, std::int64_t label)
+      : at_(begin),
+        end_(end),
+        line_(first_line),
+        separator_(separator),
+        columns_(columns),
+        label_(label) {}
+
+  TableLines parse() {
+    const std::int64_t first = line_;
+    for (; at_ < end_ && result_.offence.line == 0; ++line_) {
+      start_ = at_;
+      stop_ = at_;
+      while (stop_ < end_ && *stop_ != '\n') ++stop_;
+      const char* next = stop_ < end_ ? stop_ + 1 : stop_;
+      if (stop_ > at_ && stop_[-1] == '\r') --stop_;
+      if (stop_ > at_ && !row()) break;  // an empty line is no row
+      at_ = next;
+    }
+    result_.lines = line_ - first;
+    return std::move(result_);
+  }
+
+ private:
+  bool row() {
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      if (column > 0) {
+        if (at_ >= stop_) {
+          return offend(at_, "only " + std::to_string(column) + " of " + std::to_string(columns_) +
+                                 " columns");
+        }
+        ++at_;  // the separator
+      }
+      if (!(column == label_ ? label() : number())) return false;
+    }
+    if (at_ < stop_) return offend(at_, "more than " + std::to_string(columns_) + " columns");
+    ++result_.rows;
+    return true;
+  }
+
+  bool number() {
+    while (at_ < stop_ && is_blank(*at_) && *at_ != separator_) ++at_;
+    const char* before = at_;
+    if (at_ >= stop_ || *at_ == separator_) return offend(before, "empty value");
+    const bool quoted = *at_ == '"';
+    if (quoted) ++at_;
+    double value;
+    if (!read_number(at_, stop_, value)) {
+      return offend(before, field(before) + " is not a finite number");
+    }
+    if (quoted && (at_ >= stop_ || *at_++ != '"')) {
+      return offend(before, field(before) + " is not a finite number");
+    }
+    while (at_ < stop_ && is_blank(*at_) && *at_ != separator_) ++at_;
+    if (at_ < stop_ && *at_ != separator_) {
+      return offend(before, field(before) + " is not a finite number");
+    }
+    result_.values.push_back(value);
+    return true;
+  }
+
+  bool label() {
+    const char* before = at_;
+    std::string text;
+    if (at_ < stop_ && *at_ == '"') {
+      for (++at_;; ++at_) {
+        if (at_ >= stop_) return offend(before, "the quotation mark is not closed on this line");
+        if (*at_ == '"') {
+          if (at_ + 1 < stop_ && at_[1] == '"') {
+            ++at_;  // a doubled mark stands for one
+          } else {
+            break;
+          }
+        }
+        text += *at_;
+      }
+      ++at_;
+      if (at_ < stop_ && *at_ != separator_) {
+        return offend(at_, "text behind the closing quotation mark");
+      }
+    } else {
+      while (at_ < stop_ && *at_ != separator_) text += *at_++;
+      while (!text.empty() && is_blank(text.back())) text.pop_back();
+      text.erase(0, text.find_first_not_of(" \t"));
+    }
+    if (text.empty()) return offend(before, "empty label");
+    if (text.find('\0') != std::string::npos) return offend(before, "a NUL byte in the label");
+    const auto [entry, fresh] =
+        numbers_.emplace(text, static_cast<std::int32_t>(result_.distinct.size()));
+    if (fresh) result_.distinct.push_back(text);
+    result_.labels.push_back(entry->second);
+    return true;
+  }
+
+  std::string field(const char* from) const {
+    const char* to = from;
+    while (to < stop_ && *to != separator_) ++to;
+    return excerpt(from, to);
+  }
+
+  bool offend(const char* where, std::string what) {
+    result_.offence = {line_, where - start_ + 1, std::move(what)};
+    return false;
+  }
+
+  const char* at_;
+  const char* end_;
+  const char* start_ = nullptr;  // of the line
+  const char* stop_ = nullptr;   // its end, without carriage return
+  std::int64_t line_;
+  char separator_;
+  std::int64_t columns_;
+  std::int64_t label_;
+  std::unordered_map<std::string, std::int32_t> numbers_;
+  TableLines result_;
+};
+
+}  // namespace widemargin
