@@ -59,7 +59,7 @@ def stored() -> dict[int, list[Record]]:
 
 def summary(records: list[Record]) -> dict[str, Any]:
     """Return the figures of a campaign."""
-    judged = [r for r in records if r["status"] != "refused"]
+    judged = [r for r in records if r["status"] not in ("refused", "failed")]
     false = [r for r in judged if r["false"]]
     resolved = [r for r in judged if is_resolved(r)]
     statuses = sorted({*map(first_word, judged)})
@@ -68,6 +68,7 @@ def summary(records: list[Record]) -> dict[str, Any]:
         "certificates": len(judged),
         "of dask arrays": sum(r["route"] == "dask" for r in judged),
         "refused": sum(r["status"] == "refused" for r in records),
+        "failed": sum(r["status"] == "failed" for r in records),
         "with a false claim": len(false),
         "false by over 1e-9": sum(any(c[3] > 1e-9 for c in r["false"]) for r in false),
         "false claims by field": dict(Counter(c[0] for r in false for c in r["false"])),

@@ -219,10 +219,13 @@ def examine(seed: int) -> list[Record]:
         try:
             for certificate, truth in outcomes(case):
                 records.append(common | judgement(case, certificate, truth))
-        except ValueError as refusal:
-            if not any(words in str(refusal) for words in REFUSALS):
-                raise RuntimeError(f"problem {seed}: {refusal}") from refusal
-            records.append(common | {"status": "refused", "false": []})
+        except Exception as error:
+            known = isinstance(error, ValueError) and any(
+                words in str(error) for words in REFUSALS
+            )
+            false = [] if known else [["error", f"{type(error).__name__}: {error}"]]
+            status = "refused" if known else "failed"
+            records.append(common | {"status": status, "false": false})
     for record in records:
         record["seconds"] = round(time.process_time() - began, 3)
     return records

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.campaigns import certificate_figures
+from tests.campaigns import certificate_figures, certificates
 from tests.campaigns.certificate_figures import Record, store, stored, summary
 from tests.campaigns.certificate_problems import ROUTES, Case, draw
 from tests.campaigns.certificates import examine, judgement, outcomes
@@ -103,3 +103,17 @@ def test_shards_of_other_code_are_left_out(
     assert stored() == {3: [{"seed": 300}]}
     monkeypatch.setattr(certificate_figures, "code_digest", lambda: "of other code")
     assert stored() == {}
+
+
+def test_a_fit_that_fails_is_recorded_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(case: Case) -> None:
+        raise ValueError("kernel values are not finite" if case.seed else "a defect")
+
+    monkeypatch.setattr(certificates, "outcomes", fail)
+    records = examine(0) + examine(1)
+    assert [record["status"] for record in records] == ["failed", "refused"]
+    assert [bool(record["false"]) for record in records] == [True, False]
+    figures = summary(records)
+    assert (figures["failed"], figures["refused"], figures["certificates"]) == (1, 1, 0)

@@ -36,6 +36,7 @@ from tests.oracles.exact_numbers import (
 
 ROWS = 256  # rows of the kernel matrix that are evaluated at a time
 SHARP = 500_000  # operations on decimals
+MOVERS = 8  # members tried for the repair: of the first alone K_jj may be large
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +258,14 @@ class Truth:
         if able.size == 0:
             return None
         pulls = np.asarray(m.linear, float)[able] - self.values[able].astype(float)
-        j = int(able[np.argmin(pulls * float(by))])
-        pull = Fraction(float(m.linear[j])) - rational(self.values[j])
+        cheapest = able[np.argsort(pulls * float(by), kind="stable")[:MOVERS]]
+        costs = [self._cost_of_moving(int(j)) for j in cheapest]
+        return min(costs, key=lambda cost: cost.high)
+
+    def _cost_of_moving(self, j: int) -> Interval:
+        """Return the loss of dual value for moving member j by the excess."""
+        by = self.excess
+        pull = Fraction(float(self.model.linear[j])) - rational(self.values[j])
         first, wrong = by * pull, abs(by) * rational(self.errors[j])
         square, entry = by * by / 2, self._diagonal(j)
         return Interval(
