@@ -11,8 +11,9 @@ python benchmarks/command.py --print           the tables of the stored results
 import argparse
 from pathlib import Path
 
-from widemargin_papers import command_runs, early_pays, memory
-from widemargin_papers.results import ResultStore
+from widemargin_papers.command_benchmarks import early_pays, memory
+from widemargin_papers.command_benchmarks import runs as command_runs
+from widemargin_papers.harness.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -7,7 +7,7 @@ python benchmarks/cost.py --print           print the stored results
 python benchmarks/cost.py --write           write them to the documentation
 """
 
-from widemargin_papers.cost_report import main
+from widemargin_papers.cost.report import main
 
 if __name__ == "__main__":
     main()

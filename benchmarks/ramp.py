@@ -16,21 +16,19 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from widemargin_papers import (
-    mislabelled,
-    ramp_more,
-    ramp_pairs_timing,
-    ramp_rank,
-    ramp_timing,
-)
-from widemargin_papers.ramp_report import (
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.ramp import further_timing as ramp_more
+from widemargin_papers.ramp import mislabelled
+from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
+from widemargin_papers.ramp import rank_rule as ramp_rank
+from widemargin_papers.ramp import timing as ramp_timing
+from widemargin_papers.ramp.report import (
     draw,
     robustness_tables,
     share_tables,
     target_tables,
     timing_tables,
 )
-from widemargin_papers.results import ResultStore
 
 RESULTS = Path(__file__).parent / "results"
 

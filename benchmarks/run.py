@@ -8,7 +8,7 @@ python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
 """
 
-from widemargin_papers.bench import main
+from widemargin_papers.speed.campaign import main
 
 if __name__ == "__main__":
     main()

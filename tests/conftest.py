@@ -77,9 +77,9 @@ def configuration() -> Iterator[None]:
 def contestants_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure contestants in this process, briefly: two seconds less for each start.
 
-    That each has a process of its own is tests/papers/test_harness.py.
+    That each has a process of its own is tests/papers/harness/test_measuring.py.
     """
-    from widemargin_papers import measuring, worker
+    from widemargin_papers.harness import measuring, worker
 
     def child(folder: Path, threads: int, cap: float | None) -> None:
         with mock.patch.object(sys, "argv", ["worker", str(folder)]):

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import widemargin
-from widemargin_papers.bench import SUITES, report
-from widemargin_papers.results import ResultStore
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.speed.campaign import SUITES, report
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

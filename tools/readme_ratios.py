@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from widemargin_papers.bench import SUITES, report
-from widemargin_papers.results import ResultStore
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.speed.campaign import SUITES, report
 
 ROOT = Path(__file__).resolve().parent.parent
 

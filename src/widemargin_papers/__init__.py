@@ -6,9 +6,9 @@ Nothing is measured twice in two ways: ``benchmarks/run.py``, ``widemargin bench
 
 #: name on the command line -> module
 PAPERS = {
-    "dpwss": "widemargin_papers.dpwss",
-    "dcsvm": "widemargin_papers.dcsvm",
-    "ramp": "widemargin_papers.ramp_tables",
-    "cost": "widemargin_papers.cost",
-    "chance": "widemargin_papers.chance",
+    "dpwss": "widemargin_papers.dpwss.tasks",
+    "dcsvm": "widemargin_papers.dcsvm.tasks",
+    "ramp": "widemargin_papers.ramp.tasks",
+    "cost": "widemargin_papers.cost.tasks",
+    "chance": "widemargin_papers.chance.tasks",
 }

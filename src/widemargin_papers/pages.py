@@ -19,17 +19,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from . import (
-    bench,
-    command_runs,
-    early_pays,
-    memory,
-    ramp_more,
-    ramp_pairs_timing,
-    ramp_rank,
-    ramp_report,
-)
-from .results import ResultStore
+from widemargin_papers.command_benchmarks import early_pays, memory
+from widemargin_papers.command_benchmarks import runs as command_runs
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.ramp import further_timing as ramp_more
+from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
+from widemargin_papers.ramp import rank_rule as ramp_rank
+from widemargin_papers.ramp import report as ramp_report
+from widemargin_papers.speed import campaign as bench
 
 _MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
 

@@ -14,13 +14,13 @@ from scipy import sparse
 from widemargin.cli.output import InputError, read_data
 from widemargin.cli.streams import is_stream
 from widemargin.runtime.atomic_file import replacing
-
-from . import papers, speed
-from .bench import measure, report
-from .contestants import Settings
-from .html_page import paper_page
-from .measuring import Problem
-from .results import ResultStore
+from widemargin_papers.harness import reproduction as papers
+from widemargin_papers.harness.contestants import Settings
+from widemargin_papers.harness.html_page import paper_page
+from widemargin_papers.harness.measuring import Problem
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.speed import problems as speed
+from widemargin_papers.speed.campaign import measure, report
 
 
 def reproduced(

@@ -22,7 +22,7 @@ import widemargin
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.methods import METHODS, estimator_class
-from widemargin_papers import dpwss
+from widemargin_papers.dpwss import tasks as dpwss
 
 from tests.cli.running import command, spawn
 

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
 
-from widemargin_papers import papers
 from widemargin_papers.commands import reproduce
-from widemargin_papers.papers import Cell, Task, paper_module
+from widemargin_papers.harness import reproduction as papers
+from widemargin_papers.harness.reproduction import Cell, Task, paper_module
 
 
 @pytest.fixture

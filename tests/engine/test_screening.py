@@ -23,7 +23,7 @@ from widemargin.engine.screening.rules import (
     screen,
 )
 from widemargin.engine.solve import solve
-from widemargin_papers.ramp import printed_rule
+from widemargin_papers.ramp.printed import printed_rule
 
 from tests.oracles.reference_smo import iterates
 

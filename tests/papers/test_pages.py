@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from widemargin.cli.hints import _EARLY_PAYS
-from widemargin_papers.early_pays import line, pays_from
+from widemargin_papers.command_benchmarks.early_pays import line, pays_from
+from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.pages import TABLES, filled, names
-from widemargin_papers.results import ResultStore
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"

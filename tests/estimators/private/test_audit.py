@@ -26,7 +26,7 @@ from widemargin.estimators.private.audit import (
 )
 from widemargin.estimators.private.hinge import minimise_hinge
 from widemargin.estimators.private.sensitivity import clip_rows, weight_sensitivity
-from widemargin_papers import dpwss_extra
+from widemargin_papers.dpwss import audit as dpwss_extra
 
 
 @pytest.fixture(scope="module")

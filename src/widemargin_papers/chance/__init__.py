@@ -1,0 +1,1 @@
+"""Wang, Fan and Pardalos (2016): stochastic subgradient for chance-constrained SVMs."""

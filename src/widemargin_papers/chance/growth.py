@@ -1,0 +1,218 @@
+"""How the chance-constrained solvers grow: with rows, with features, beyond memory.
+
+Generated data, two normal classes whose means differ along one direction. Exponents are
+slopes of least squares in the logarithms, over all sizes of the table and over the last
+three, where what is paid once no longer counts. Each method runs once untimed first.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
+from widemargin_papers.harness.reproduction import Cell, Task
+
+from .methods import METHODS, class_problem, dense_data, partition
+
+Floats = NDArray[np.float64]
+
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+FEATURES = (10, 30, 100, 300, 1_000, 2_000)
+ROWS_FOR_FEATURES = 4_000
+STREAMED = 10_000_000
+BUDGET_MB = 256.0
+
+
+def tasks(quick: bool) -> list[Task]:
+    """Return the growth tables, the stream from disk, and the asked ratios."""
+    rows = ROWS[:2] if quick else ROWS
+    features = FEATURES[:3] if quick else FEATURES
+    return [
+        Task("growth with rows", partial(with_rows, rows), (), "Growth", len(rows) * 2),
+        Task(
+            "growth with features",
+            partial(with_features, features),
+            (),
+            "Growth",
+            len(features) * 2,
+        ),
+        Task(
+            "stream from disk",
+            partial(stream, STREAMED // 100 if quick else STREAMED),
+            (),
+            "Growth",
+            4,
+        ),
+        Task("asked ratios", partial(ratios, quick), ("magic04",), "Asked", 4),
+    ]
+
+
+def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """Return two normal classes a little more than a deviation apart."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    direction = rng.normal(size=d) / np.sqrt(d)
+    return rng.normal(size=(n, d)) + 1.2 * y[:, None] * direction, y
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return processor time on one thread, and the result."""
+    with threadpool_limits(1):
+        started = time.process_time()
+        result = work()
+        return time.process_time() - started, result
+
+
+def _exponent(sizes: list[int], seconds: list[float]) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def _warm_up(name: str) -> None:
+    """Run a method once on a small problem: imports and first calls are not growth."""
+    METHODS[name](class_problem(*two_clouds(200, 5)), 0)
+
+
+def _grown(
+    name: str, row: str, symbol: str, shapes: dict[int, tuple[int, int]]
+) -> Iterable[Cell]:
+    """Time a method on problems of growing shapes and fit the exponents."""
+    _warm_up(name)
+    sizes, seconds = list(shapes), []
+    for size, shape in shapes.items():
+        problem = class_problem(*two_clouds(*shape))
+        spent, solution = _timed(partial(METHODS[name], problem, 0))
+        seconds.append(spent)
+        note = ""
+        if solution.proof.relative is not None:
+            relative = solution.proof.relative
+            note = f"relative gap {relative:.1e}, {solution.n_iter} steps"
+        yield Cell("Growth", row, f"seconds, {symbol} = {size}", spent, note=note)
+    yield Cell("Growth", row, f"exponent in {symbol}", _exponent(sizes, seconds))
+    last = _exponent(sizes[-3:], seconds[-3:])
+    yield Cell("Growth", row, f"exponent in {symbol}, last three sizes", last)
+
+
+def with_rows(rows: tuple[int, ...]) -> Iterable[Cell]:
+    """Time against the number of rows, ten features."""
+    for name in ("newton", "SSGD 10m"):
+        yield from _grown(name, f"{name}, d = 10", "m", {n: (n, 10) for n in rows})
+
+
+def with_features(features: tuple[int, ...]) -> Iterable[Cell]:
+    """Time against the number of features, some thousands of rows."""
+    shapes = {d: (ROWS_FOR_FEATURES, d) for d in features}
+    for name in ("newton", "SSGD 2m"):
+        yield from _grown(name, f"{name}, m = {ROWS_FOR_FEATURES}", "d", shapes)
+
+
+def stream(rows: int) -> Iterable[Cell]:
+    """Train on a file of ``rows`` rows, ten features, within a memory budget."""
+    row = f"refined SSGD, {rows} rows from disk"
+    with tempfile.TemporaryDirectory(prefix="widemargin-") as folder:
+        path = Path(folder) / "means.dat"
+        labels = _write(path, rows)
+        X = np.memmap(path, dtype=np.float32, mode="r", shape=(rows, 10))
+        model = ChanceConstrainedSVC(
+            C=10.0 / rows, solver="ssgd", epochs=2, memory_mb=BUDGET_MB, random_state=0
+        )
+        with _peak_memory() as memory:
+            spent, _ = _timed(partial(model.fit, X, labels))
+        size = X.nbytes / 1e6
+    yield Cell("Growth", row, "file, MB", size)
+    yield Cell("Growth", row, "seconds, two epochs", spent)
+    yield Cell(
+        "Growth",
+        row,
+        "memory added, MB",
+        memory.get("added"),
+        note=f"budget {BUDGET_MB:g}; anonymous pages, largest of samples",
+    )
+    yield Cell("Growth", row, "share of slack below one", float(model.bounded_share_))
+
+
+def _write(path: Path, rows: int) -> NDArray[np.int8]:
+    """Write the file piece by piece and return the labels."""
+    labels = np.empty(rows, dtype=np.int8)
+    with path.open("wb") as file:
+        for start in range(0, rows, 200_000):
+            count = min(200_000, rows - start)
+            X, y = two_clouds(count, 10, seed=0)
+            rng = np.random.default_rng(start + 1)
+            X = (X + 0.5 * rng.normal(size=X.shape)).astype(np.float32)
+            X.tofile(file)
+            labels[start : start + count] = y
+    return labels
+
+
+@contextmanager
+def _peak_memory() -> Any:
+    """Sample the process's anonymous memory; fills ``added`` in MB (Linux only)."""
+    found: dict[str, float] = {}
+    before, ended = _anonymous(), threading.Event()
+    peak = [before]
+
+    def watch() -> None:
+        while not ended.wait(0.02):
+            peak.append(max(peak.pop(), _anonymous()))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    yield found
+    ended.set()
+    watcher.join()
+    if before:
+        found["added"] = peak[0] - before
+
+
+def _anonymous() -> float:
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return float(line.split()[1]) / 1e3
+    except OSError:
+        pass
+    return 0.0
+
+
+def ratios(quick: bool) -> Iterable[Cell]:
+    """What was asked of the Newton solver on MAGIC, 80 % training, in one run."""
+    X, y = dense_data("magic04")
+    train, _ = partition(len(y), 0.8, 0)
+    problem = class_problem(X[train], y[train])
+    seconds, gap = {}, 0.0
+    for name in ("newton", "SSGD 50m", "interior point, m cones"):
+        repeats = 1 if name.startswith("interior") or quick else 5
+        times = []
+        for seed in range(repeats):
+            spent, solution = _timed(partial(METHODS[name], problem, seed))
+            times.append(spent)
+        seconds[name] = float(np.median(times))
+        gap = solution.proof.relative if name == "newton" else gap
+        yield Cell("Asked", "magic04, 80% training", f"seconds, {name}", seconds[name])
+    row = "magic04, 80% training"
+    yield Cell("Asked", row, "relative gap of newton", gap, note="asked: <= 1e-6")
+    yield Cell(
+        "Asked",
+        row,
+        "m cones over newton",
+        seconds["interior point, m cones"] / seconds["newton"],
+        note="asked: at least 20",
+    )
+    yield Cell(
+        "Asked",
+        row,
+        "newton over SSGD 50m",
+        seconds["newton"] / seconds["SSGD 50m"],
+        note="asked: at most 5",
+    )

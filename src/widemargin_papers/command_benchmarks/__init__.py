@@ -1,0 +1,1 @@
+"""Measurements of the widemargin command: its hints, memory and run times."""

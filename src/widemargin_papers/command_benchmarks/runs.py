@@ -1,0 +1,99 @@
+"""How long ``widemargin demo`` and ``widemargin reproduce --quick`` take.
+
+A newcomer watches the demo: the first line is to come within two seconds, nothing may
+stand still for more than one, and all is to be over in seventy-five; a quick
+reproduction is to take about two minutes. Commands run in processes of their own, in a
+pipe; every piece of output is noted with its time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+from widemargin_papers import PAPERS
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command said, when, and the processor's seconds it took."""
+
+    times: list[float]
+    text: str
+    processor: float
+
+
+def run(*arguments: str) -> Run:
+    """Run ``widemargin ARGUMENTS`` in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="widemargin-") as folder:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        started = time.monotonic()
+        with subprocess.Popen(
+            [sys.executable, "-m", "widemargin.cli", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+        ) as process:
+            assert process.stdout is not None
+            times, words = [], b""
+            while piece := os.read(process.stdout.fileno(), 1 << 16):
+                times.append(time.monotonic() - started)
+                words += piece
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = words.decode(errors="replace")
+    if process.returncode not in (0, 1):  # 1: part of the work only
+        raise RuntimeError(text)
+    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return Run(times, text, spent)
+
+
+def play_demo(store: ResultStore) -> None:
+    """Play the demo once more and store how it went."""
+    found = run("demo")
+    rests = [after - before for before, after in itertools.pairwise(found.times)]
+    times = {"first line": found.times[0], "longest rest": max(rests)}
+    all_of_it = {"seconds": found.times[-1], "processor seconds": found.processor}
+    store.add("demo", times | all_of_it)
+
+
+def demo_table(store: ResultStore) -> str:
+    """Return what is stored of the demo beside what is asked."""
+    names = ("first line", "longest rest", "seconds", "processor seconds")
+    rows = [
+        ["asked at most", "2", "1", "75", "-"],
+        *(
+            ["measured", *(f"{record[name]:.2f}" for name in names)]
+            for record in store.records.values()
+        ),
+    ]
+    header = ["seconds", "first line", "longest rest", "all", "processor"]
+    return rst_table(header, rows)
+
+
+def quick_papers(store: ResultStore, only: str = "") -> None:
+    """Reproduce each paper quickly and store its processor seconds and its summary."""
+    for paper in PAPERS:
+        if only in paper:
+            found = run("reproduce", paper, "--quick", "--summary")
+            summary = next(
+                line for line in found.text.splitlines() if " attempted, " in line
+            )
+            record = {"summary": summary, "processor seconds": found.processor}
+            store.add(paper, {"paper": paper} | record)
+
+
+def quick_table(store: ResultStore) -> str:
+    """Return what is stored of the quick reproductions."""
+    rows = [
+        [r["paper"], f"{r['processor seconds']:.0f}", r["summary"]]
+        for _, r in sorted(store.records.items())
+    ]
+    return rst_table(["paper", "processor s", "cells"], rows)

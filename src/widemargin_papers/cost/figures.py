@@ -1,0 +1,122 @@
+"""Figures 1 to 4 of the chunk-incremental paper, drawn from the stored cells.
+
+A colour for each way to take in the chunk, a line style for each kernel; hollow markers
+are lower bounds, where scikit-learn was stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, product
+from typing import Any
+
+from widemargin.display.canvas import COLOURS
+from widemargin.display.history import HistoryDisplay
+from widemargin_papers.harness.reproduction import Cell
+
+WAYS = ("chunk", "one by one", "batch", "scikit-learn")
+STYLES = ("solid", "dashed", "dotted")
+HOLLOW: dict[str, Any] = {
+    "color": "black",
+    "marker": "o",
+    "markersize": 4,
+    "markerfacecolor": "white",
+    "linestyle": "none",
+    "zorder": 3,
+}
+PANELS = {  # figure -> quantity, ways
+    "figure1": ("steps", WAYS[:2]),
+    "figure2": ("margin set", WAYS[:2]),
+    "figure3": ("seconds", WAYS),
+    "figure4": ("seconds", WAYS[:2]),
+}
+
+Rows = Mapping[str, Mapping[str, float]]
+Curve = tuple[list[int], list[float]]
+
+
+def draw_growth(
+    cells: Sequence[Cell], rows: Rows, names: Iterable[str], kernels: Iterable[str]
+) -> dict[str, Any]:
+    """Draw each quantity against the training rows, one panel a data set.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        All of them: their notes say which peer was stopped.
+    rows : mapping
+        The figures by row, as `cost.table` returns them.
+    names, kernels : iterables of str
+        Data sets and kernels in the order of panels and line styles.
+    """
+    stopped = {cell.row for cell in cells if cell.note.startswith("stopped")}
+    styles = dict(zip(kernels, STYLES, strict=True))
+    return {
+        stem: _panels(rows, stopped, list(names), styles, quantity, ways)
+        for stem, (quantity, ways) in PANELS.items()
+    }
+
+
+def _panels(
+    rows: Rows,
+    stopped: set[str],
+    names: Sequence[str],
+    styles: Mapping[str, str],
+    quantity: str,
+    ways: Sequence[str],
+) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    figure = Figure(figsize=(11, 9.6), layout="constrained")
+    axes = figure.subplots(3, 3, squeeze=False)
+    for name, ax in zip(names, axes.ravel(), strict=True):
+        series: dict[str, Curve] = {}
+        looks: dict[str, dict[str, Any]] = {}
+        for way, (kernel, line) in product(ways, styles.items()):
+            sizes, heights = curve(rows, name, kernel, f"{way}: {quantity}")
+            label, colour = f"{way}, {kernel}", COLOURS[WAYS.index(way)]
+            series[label] = (sizes, heights)
+            looks[label] = {"color": colour, "linestyle": line}
+            if way != "scikit-learn":
+                continue
+            bounds = [f"{name}, {kernel}, n={size}" in stopped for size in sizes]
+            hollow = f"{label}, stopped"
+            series[hollow] = (
+                list(compress(sizes, bounds)),
+                list(compress(heights, bounds)),
+            )
+            looks[hollow] = HOLLOW | {"color": colour}
+        shown = {label: points for label, points in series.items() if points[0]}
+        if shown:
+            display = HistoryDisplay(shown, "training rows", quantity)
+            display.plot(ax=ax, log=True, log_x=True, styles=looks, legend=False)
+            measured = sorted({size for sizes, _ in shown.values() for size in sizes})
+            ax.set_xticks(measured, [f"{size:,}" for size in measured])
+            ax.set_xticks([], minor=True)
+        ax.set_title(name)
+    handles = [Line2D([], [], color=COLOURS[WAYS.index(way)], marker="o", markersize=4,
+                      label=way) for way in ways]  # fmt: skip
+    handles += [Line2D([], [], color="black", linestyle=line, label=kernel)
+                for kernel, line in styles.items()]  # fmt: skip
+    if "scikit-learn" in ways:
+        handles.append(Line2D([], [], label="stopped: a lower bound", **HOLLOW))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=len(handles), frameon=False
+    )
+    return figure
+
+
+def curve(rows: Rows, name: str, kernel: str, column: str) -> Curve:
+    """Return sizes and figures of one way with one kernel on one set.
+
+    A chunk may need no step at all: half a step is drawn for it, the axis being
+    logarithmic.
+    """
+    start = f"{name}, {kernel}, n="
+    found = {int(row.removeprefix(start)): figures[column]
+             for row, figures in rows.items()
+             if row.startswith(start) and column in figures}  # fmt: skip
+    least = 0.5 if column.endswith("steps") else 0.0
+    sizes = sorted(found)
+    return sizes, [max(found[size], least) for size in sizes]

@@ -1,0 +1,1 @@
+"""Hsieh, Si and Dhillon (2014): a divide-and-conquer solver for kernel SVMs."""

@@ -1,0 +1,279 @@
+"""Figures 1 to 4 of the divide-and-conquer paper: bounds, support vectors, curves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.certificate import dual_objective
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
+from widemargin.engine.problem import DualProblem, classification_problem
+from widemargin.engine.solution import Solution
+from widemargin.engine.solve import solve
+from widemargin.estimators.divide_conquer.early import early_model
+from widemargin.estimators.svc import SVC
+from widemargin.multilevel.driver import Plan, conquer, precision_recall, run_levels
+from widemargin.multilevel.level import Division, Level, Limits, solve_level
+from widemargin.multilevel.partition import divide
+from widemargin_papers.harness.reproduction import Cell, Task
+
+from . import printed as paper
+from .methods import Cascade, make_method
+from .splits import FILES, accuracy, subset
+
+Vector = NDArray[np.float64]
+Panels = dict[str, dict[str, list[tuple[float, float]]]]  # data set, curve, points
+SPENT = "processor s"
+TOLERANCES = (0.3, 0.1, 1e-2, 1e-3)  # at 1 the point 0 is a solution: nothing to draw
+CUBIC = ("covtype", 2.0, Polynomial(3, 1.0, 0.0))  # Figure 4's setting
+
+
+def curve_tasks(quick: bool) -> list[Task]:
+    """Return the tasks of Figures 1 to 4."""
+    n = 2000 if quick else 10_000
+    sizes = (8,) if quick else (8, 16, 32, 64, 128)
+    work = [
+        Task(f"Figure 1, k={k}", partial(figure_1, k, n), FILES["covtype"], "Figure 1",
+             6)
+        for k in sizes
+    ]  # fmt: skip
+    ranks = (100,) if quick else (100, 300)
+    for name in ("ijcnn1",) if quick else ("ijcnn1", "covtype"):
+        rows = 5000 if quick else 20_000
+        work += [
+            Task(f"Figure 2, {name}", partial(figure_2, name, rows), FILES[name],
+                 "Figure 2", 18),
+            Task(f"Figure 3, {name}", partial(figure_3, name, rows, ranks), FILES[name],
+                 "Figure 3", 30),
+        ]  # fmt: skip
+    rows = 2000 if quick else 10_000
+    work.append(
+        Task("Figure 4, covtype", partial(figure_4, rows), FILES["covtype"], "Figure 4")
+    )
+    return work
+
+
+def _problem(
+    X: Any, y: Vector, C: float, kernel: Kernel, cache_mb: float = 2000.0
+) -> DualProblem:
+    """The paper's problem: no intercept."""
+    gram = Gram(X, kernel, cache_mb=cache_mb, threads=2)
+    return classification_problem(gram, y, np.full(len(y), C), False)
+
+
+def figure_1(k: int, n: int) -> Iterable[Cell]:
+    """Yield the bound of Theorem 1 and the true difference, clustered and random."""
+    data = subset("covtype", n, 10)
+    C, gamma = paper.PARAMETERS["covtype"]
+    problem = _problem(data.X, data.y, C, Gaussian(gamma))
+    best = solve(problem, tol=1e-4)
+    lowest = dual_objective(best.beta, best.values, problem.linear)
+    for way in ("kernel", "input", "random"):
+        parts = divide(data.X, Gaussian(gamma), k, clustering=way, seed=0)
+        level = solve_level(
+            1, parts, Division.of(problem), [np.zeros(n)], {"tol": 1e-4}, Limits()
+        )
+        beta = level.betas[0]
+        value = dual_objective(beta, problem.gram.times(beta), problem.linear)
+        bound = 0.5 * C**2 * mass_between(problem.gram, parts.labels)
+        row = f"{way} clustering, k={k}, {n} rows"
+        yield Cell("Figure 1", row, "difference", value - lowest)
+        note = "" if value - lowest <= bound else "BOUND VIOLATED"
+        yield Cell("Figure 1", row, "bound C^2 D / 2", bound, note=note)
+
+
+def mass_between(gram: Gram, labels: NDArray[np.intp], rows: int = 1000) -> float:
+    """D(pi) of Theorem 1: the sum of |K| over ordered pairs in different clusters."""
+    total = 0.0
+    for start in range(0, gram.n, rows):
+        chosen = np.arange(start, min(start + rows, gram.n))
+        block = np.abs(gram.rows(chosen, dtype=np.float32))
+        total += float(block[labels[chosen][:, None] != labels].sum(dtype=np.float64))
+    return total
+
+
+def _levels(problem: DualProblem, depth: int) -> list[tuple[Level, float]]:
+    """Every level of a divided solve, with the seconds passed when it was complete."""
+    clock = time.process_time()
+    seen: list[tuple[Level, float]] = []
+    run_levels(
+        Division.of(problem), Plan(depth, seed=0), {"tol": 1e-3},
+        Limits(n_jobs=problem.gram.threads), record=lambda _: None,
+        completed=lambda done: seen.append((done, time.process_time() - clock)),
+    )  # fmt: skip
+    return seen
+
+
+def figure_2(name: str, n: int) -> Iterable[Cell]:
+    """Yield precision and recall of the support vectors by level, and of a cascade."""
+    data = subset(name, n, 10)
+    C, gamma = paper.PARAMETERS[name]
+    problem = _problem(data.X, data.y, C, Gaussian(gamma))
+    final = solve(problem, tol=1e-3).support
+    found = [
+        (f"DC, {level.partition.n_clusters} clusters", np.flatnonzero(level.betas[0]))
+        for level, _ in _levels(problem, 4)
+    ]
+    plain = SVC(C=C, gamma=gamma, fit_intercept=False)
+    rounds = Cascade(plain, 16).fit(data.X, data.y).rounds_
+    found += [
+        (f"cascade, {16 >> i} parts", support) for i, support in enumerate(rounds)
+    ]
+    for label, support in found:
+        for measure, value in precision_recall(support, final).items():
+            yield Cell("Figure 2", f"{name}, {n} rows, {label}", measure, value)
+
+
+def figure_3(name: str, n: int, ranks: Sequence[int]) -> Iterable[Cell]:
+    """Yield seconds spent, relative error, accuracy: of levels, tolerances, ranks."""
+    C, gamma = paper.PARAMETERS[name]
+    yield from _exact_curves("Figure 3", name, n, C, Gaussian(gamma))
+    data = subset(name, n)
+    for method in ("LLSVM", "FastFood", "LTPU"):
+        for rank in ranks:
+            model = make_method(method, C=C, gamma=gamma, rank=rank)
+            clock = time.process_time()
+            model.fit(data.X, data.y)
+            spent = time.process_time() - clock
+            row = f"{name}, {n} rows, {method} rank {rank}"
+            yield Cell("Figure 3", row, SPENT, spent)
+            yield Cell("Figure 3", row, "accuracy %", accuracy(model, data))
+
+
+def figure_4(n: int) -> Iterable[Cell]:
+    """Yield the curves for the cubic kernel."""
+    name, C, kernel = CUBIC
+    yield from _exact_curves("Figure 4", name, n, C, kernel)
+
+
+def _exact_curves(
+    table: str, name: str, n: int, C: float, kernel: Kernel
+) -> Iterable[Cell]:
+    data = subset(name, n)
+    problem = _problem(data.X, data.y, C, kernel)
+    best = solve(problem, tol=1e-4, max_time=300.0)
+    lowest = dual_objective(best.beta, best.values, problem.linear)
+
+    def point(label: str, spent: float, beta: Vector, decisions: Vector) -> list[Cell]:
+        value = dual_objective(beta, problem.gram.times(beta), problem.linear)
+        right = 100 * np.mean(np.where(decisions >= 0, 1, -1) == data.y_test)
+        row = f"{name}, {n} rows, {label}"
+        return [
+            Cell(table, row, SPENT, spent),
+            Cell(table, row, "relative error", (value - lowest) / abs(lowest)),
+            Cell(table, row, "accuracy %", float(right)),
+        ]
+
+    def whole(label: str, spent: float, solution: Solution) -> list[Cell]:
+        used = solution.support
+        decisions = Gram(data.X[used], kernel, threads=2).cross(
+            data.X_test, solution.beta[used], np.float32
+        )
+        return point(label, spent, solution.beta, decisions)
+
+    divided = _problem(data.X, data.y, C, kernel)
+    levels = _levels(divided, 4)
+    for level, spent in levels:
+        model = early_model(level, data.X, kernel, [np.arange(n)])
+        decisions = model.decision(data.X_test)[:, 0]
+        label = f"DC {level.partition.n_clusters} clusters"
+        yield from point(label, spent, level.betas[0], decisions)
+    last, before = levels[-1]
+    clock = time.process_time()
+    solution = conquer(
+        divided, last.betas[0], {"tol": 1e-3, "max_time": 300.0}, Limits(),
+        refine=True, record=lambda _: None,
+    )  # fmt: skip
+    yield from whole("DC exact", before + time.process_time() - clock, solution)
+    for tol in TOLERANCES:
+        clock = time.process_time()
+        solution = solve(_problem(data.X, data.y, C, kernel), tol=tol, max_time=300.0)
+        yield from whole(f"SVC tol {tol:g}", time.process_time() - clock, solution)
+
+
+def draw_curves(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Draw Figures 1 to 4 with the package's displays."""
+    from matplotlib.figure import Figure
+
+    from widemargin.display import HistoryDisplay
+
+    drawn: dict[str, Any] = {}
+    bounds = _series(cells, "Figure 1", by=lambda row: row.split(", k=")[0])
+    if bounds:
+        figure = Figure(figsize=(5.5, 4), layout="constrained")
+        display = HistoryDisplay(bounds, "clusters", "objective above the optimum")
+        display.plot(ax=figure.subplots(), log=True, log_x=True)
+        drawn["figure1"] = figure
+    foretold = _foretold(cells)
+    if foretold:
+        labels = "clusters or parts", "share of the support vectors"
+        drawn["figure2"] = _panels(foretold, *labels)
+    for table in ("Figure 3", "Figure 4"):
+        for column, stem in (("accuracy %", ""), ("relative error", "_objective")):
+            curves = _timed_curves(cells, table, column)
+            if curves:
+                name = table.lower().replace(" ", "") + stem
+                drawn[name] = _panels(curves, "processor seconds", column, bool(stem))
+    return drawn
+
+
+def _panels(curves: Panels, x_label: str, y_label: str, log: bool = False) -> Any:
+    """One panel a data set, side by side."""
+    from matplotlib.figure import Figure
+
+    from widemargin.display import HistoryDisplay
+
+    figure = Figure(figsize=(4.5 * len(curves), 4), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(curves)))
+    for ax, (name, points) in zip(axes, curves.items(), strict=True):
+        series: dict[str, Any] = {
+            label: tuple(np.transpose(sorted(curve))) for label, curve in points.items()
+        }
+        HistoryDisplay(series, x_label, y_label).plot(ax=ax, log_x=True, log=log)
+        ax.tick_params(axis="x", which="minor", labelrotation=60, labelsize=7)
+        ax.set_title(name)
+    return figure
+
+
+def _series(cells: Sequence[Cell], table: str, by: Any) -> dict[str, Any]:
+    series: dict[str, list[tuple[float, float]]] = {}
+    for cell in cells:
+        if cell.table == table and cell.ours is not None:
+            k = float(cell.row.split("k=")[1].split(",")[0])
+            label = f"{by(cell.row)}: {cell.column}"
+            series.setdefault(label, []).append((k, cell.ours))
+    return {name: tuple(np.transpose(sorted(p))) for name, p in series.items()}
+
+
+def _foretold(cells: Sequence[Cell]) -> Panels:
+    """Precision and recall by the number of clusters, of levels and cascade."""
+    panels: Panels = {}
+    for cell in cells:
+        if cell.table == "Figure 2" and cell.ours is not None:
+            name, rows, method, size = (part.strip() for part in cell.row.split(","))
+            panel = panels.setdefault(f"{name}, {rows}", {})
+            curve = panel.setdefault(f"{method}, {cell.column}", [])
+            curve.append((float(size.split()[0]), cell.ours))
+    return panels
+
+
+def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
+    """Figures 3 and 4: one column against the seconds spent, of every method."""
+    points: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if cell.table == table and cell.ours is not None:
+            points.setdefault(cell.row, {})[cell.column] = cell.ours
+    panels: Panels = {}
+    for row, values in points.items():
+        name, rows, method = (part.strip() for part in row.split(",", 2))
+        if column in values:  # approximate methods have no dual objective
+            panel = panels.setdefault(f"{name}, {rows}", {})
+            curve = panel.setdefault(method.split()[0], [])
+            curve.append((values[SPENT], values[column]))
+    return panels

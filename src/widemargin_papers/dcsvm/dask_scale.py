@@ -1,0 +1,233 @@
+"""More rows than one machine holds: early prediction on a dask cluster, measured.
+
+Generated rows, made block by block on the workers: nobody ever has them all. They lie
+in blobs, each cut in two classes by a plane of its own, and a few labels are flipped,
+so that accuracy means something (95% at best) and can be compared with a fit on a
+sample in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.divide_conquer import DivideConquerSVC
+from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.worker import peak_megabytes
+
+FEATURES = 20
+BLOBS = 40
+SPREAD = 0.15
+BLOCK = 50_000
+LIMIT = "1.5GB"
+FLIPPED = 0.05
+SETTINGS: dict[str, Any] = {
+    "C": 1.0,
+    "gamma": 1.0,
+    "prediction": "early",
+    "random_state": 0,
+}
+
+
+def scale_tasks(quick: bool) -> list[Task]:
+    """Return the run on two workers and, for the ratio, on one."""
+    n = 100_000 if quick else 5_000_000
+    workers = (2,) if quick else (2, 1)
+    work = [
+        Task(f"scale, {n} rows, {w} worker(s)", partial(scale, n, w)) for w in workers
+    ]
+    if not quick:
+        work.append(Task("scale, the same rows", partial(same_rows, n // 10)))
+    return work
+
+
+def make_block(number: int, rows: int) -> NDArray[np.float32]:
+    """Rows of one block, the last column its label; the same for the same number."""
+    shared = np.random.default_rng(0)
+    centres = shared.uniform(size=(BLOBS, FEATURES))
+    normals = shared.normal(size=(BLOBS, FEATURES))
+    rng = np.random.default_rng([1, number])
+    blob = rng.integers(BLOBS, size=rows)
+    away = rng.normal(scale=SPREAD, size=(rows, FEATURES))
+    side = np.einsum("ij,ij->i", away, normals[blob]) > 0
+    label = side ^ (rng.random(rows) < FLIPPED)
+    return np.column_stack([centres[blob] + away, label]).astype(np.float32)
+
+
+def rows_of(n: int) -> tuple[Any, Any]:
+    """The generated rows and labels as dask arrays."""
+    import dask
+    import dask.array as da
+
+    lengths = [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
+    make = dask.delayed(make_block)
+    table = da.concatenate(
+        [
+            da.from_delayed(make(i, rows), (rows, FEATURES + 1), np.float32)
+            for i, rows in enumerate(lengths)
+        ]
+    )
+    return table[:, :FEATURES], table[:, FEATURES]
+
+
+def _shuffled(dask_scheduler: Any) -> dict[str, float]:
+    """Bytes each shuffle has sent so far, as its workers report them."""
+    plugin = dask_scheduler.plugins.get("shuffle")
+    return {
+        name: float(sum(beat["comm"]["total"] for beat in beats.values()))
+        for name, beats in getattr(plugin, "heartbeats", {}).items()
+    }
+
+
+class Watch:
+    """Bytes shuffled, asked twice a second."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.shuffles: dict[str, float] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watch:
+        """Start asking."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop asking."""
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def shuffled(self) -> float:
+        """Bytes sent by all shuffles."""
+        return sum(self.shuffles.values())
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.5):
+            for name, sent in self.client.run_on_scheduler(_shuffled).items():
+                self.shuffles[name] = max(self.shuffles.get(name, 0.0), sent)
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[Any]:
+    """A client of so many worker processes, each with its limit of memory."""
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True,
+            memory_limit=LIMIT, dashboard_address=None,
+        ) as cluster,
+        Client(cluster) as client,
+    ):  # fmt: skip
+        yield client
+
+
+def _accuracy(model: Any, held: Any) -> float:
+    """Per cent of held-out rows that a model labels rightly."""
+    return 100 * float(np.mean(model.predict(held[:, :FEATURES]) == held[:, FEATURES]))
+
+
+def scale(n: int, workers: int) -> Iterable[Cell]:
+    """Yield rows per second, memory, bytes shuffled and accuracy."""
+    with _cluster(workers) as client:
+        born = set(client.run(os.getpid).values())
+        X, y = rows_of(n)
+        model = DivideConquerSVC(**SETTINGS)
+        with Watch(client) as watch:
+            clock = time.perf_counter()
+            model.fit(X, y)
+            fitted = time.perf_counter() - clock
+        fit_peak = max(client.run(peak_megabytes).values())
+        clock = time.perf_counter()
+        right = float((model.predict(X) == y).mean().compute())
+        predicted = time.perf_counter() - clock
+        peak = max(client.run(peak_megabytes).values())
+        # a nanny kills a worker over its limit and starts another in its place
+        killed = len(born - set(client.run(os.getpid).values()))
+    row = f"{n} x {FEATURES}, {workers} worker(s) of {LIMIT}"
+    held = make_block(10**6, 100_000)
+    test = _accuracy(model, held)
+    stage = model.history_[0]
+    note = f"limit {LIMIT}; workers killed: {killed}"
+    yield Cell("Scale", row, "fit rows per second", n / fitted)
+    yield Cell("Scale", row, "fit seconds", fitted)
+    yield Cell("Scale", row, "survey and clustering s", stage["clustering_seconds"])
+    yield Cell("Scale", row, "shuffle and training s", stage["training_seconds"])
+    yield Cell("Scale", row, "predict rows per second", n / predicted)
+    yield Cell("Scale", row, "clusters", float(stage["clusters"]))
+    yield Cell("Scale", row, "support vectors", float(stage["n_support"]))
+    yield Cell("Scale", row, "worker's peak MB in fit", fit_peak, note=note)
+    yield Cell("Scale", row, "worker's peak MB in all", peak, note=note)
+    yield Cell("Scale", row, "bytes shuffled per row", watch.shuffled / n)
+    yield Cell("Scale", row, "training accuracy %", 100 * right)
+    yield Cell("Scale", row, "test accuracy %", test)
+    if workers == 2:
+        yield from _in_memory(row, n, test, held)
+
+
+def _in_memory(row: str, n: int, test: float, held: Any) -> Iterable[Cell]:
+    """Yield the in-memory early model on a tenth of the rows, for comparison."""
+    own = _accuracy(_fit_in_memory(n // 10), held)
+    yield Cell("Scale", row, "test accuracy % in memory, a tenth", own)
+    yield Cell("Scale", row, "points over the tenth", test - own, note="asked -0.3")
+
+
+def _fit_in_memory(n: int) -> DivideConquerSVC:
+    table = np.concatenate([make_block(i, BLOCK) for i in range(-(-n // BLOCK))])
+    return DivideConquerSVC(**SETTINGS).fit(table[:, :FEATURES], table[:, FEATURES])
+
+
+def same_rows(n: int) -> Iterable[Cell]:
+    """Yield the accuracy of early models of the same rows, on dask and in memory.
+
+    Ten times the rows make a better model; the same rows must make as good a one.
+    """
+    held = make_block(10**6, 100_000)
+    with _cluster(2):
+        model = DivideConquerSVC(**SETTINGS).fit(*rows_of(n))
+    apart, own = _accuracy(model, held), _accuracy(_fit_in_memory(n), held)
+    row = f"{n} x {FEATURES}, the same rows"
+    yield Cell("Scale", row, "test accuracy % on dask", apart)
+    yield Cell("Scale", row, "test accuracy % in memory", own)
+    yield Cell("Scale", row, "points lost on dask", own - apart, note="asked 0.3")
+
+
+def extrapolation(cells: Sequence[Cell], n: int = 8_000_000, d: int = 784) -> list[str]:
+    """Three lines on n rows of d features, from the largest run on two workers.
+
+    Generating rows, assigning them, sending them and evaluating kernels all cost in
+    proportion to rows times features when clusters keep their size, so the fit is
+    scaled by the values it reads. A row is sent as its features in single precision
+    and what was measured on top of them.
+    """
+    found: dict[int, dict[str, float]] = {}
+    for cell in cells:
+        if cell.table == "Scale" and ", 2 worker(s)" in cell.row:
+            rows = int(cell.row.split(" x ")[0])
+            found.setdefault(rows, {})[cell.column] = cell.ours or 0.0
+    if not found:
+        return []
+    measured, run = max(found.items())
+    size = measured / run["clusters"]
+    hours = run["fit seconds"] * (n / measured) * (d / FEATURES) / 3600
+    sent = run["bytes shuffled per row"] + 4 * (d - FEATURES)
+    block = 4 * d * max(float(BLOCK), size)
+    return [
+        f"   fit: {hours:.1f} h on the same two workers "
+        f"({run['fit seconds']:.0f} s x {n / measured:.2g} rows x {d / FEATURES:.3g} "
+        "features), less by their number with more of them",
+        f"   shuffle: {sent:.0f} bytes a row, {sent * n / 1e9:.0f} GB in all, through "
+        "the workers' disks",
+        f"   memory: {n / size:.0f} clusters of the same {size:.0f} rows; the largest "
+        f"piece of data is a block of {BLOCK} rows, {block / 1e6:.0f} MB",
+    ]

@@ -1,0 +1,1 @@
+"""Sun et al. (2021): differentially private working set selection."""

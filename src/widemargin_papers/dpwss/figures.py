@@ -1,0 +1,164 @@
+"""Pictures of the DPWSS reproduction, drawn from its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from widemargin.display import HistoryDisplay
+from widemargin.display.canvas import COLOURS
+from widemargin_papers.harness.reproduction import Cell
+
+from .runs import SETTINGS
+
+
+def draw(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Return a figure for each group of cells that is there."""
+    wanted = {
+        "dpwss_objerror": _against_paper(cells, "Figures 2-5", "objError"),
+        "dpwss_iteration_ratio": _against_paper(
+            cells, "Figures 6-21", "iterationRatio"
+        ),
+        "dpwss_apart": _apart(cells),
+        "dpwss_sigma": _sweep(cells),
+        "dpwss_equal_epsilon": _accuracy(cells),
+    }
+    return {name: figure for name, figure in wanted.items() if figure is not None}
+
+
+def _canvas(count: int, columns: int = 4) -> tuple[Any, list[Any]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = -(-count // columns)
+    figure = Figure(figsize=(3.2 * columns, 2.6 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    return figure, list(axes[:count])
+
+
+def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
+    """Ours beside the paper's for each data set and setting, as Figures 2 to 21."""
+    kept = [cell for cell in cells if cell.table == table]
+    names = sorted({cell.row.split()[0] for cell in kept})
+    if not names:
+        return None
+    figure, axes = _canvas(len(names))
+    places = range(len(SETTINGS))
+    for ax, name in zip(axes, names, strict=True):
+        curves, styles = {}, {}
+        for shrinking, words, line in (
+            (0, "without shrinking", "-"),
+            (1, "with shrinking", ":"),
+        ):
+            row = f"{name} shrinking={shrinking}"
+            own = {c.column.split()[-1]: c for c in kept if c.row == row}
+            cases = [own.get(setting) for setting in SETTINGS]
+            ours = [_height(cell.ours if cell else None) for cell in cases]
+            paper = [_height(cell.paper if cell else None) for cell in cases]
+            curves[f"ours {words}"] = (places, ours)
+            styles[f"ours {words}"] = {"color": COLOURS[0], "linestyle": line}
+            curves[f"paper {words}"] = (places, paper)
+            styles[f"paper {words}"] = {
+                "color": COLOURS[1], "linestyle": line, "marker": "x",
+            }  # fmt: skip
+        HistoryDisplay(curves).plot(ax=ax, styles=styles, legend=False)
+        ax.set_title(name, fontsize=9)
+        ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
+        ax.set_xlim(-0.4, len(SETTINGS) - 0.6)
+        ax.set_ylim(bottom=0)
+    _legend_below(figure, axes[0])
+    figure.suptitle(f"{quantity} by epsilon/sigma")
+    return figure
+
+
+def _legend_below(figure: Any, ax: Any) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
+
+
+def _height(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _apart(cells: Sequence[Cell]) -> Any:
+    """Iterations and violation of each rule: what "once" does and what draws do."""
+    kept = [c for c in cells if c.table.startswith("Randomness and early stopping")]
+    names = sorted({cell.row.split(":")[0] for cell in kept})
+    if not names:
+        return None
+    rules = list(dict.fromkeys(cell.row.split(": ")[1] for cell in kept))
+    figure, axes = _canvas(2, columns=2)
+    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+        own = {cell.row: cell.ours for cell in kept if cell.column == metric}
+        curves = {
+            name: (
+                [_height(own.get(f"{name}: {rule}")) for rule in rules],
+                range(len(rules)),
+            )
+            for name in names
+        }
+        dots = {name: {"linestyle": "none"} for name in names}
+        display = HistoryDisplay(curves, metric)
+        display.plot(ax=ax, log_x=True, styles=dots, legend=False)
+        ax.set_yticks(range(len(rules)), rules, fontsize=7)
+        ax.invert_yaxis()
+    axes[1].tick_params(labelleft=False)
+    _legend_below(figure, axes[0])
+    return figure
+
+
+def _sweep(cells: Sequence[Cell]) -> Any:
+    """Show iterations and violation against sigma: fast is early, not efficient."""
+    kept = [cell for cell in cells if cell.table.startswith("Sweep of sigma")]
+    names = sorted({cell.row.split()[0] for cell in kept})
+    if not names:
+        return None
+    figure, axes = _canvas(2, columns=2)
+    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+        curves = {}
+        for name in names:
+            own = [c for c in kept if c.row.split()[0] == name and c.column == metric]
+            sigma = [float(cell.row.split("=")[1]) for cell in own]
+            curves[name] = (sigma, [_height(c.ours) for c in own])
+        display = HistoryDisplay(curves, "sigma", metric)
+        display.plot(ax=ax, log=True, legend=False)
+    _legend_below(figure, axes[0])
+    return figure
+
+
+def _accuracy(cells: Sequence[Cell]) -> Any:
+    """Accuracy on unseen rows against the stated epsilon, one panel a data set."""
+    kept = [cell for cell in cells if cell.table.startswith("Accuracy on unseen")]
+    rows = sorted({cell.row for cell in kept})
+    if not rows:
+        return None
+    figure, axes = _canvas(len(rows), columns=3)
+    for ax, row in zip(axes, rows, strict=True):
+        own = {c.column: c.ours for c in kept if c.row == row}
+        plain = own.pop("SVC, not private", None)
+        methods = sorted({column.rsplit(" ", 1)[0] for column in own})
+        curves: dict[str, Any] = {}
+        for method in methods:
+            pairs = sorted(
+                (float(c.rsplit(" ", 1)[1]), v)
+                for c, v in own.items()
+                if c.rsplit(" ", 1)[0] == method and v is not None
+            )
+            label = "DPWSS (no guarantee)" if method == "DPWSS" else method
+            curves[label] = tuple(zip(*pairs, strict=True))
+        if plain is not None and curves:
+            stated = sorted({x for across, _ in curves.values() for x in across})
+            curves["SVC, not private"] = (stated, [plain] * len(stated))
+        styles = {
+            "DPWSS (no guarantee)": {"marker": "x", "linestyle": "--"},
+            "SVC, not private": {"color": "#555555", "linestyle": ":", "marker": ""},
+        }
+        what = "accuracy on unseen rows" if ax is axes[0] else ""
+        display = HistoryDisplay(curves, "stated epsilon", what)
+        display.plot(ax=ax, log_x=True, styles=styles, legend=False)
+        ax.set_title(row, fontsize=9)
+    _legend_below(figure, axes[0])
+    return figure

@@ -1,0 +1,1 @@
+"""What papers and benchmarks share: data sets, contestants, judge, results, tables."""

@@ -1,0 +1,72 @@
+"""Tables as text and as reStructuredText, and where stored figures come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .results import Record, ResultStore
+
+
+def layout(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out rows of text in columns, the first to the left, others to the right."""
+    table = [list(header), *map(list, rows)]
+    widths = [max(len(row[k]) for row in table) for k in range(len(header))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in table
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def rst_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a simple table in reStructuredText."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    rule = "  ".join("=" * width for width in widths)
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(
+            c.ljust(w) for c, w in zip(cells, widths, strict=True)
+        ).rstrip()
+
+    body = "\n".join(line(row) for row in rows)
+    return f"{rule}\n{line(header)}\n{rule}\n{body}\n{rule}\n"
+
+
+def list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in (header, *rows):
+        for k, text in enumerate(row):
+            lines.append(f"   {'* -' if k == 0 else '  -'} {text}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
+    """Return the slope of log(time) against log(n) by least squares."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def _described(machine: Record) -> str:
+    """Return processor and number of cores of a machine."""
+    cores = machine["cores"]
+    return f"{machine['processor']}, {cores} core{'' if cores == 1 else 's'}"
+
+
+def provenance(store: ResultStore) -> str:
+    """Return where the figures come from: machine, commits, versions."""
+    if not store.records:
+        return "no results yet"
+    records = list(store.records.values())
+    machines = sorted({_described(record["machine"]) for record in records})
+    commits = sorted({record["commit"] for record in records})
+    versions = records[-1]["versions"]
+    loads = [record["load"] for record in records if record.get("load") is not None]
+    load = f"load average {min(loads)} to {max(loads)}; " if loads else ""
+    shown = ", ".join(f"{package} {version}" for package, version in versions.items())
+    return f"{'; '.join(machines)}; {load}commit {', '.join(commits)}; {shown}"

@@ -1,0 +1,143 @@
+"""More times of the ramp loss: the default start, the paper's tolerance, many samples.
+
+Each in turn beside one plain `SVC` fit at the same tolerance: both starts of the
+procedure on every setting of Figure 2, the four contestants at 1e-8, and covtype solved
+directly and by division.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from widemargin import SVC, RampSVC
+from widemargin_papers.harness.measuring import say
+from widemargin_papers.harness.results import Record, ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.speed import problems as speed
+
+from . import timing as ramp_timing
+from .printed import PAPERS_S
+from .timing import Setting, fit_in_turn, load
+
+STARTS = ("svm", "continuation")
+PAPERS_TOLERANCE = 1e-8
+COVTYPE_SIZE = 50_000
+MOST_FITS = 3  # that a start by continuation was asked to take
+
+
+def starts(setting: Setting, repeats: int, threads: int = 2) -> Record:
+    """Time both starts of the procedure."""
+    shared = setting.parameters(threads)
+    models: dict[str, Any] = {"SVC": SVC(**shared)}
+    models |= {init: RampSVC(s=PAPERS_S, init=init, **shared) for init in STARTS}
+    X, y = load(setting.dataset, setting.size)
+    return fit_in_turn(models, X, y, repeats, threads)
+
+
+def covtype(size: int, threads: int = 2) -> Record:
+    """Time covtype in [0, 1], solved directly and by division."""
+    X, y = speed.covtype(size)
+    shared: dict[str, Any] = {
+        "C": 32.0,
+        "gamma": 32.0,
+        "cache_size": 1000,
+        "n_jobs": threads,
+    }
+    models: dict[str, Any] = {"SVC": SVC(**shared)}
+    for solver in ("direct", "divide"):
+        models[solver] = RampSVC(s=PAPERS_S, solver=solver, **shared)
+    return fit_in_turn(models, X, y, 1, threads)
+
+
+def tasks(quick: bool) -> Iterator[tuple[str, Callable[[], Record]]]:
+    """Yield name and measurement of every task."""
+    size, repeats = (1000, 1) if quick else (ramp_timing.SIZE, 3)
+    n = 2000 if quick else COVTYPE_SIZE
+    yield f"covtype, n {n}", partial(covtype, n)
+    for setting in ramp_timing.settings(size=size):
+        yield f"starts, {setting.key}", partial(starts, setting, repeats)
+    for setting in ramp_timing.settings(PAPERS_TOLERANCE, size):
+        measurement = partial(ramp_timing.measure, setting, repeats=1)
+        yield f"tolerance, {setting.key}", measurement
+
+
+def campaign(store: ResultStore, *, quick: bool = False) -> None:
+    """Measure every task that `store` does not hold."""
+    for name, measurement in tasks(quick):
+        if not store.has(name, any_commit=True):
+            figures = store.add(name, measurement())["contestants"]
+            say(f"{name}: {_times(figures)}")
+
+
+def _times(figures: dict[str, Record]) -> str:
+    return ", ".join(f"{n} {entry['processor']:.2f}" for n, entry in figures.items())
+
+
+def _stopped(record: Record) -> bool:
+    entries = record["contestants"].values()
+    return any(entry["status"] == "max_time" for entry in entries)
+
+
+def tables(store: ResultStore) -> str:
+    """Return the medians over the settings, and the times on covtype."""
+    parts = []
+    header = ["contestant", "lower quartile", "median", "upper quartile"]
+    for kind, names in (
+        ("starts", STARTS),
+        ("tolerance", tuple(ramp_timing.CONTESTANTS)),
+    ):
+        records = [r for key, r in store.records.items() if key.startswith(kind)]
+        ended = [r["contestants"] for r in records if not _stopped(r)]
+        if not ended:
+            continue
+        rows = []
+        for name in names:
+            ratios = [e[name]["processor"] / e["SVC"]["processor"] for e in ended]
+            low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+            rows.append([name, f"{low:.2g}", f"{middle:.2g}", f"{high:.2g}"])
+        title = {
+            "starts": "Whole procedure over one SVC fit, tolerance 1e-6",
+            "tolerance": "The same at 1e-8, four contestants",
+        }[kind]
+        parts += [
+            f"{title}, processor time, {len(ended)} settings "
+            f"({len(records) - len(ended)} left out, with a fit stopped at 60 s):\n",
+            rst_table(header, rows),
+        ]
+        if kind == "starts":
+            parts.append(_continuation(ended))
+    for key, record in store.records.items():
+        if key.startswith("covtype"):
+            rows = [
+                [
+                    name,
+                    f"{e['processor']:.1f}",
+                    e["status"],
+                    str(e.get("outliers", "-")),
+                ]
+                for name, e in record["contestants"].items()
+            ]
+            header = ["fit", "processor seconds", "status", "samples given up"]
+            parts += [
+                f"{key}, C = gamma = 32, tolerance 1e-3:\n",
+                rst_table(header, rows),
+            ]
+    return "\n".join(parts)
+
+
+def _continuation(fits: list[dict[str, Record]]) -> str:
+    """Say how often a start by continuation keeps within three fits."""
+    seconds = np.array(
+        [[fit[name]["processor"] for name in ("SVC", *STARTS)] for fit in fits]
+    )
+    plain, svm, continued = seconds.T
+    return (
+        f"At most {MOST_FITS} SVC fits takes the continuation in "
+        f"{np.count_nonzero(continued <= MOST_FITS * plain)} of {len(fits)} settings, "
+        f"and at most {np.max(continued / svm):.2g} times a fit from the plain SVM in "
+        f"all ({np.median(continued / svm):.2g} on the median).\n"
+    )

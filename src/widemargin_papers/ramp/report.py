@@ -1,0 +1,256 @@
+"""The measured part of the ramp page, written from the stored results.
+
+``python benchmarks/ramp.py --print`` prints it; ``docs/systems/ramp_measured.inc`` is
+what it printed; ``--draw docs/systems/figures`` draws Figure 3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+
+from . import mislabelled
+from . import tasks as ramp_tables
+from . import timing as ramp_timing
+
+
+def _mean(values: Sequence[float | None], form: Callable[[float], str]) -> str:
+    known = [value for value in values if value is not None]
+    return form(float(np.mean(known))) if known else "-"
+
+
+def _place(method: str) -> tuple[str, int]:
+    """Order methods by their setting, then as the benchmark lists them."""
+    name, _, setting = method.partition(", ")
+    return setting, list(mislabelled.METHODS).index(name)
+
+
+def robustness_tables(store: ResultStore) -> str:
+    """Return accuracy, precision and recall, over data sets and apart."""
+    summary = mislabelled.summary(store)
+    methods = list(dict.fromkeys(row["method"] for row in summary))
+    methods.sort(key=_place)
+    settings = sorted({(row["kind"], row["share"]) for row in summary}, reverse=True)
+    settings.sort(key=lambda setting: (setting[0] != "random", setting[1]))
+    seeds = sorted({row["seeds"] for row in summary})
+    datasets = sorted({row["dataset"] for row in summary})
+
+    def figures(name: str, **wanted: Any) -> list[float | None]:
+        return [
+            row[name]
+            for row in summary
+            if all(row[key] == value for key, value in wanted.items())
+        ]
+
+    accuracy = [
+        [f"{kind} {share:.0%}"]
+        + [
+            _mean(
+                figures("accuracy", kind=kind, share=share, method=method),
+                lambda value: f"{value:.3f}",
+            )
+            for method in methods
+        ]
+        for kind, share in settings
+    ]
+    found = [
+        [f"{kind} {share:.0%}"]
+        + [
+            " / ".join(
+                _mean(
+                    figures(name, kind=kind, share=share, method=method),
+                    lambda value: f"{value:.2f}",
+                )
+                for name in ("precision", "recall")
+            )
+            for method in methods
+        ]
+        for kind, share in settings
+        if share > 0
+    ]
+    apart = [
+        [dataset, f"{kind} {share:.0%}"]
+        + [
+            _mean(
+                figures(
+                    "accuracy", dataset=dataset, kind=kind, share=share, method=method
+                ),
+                lambda value: f"{value:.3f}",
+            )
+            for method in methods
+        ]
+        for dataset in datasets
+        for kind, share in settings
+        if share in (0.0, 0.2)
+    ]
+    return "\n".join(
+        [
+            f"Test accuracy on clean labels, mean over {len(datasets)} data sets "
+            f"({', '.join(datasets)}) and {' or '.join(map(str, seeds))} seeds each:\n",
+            rst_table(["flips", *methods], accuracy),
+            "Precision / recall of the samples called mislabelled (for SVC: those it "
+            "misclassifies in training):\n",
+            rst_table(["flips", *methods], found),
+            "Accuracy by data set:\n",
+            rst_table(["data", "flips", *methods], apart),
+        ]
+    )
+
+
+def timing_tables(store: ResultStore) -> str:
+    """Return the ratios of processor times, setting by setting, and their medians."""
+    rows = []
+    for key in sorted(store.records):
+        figures = store.records[key]["contestants"]
+        seconds = {name: entry["processor"] for name, entry in figures.items()}
+        share = max(
+            (point[2] for stage in figures["safe+shrink"]["curve"] for point in stage),
+            default=0.0,
+        )
+        stopped = any(entry["status"] == "max_time" for entry in figures.values())
+        rows.append(
+            [_panel(key) + ("*" if stopped else "")]
+            + [f"{seconds[name]:.2f}" for name in ("SVC", *ramp_timing.CONTESTANTS)]
+            + [str(figures["safe+shrink"]["rounds"]), f"{share:.2f}"]
+        )
+    header = ["setting", "SVC", *ramp_timing.CONTESTANTS, "problems", "share decided"]
+    medians = [
+        [name, f"{value:.3g}"] for name, value in ramp_timing.ratios(store).items()
+    ]
+    every = len(list(ramp_timing.settings()))
+    known = "All" if len(rows) == every else f"{len(rows)} of the"
+    return "\n".join(
+        [
+            f"{known} {every} settings of Figure 2 and the linear kernel: processor "
+            "seconds, tolerance 1e-6, 20,000 samples; of each fit the fastest of three "
+            f"runs, but a fit of more than {ramp_timing.LONG:g} processor seconds ran "
+            f"once ({_ran_once(store)}). A star marks settings in which a fit was "
+            f"stopped after {ramp_timing.LONGEST:g} s.\n",
+            rst_table(header, rows),
+            rst_table(["over the settings", "figure"], medians),
+        ]
+    )
+
+
+def _panel(key: str) -> str:
+    return key.split(" tol ")[0]
+
+
+def _ran_once(store: ResultStore) -> str:
+    """Count the fits that were not repeated."""
+    runs = [
+        entry["repeats"]
+        for record in store.records.values()
+        for entry in record["contestants"].values()
+    ]
+    return f"{runs.count(1)} of {len(runs)} fits"
+
+
+def target_tables(store: ResultStore) -> str:
+    """Return the targets of issue 4, what was reached, and where they are missed."""
+    ended = ramp_timing.times_that_ended(store)
+    medians = ramp_timing.ratios(store)
+    missed = [key for key, t in ended.items() if not ramp_timing.within_reach(t)]
+    gain = medians["median of none / safe+shrink"]
+    rows = [
+        ["none / safe+shrink, median", "at least 2", f"{gain:.3g}", _met(gain >= 2.0)],
+        [
+            "safe+shrink within 1.25x the best of the four plus 0.1 s",
+            "every setting",
+            f"{len(ended) - len(missed)} of {len(ended)}",
+            _met(not missed),
+        ],
+    ]
+    for name in ("safe+shrink", "shrink (the default)"):
+        whole = medians[f"median of {name} / SVC"]
+        met = _met(whole <= 2.0)
+        rows.append([f"{name} / SVC, median", "at most 2", f"{whole:.3g}", met])
+    parts = [rst_table(["processor time", "target", "measured", "outcome"], rows)]
+    if missed:
+        where = [
+            f"{_panel(key)} ({ended[key]['safe+shrink']:.2f} s, "
+            f"best {ramp_timing.best_of_four(ended[key]):.2f} s)"
+            for key in sorted(missed)
+        ]
+        parts.append(
+            "More than 1.25x the best plus 0.1 s takes safe+shrink at: "
+            f"{', '.join(where)}.\n"
+        )
+    parts.append("The same by kernel:\n")
+    parts.append(rst_table(*_by_kernel(ended)))
+    return "\n".join(parts)
+
+
+def _met(yes: bool) -> str:
+    return "met" if yes else "missed"
+
+
+def _by_kernel(
+    ended: dict[str, dict[str, float]],
+) -> tuple[list[str], list[list[str]]]:
+    """Return a table of the ratios for each kernel: median, and the largest."""
+    pairs = (("none", "safe+shrink"), ("shrink", "SVC"), ("safe+shrink", "SVC"))
+    header = ["kernel", "settings", *(f"{a} / {b}" for a, b in pairs)]
+    kernels: dict[str, list[dict[str, float]]] = {}
+    for key in sorted(ended):
+        kernel = _panel(key).partition(" ")[2].partition(" C ")[0]
+        kernels.setdefault(kernel, []).append(ended[key])
+    rows = [
+        [kernel, str(len(times))]
+        + [
+            f"{np.median(found):.2f}, at most {np.max(found):.2f}"
+            for found in ([t[a] / t[b] for t in times] for a, b in pairs)
+        ]
+        for kernel, times in kernels.items()
+    ]
+    return header, rows
+
+
+def share_tables(store: ResultStore) -> str:
+    """Return Figure 3 as a table: the share decided after each quarter of the steps."""
+    quarters = (0.25, 0.5, 0.75, 1.0)
+    rows = []
+    for key, record in sorted(store.records.items()):
+        steps, shares, _ = np.transpose(record["points"])
+        reached = [np.searchsorted(steps, q * steps[-1], "right") for q in quarters]
+        found = [shares[place - 1] if place else 0.0 for place in reached]
+        rows.append(
+            [_panel(key), f"{steps[-1]:.0f}", *(f"{share:.2f}" for share in found)]
+        )
+    return "\n".join(
+        [
+            "Share of samples decided after a quarter, a half, three quarters and all "
+            "of the pair steps of the first convex problem, tolerance 1e-6:\n",
+            rst_table(["setting", "steps", "1/4", "1/2", "3/4", "all"], rows),
+        ]
+    )
+
+
+def draw(store: ResultStore, folder: Path) -> None:
+    """Draw Figure 3 from the stored shares, as PNG.
+
+    The picture names the records it was drawn from, so that one of another day shows.
+    """
+    cells = [
+        cell
+        for _, record in sorted(store.records.items())
+        for cell in ramp_tables.share_cells(record)
+    ]
+    about = {"Software": "", "Description": drawn_from(store)}
+    picture = ramp_tables.figures(cells)["figure3"]
+    picture.savefig(folder / "ramp_figure3.png", dpi=80, metadata=about)
+
+
+def drawn_from(store: ResultStore) -> str:
+    """Return a digest of the curves in `store`."""
+    points = {key: record["points"] for key, record in store.records.items()}
+    text = json.dumps(points, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Speed of SVC against its peers: problems, campaign, tables."""

@@ -1,0 +1,221 @@
+"""The chunk-incremental paper's tasks, on data small enough for a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_classification
+
+from widemargin_papers.cost import accuracy as cost_accuracy
+from widemargin_papers.cost import newcomers as cost_newcomers
+from widemargin_papers.cost import ramp_updates as cost_ramp
+from widemargin_papers.cost import report as cost_report
+from widemargin_papers.cost import tasks as cost
+from widemargin_papers.harness.reproduction import Cell
+from widemargin_papers.harness.results import ResultStore
+
+
+@pytest.fixture
+def small_data(monkeypatch):
+    """Stand in for a data file: 300 rows, three informative features."""
+    X, y = make_classification(
+        300, 5, n_informative=3, n_redundant=0, weights=[0.7], random_state=0
+    )
+    labels = np.where(y == 1, 1.0, -1.0)
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    scaled = (X - lowest) / (highest - lowest)
+    monkeypatch.setattr(cost, "samples", lambda name, trial: (scaled, labels))
+    monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
+
+
+@pytest.mark.filterwarnings("ignore:.*the roles are reversed")  # the paper's setting
+@pytest.mark.parametrize("kernel", list(cost.KERNELS))
+def test_one_measurement(small_data, kernel, monkeypatch):
+    """All ways end at one objective, the public partial_fit among them."""
+    monkeypatch.setattr(cost, "PUBLIC_FROM", 200)
+    monkeypatch.setattr(cost, "FAR", 0.1)  # every draw is above it
+    cells = list(cost.measure("any", kernel, 200, trials=2))
+    row = cost.table(cells)[f"any, {kernel}, n=200"]
+    assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
+    assert min(row[f"{way}: seconds"] for way in (*cost.WAYS, "scikit-learn")) > 0
+    assert row["draws above"] == row["draws"] == 2
+    same = next(cell for cell in cells if cell.table == "same objective")
+    assert same.reproduced
+
+
+def test_scikit_learn_solves_the_same_problem(small_data):
+    """Class weights and a moved threshold are what the costs amount to."""
+    X, y = cost.samples("any", 0)
+    ours, _ = cost.updates.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 300))
+    weight, scale = 7.0, 4.0 / 7.0
+    theirs = cost.ScikitLearnSVC(
+        gamma=0.25, tol=1e-8, class_weight={1: 1.0 / scale, -1: weight / scale}
+    ).fit(X, y)
+    moved = scale * theirs.decision_function(X) + 3.0 / 7.0
+    assert_allclose(ours.values + ours.intercept, moved, atol=1e-5)
+
+
+def test_a_slow_peer_is_stopped_and_said_so(monkeypatch):
+    def fit(self, X, y):
+        while True:
+            pass
+
+    monkeypatch.setattr(cost.ScikitLearnSVC, "fit", fit)
+    X, y = np.zeros((4, 1)), np.array([1.0, -1.0, 1.0, -1.0])
+    assert cost.scikit_learn_seconds(X, y, "linear", 1) == (1.0, True)
+
+
+def test_figure_5_and_the_pictures(small_data, monkeypatch):
+    monkeypatch.setattr(cost_accuracy, "GAMMAS", (2.0,))
+    monkeypatch.setattr(cost_accuracy, "COSTS", (1.0,))
+    cells = list(cost_accuracy.trial_cells("yeast4", 0))
+    assert len(cells) == 2 * len(cost_accuracy.METHODS)
+    assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
+    cells += cost.measure("yeast4", "linear", 200, trials=1)
+    drawn = cost.figures(cells)
+    assert set(drawn) == {
+        "figure1", "figure2", "figure3", "figure4", "figure5_cost", "figure5_auc",
+    }  # fmt: skip
+
+
+def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
+    """Line styles tell kernels apart; a peer that was stopped is drawn hollow."""
+    cells = [
+        Cell("Figure 3", f"yeast4, {kernel}, n={size}", f"{way}: {quantity}", 1.0,
+             note="stopped after 3 s" if (way, size) == ("scikit-learn", 500) else "")
+        for kernel in cost.KERNELS
+        for size in (250, 500)
+        for way in ("chunk", "one by one", "scikit-learn")
+        for quantity in ("steps", "seconds")
+    ]  # fmt: skip
+    figure = cost.figures(cells)["figure3"]
+    (ax,) = (ax for ax in figure.axes if ax.get_title() == "yeast4")
+    curves = [line for line in ax.lines if line.get_linestyle() != "None"]
+    assert len(curves) == 9  # three ways, three kernels
+    assert len({line.get_linestyle() for line in curves}) == 3
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert [list(line.get_xdata()) for line in hollow] == [[500]] * 3
+
+
+def test_ramp_updates_are_timed_in_three_ways(small_data):
+    shape = cost.KERNELS["linear"]
+    cells = list(cost_ramp.update_cells("any", "linear", cost.samples, shape))
+    found = {cell.column: cell.ours for cell in cells}
+    assert set(found) == {*cost_ramp.WAYS, "clipped", "steps"}
+    assert found["clipped"] > 0 and found["steps"] > 0
+    assert min(found[way] for way in cost_ramp.WAYS) > 0
+    table = cost_report.ramp_table(cells)
+    assert "any, linear, n=300" in table and f"- {found['steps']:.0f}\n" in table
+
+
+def test_a_chunk_with_foresight_ends_where_the_chunk_ends(small_data, monkeypatch):
+    """Newcomers that come back are no part of the end: without them it is the same."""
+    monkeypatch.setattr(cost_newcomers, "SIZES", (60, 120))
+    monkeypatch.setattr(cost_newcomers, "TRIALS", 1)
+    shapes = {name: cost.KERNELS[name] for name in ("linear", "Gaussian")}
+    cells = list(
+        cost_newcomers.newcomer_cells("any", 300, cost.samples, cost.problem, shapes)
+    )
+    found = {cell.column: float(cell.ours) for cell in cells}
+    assert found["chunks"] == 4
+    assert 0 < found["come back"] < found["set out"]
+    assert 0 < found["with foresight"] < found["chunk"]
+    assert found["largest difference, relative"] <= 1e-8
+    table = cost_report.newcomers_table(cells)
+    assert "* - any" in table and f"- {found['set out']:.0f}\n" in table
+
+
+def test_those_set_out_whom_the_model_gets_wrong(small_data):
+    """Inside the margin of F as the base has it, by its own decision values."""
+    X, y = cost.samples("any", 0)
+    shape = cost.KERNELS["Gaussian"]
+    base, _ = cost.updates.fresh(cost.problem(X, y, shape, 100))
+    out = cost_newcomers.sets_out(base, cost.problem(X, y, shape, 150))
+    new = np.arange(100, 150)
+    apart = ((X[new, None] - X[None, :100]) ** 2).sum(axis=2)
+    decision = np.exp(-0.25 * apart) @ base.beta + base.intercept
+    margin = np.where(y[new] > 0, 1.0, 1 / 7)
+    assert_array_equal(out, new[y[new] * decision < margin])
+    assert 0 < out.size < 50
+
+
+def test_the_pages_are_written_from_the_stored_results(
+    small_data, tmp_path, monkeypatch
+):
+    """One task runs, the others stay missing; what is there is printed, no more."""
+    monkeypatch.setattr(cost, "trials", lambda size: 2)
+    every = cost.figures  # one of the pictures stands for all: a second each
+    monkeypatch.setattr(
+        cost, "figures", lambda cells: {"figure1": every(cells)["figure1"]}
+    )
+    store, page = tmp_path / "cost.json", tmp_path / "incremental_measured.inc"
+    arguments = ["--results", str(store), "--pages", str(tmp_path)]
+    only = ["--only", "ijcnn1, Gaussian, n=250"]
+    cost_report.main([*arguments, *only])
+    first = store.read_text()
+    cost_report.main([*arguments, *only])  # what is there is not measured again
+    assert store.read_text() == first
+    cost_report.main([*arguments, "--write"])
+    text = page.read_text()
+    assert "1 of 111 settings" in text and "* - ijcnn1" in text
+    steps = ResultStore(store).records["Figures 1 to 4, ijcnn1, Gaussian, n=250"]
+    (chunk,) = (c for c in steps["cells"] if c["column"] == "chunk: steps")
+    assert f"- {chunk['ours']:.3g}\n" in text
+    assert "Total cost" in (tmp_path / "cost_sensitive_measured.inc").read_text()
+    assert ".. image:: incremental_steps.svg" in text
+    assert "training rows" in (tmp_path / "incremental_steps.svg").read_text()
+
+
+@pytest.mark.parametrize("page", ["incremental", "cost_sensitive"])
+def test_the_pages_say_what_is_stored(page):
+    root = Path(__file__).parents[3]
+    store = ResultStore(root / "benchmarks" / "results" / "cost.json")
+    sections = {
+        "incremental": cost_report.incremental_section,
+        "cost_sensitive": cost_report.accuracy_section,
+    }
+    path = root / "docs" / "systems" / f"{page}_measured.inc"
+    text = sections[page](store) + "\n"
+    assert path.read_text() == text, "run python benchmarks/cost.py --write"
+
+
+def test_a_budget_of_seconds_begins_nothing_more(small_data, tmp_path, capsys):
+    store = tmp_path / "cost.json"
+    cost_report.main(["--results", str(store), "--for", "-1"])
+    assert not store.exists()
+
+
+def test_targets_are_judged_from_the_cells():
+    row = "svmguide3, linear, n=5000"
+    figures = {
+        "chunk: steps": 10.0,
+        "one by one: steps": 20.0,
+        "chunk: seconds": 0.1,
+        "partial_fit: seconds": 0.2,
+        "draws above": 3.0,
+        "draws": 10.0,
+        "one by one: seconds": 0.4,
+        "batch: seconds": 0.6,
+        "scikit-learn: seconds": 3.0,
+    }
+    cells = [Cell("Figure 1", row, name, value) for name, value in figures.items()]
+    judged = {(c.row, c.column): c.ours for c in cost.targets(cells)}
+    assert judged["svmguide3", "largest ratio"] == 0.5
+    assert_allclose(judged["n=5000, 1 cells", "chunk against batch, median"], 6.0)
+    assert_allclose(
+        judged["n=5000, 1 cells", "chunk against scikit-learn, least"], 30.0
+    )
+    assert_allclose(judged["n=5000, 1 cells", "partial_fit against batch, median"], 3.0)
+    table = cost_report.ratios_table(cells)
+    assert "partial_fit against batch\n     - 3\n     - 3\n     - 5\n     - no" in table
+    assert "- 3 of 10\n" in cost_report.steps_table(cells)
+
+
+def test_the_tasks_are_those_of_the_paper():
+    full, quick = cost.tasks(False), cost.tasks(True)
+    assert len({task.name for task in full}) == len(full) > len(quick) > 0
+    assert {task.needs[0] for task in full} == set(cost.ROWS)
+    assert sum(task.name.startswith("Figure 5") for task in full) == 90

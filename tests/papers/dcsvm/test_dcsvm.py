@@ -1,0 +1,333 @@
+"""The divide-and-conquer paper: contestants, cells, and the printed figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+from threadpoolctl import threadpool_limits
+
+from widemargin import SVC, DivideConquerSVC
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Gaussian
+from widemargin_papers.dcsvm import curves as dcsvm_curves
+from widemargin_papers.dcsvm import dask_scale as dcsvm_scale
+from widemargin_papers.dcsvm import printed as paper
+from widemargin_papers.dcsvm import report as dcsvm_report
+from widemargin_papers.dcsvm import speed as dcsvm_speed
+from widemargin_papers.dcsvm import tasks as dcsvm
+from widemargin_papers.dcsvm.methods import (
+    METHODS,
+    Bagging,
+    Cascade,
+    Subsampled,
+    committee,
+    make_method,
+    naive_sum,
+)
+from widemargin_papers.dcsvm.splits import Split
+from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.stored_tasks import cells_of
+
+ROOT = Path(__file__).parents[3]
+SYSTEMS = ROOT / "docs" / "systems"
+
+
+@pytest.fixture
+def moons(monkeypatch):
+    """Stand in for every data set of the paper."""
+    X, y = make_moons(900, noise=0.2, random_state=0)
+    Z, t = make_moons(300, noise=0.2, random_state=1)
+    split = Split(X, 2.0 * y - 1, Z, 2.0 * t - 1)
+
+    def subset(name, n, n_test=None):
+        return Split(split.X[:n], split.y[:n], split.X_test, split.y_test)
+
+    for module in (dcsvm, dcsvm_curves, dcsvm_speed):
+        monkeypatch.setattr(module, "subset", subset)
+    return split
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_contestant_learns(moons, name):
+    model = make_method(name, C=10.0, gamma=2.0, rank=50)
+    with threadpool_limits(1):  # OpenMP's idle threads spin: ten times the work
+        model.fit(moons.X, moons.y)
+    assert np.mean(model.predict(moons.X_test) == moons.y_test) > 0.9
+
+
+def test_naive_sum_and_committee_of_one_cluster_are_the_model(moons):
+    model = DivideConquerSVC(
+        gamma=2.0, fit_intercept=False, prediction="early", early_level=0
+    ).fit(moons.X, moons.y)
+    decisions = model.decision_function(moons.X_test)
+    assert_allclose(naive_sum(model.early_, moons.X_test), decisions, atol=1e-5)
+    odds = committee(model.early_, moons.X, moons.y, moons.X_test)
+    assert_array_equal(np.sign(odds), np.sign(decisions))
+    odds = committee(model.early_, moons.X, moons.y, moons.X_test, offsets=True)
+    assert np.mean(np.sign(odds) == np.sign(decisions)) > 0.98
+
+
+def test_an_expert_that_knows_nothing_has_no_say(moons):
+    model = DivideConquerSVC(
+        gamma=5.0, fit_intercept=False, prediction="early", early_level=2,
+        random_state=0,
+    ).fit(moons.X, moons.y)  # fmt: skip
+    far = np.full((1, 2), 100.0)  # from every cluster
+    assert_allclose(committee(model.early_, moons.X, moons.y, far), 0.0, atol=1e-9)
+    noisy = committee(model.early_, moons.X, moons.y, far, offsets=True)
+    assert np.abs(noisy).max() > 0.1
+
+
+def test_cascade_ends_with_one_set_of_support_vectors(moons):
+    cascade = Cascade(SVC(gamma=2.0), n_parts=4).fit(moons.X, moons.y)
+    assert len(cascade.rounds_) == 3
+    assert len(cascade.rounds_[-1]) < len(cascade.rounds_[0])
+    assert set(cascade.rounds_[-1]) <= set(cascade.rounds_[0])
+
+
+def test_bagging_and_a_fifth(moons):
+    bagging = Bagging(SVC(gamma=2.0), 5).fit(moons.X, moons.y)
+    assert len(bagging.models_) == 5
+    assert np.mean(bagging.predict(moons.X_test) == moons.y_test) > 0.85
+    fifth = Subsampled(SVC(gamma=2.0)).fit(moons.X, moons.y)
+    assert fifth.estimator.shape_fit_[0] == 180
+
+
+def test_tables_yield_cells_beside_the_printed_ones(moons):
+    cells = [
+        *dcsvm.table_1(50, None),
+        *dcsvm.table_2("ijcnn1", "DC early", None, 50),
+        *dcsvm.table_5(900),
+        *dcsvm.table_6("ijcnn1", 16, None),
+        *dcsvm.grid_point("ijcnn1", 1, 1, None),
+    ]
+    printed = {(c.table, c.row, c.column): c.paper for c in cells}
+    assert printed["Table 1", "early, k=50", "accuracy %"] == 96.1
+    assert printed["Table 2", "ijcnn1, DC early", "processor s"] == 12
+    assert printed["Table 5", "level 4, 900 rows", "clustering s"] == 43.2
+    assert printed["Table 6", "ijcnn1, k=16", "bagging %"] == 98.24
+    assert printed["grid ijcnn1", "C=2^1 gamma=2^1", "exact s"] == 43.5
+    assert all(cell.ours is not None and np.isfinite(cell.ours) for cell in cells)
+    assert all(0 < c.ours <= 100 for c in cells if c.column.endswith("%"))
+
+
+def test_figure_1_never_exceeds_its_bound(moons):
+    cells = list(dcsvm_curves.figure_1(8, 300))
+    values = {(c.row.split(",")[0], c.column): c.ours for c in cells}
+    for way in ("kernel", "input", "random"):
+        difference = values[f"{way} clustering", "difference"]
+        assert -1e-3 <= difference <= values[f"{way} clustering", "bound C^2 D / 2"]
+    assert not any(cell.note for cell in cells)
+
+
+def test_mass_between_clusters_is_the_double_sum():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    labels = np.arange(50) % 3
+    gram = Gram(X, Gaussian(1.0))
+    K = gram.rows(np.arange(50))
+    expected = K[labels[:, None] != labels].sum()
+    assert_allclose(
+        dcsvm_curves.mass_between(gram, labels, rows=7), expected, rtol=1e-6
+    )
+
+
+def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
+    cells = [
+        *dcsvm_curves.figure_1(4, 200),
+        *dcsvm_curves.figure_2("ijcnn1", 400),
+        *dcsvm_curves.figure_3("ijcnn1", 400, (20,)),
+        *dcsvm_curves.figure_4(300),
+        *dcsvm.grid_point("ijcnn1", 1, 1, 300),
+        *dcsvm.grid_point("ijcnn1", 6, 1, 300),
+    ]
+    shares = [c.ours for c in cells if c.table == "Figure 2"]
+    assert min(shares) >= 0 and max(shares) <= 1
+    errors = [c.ours for c in cells if c.column == "relative error"]
+    assert min(errors) > -1e-3
+    for table, n in (("Figure 3", 400), ("Figure 4", 300)):  # curves end at the optimum
+        (end,) = [
+            c.ours for c in cells
+            if (c.table, c.column) == (table, "relative error")
+            and c.row == f"{'ijcnn1' if n == 400 else 'covtype'}, {n} rows, DC exact"
+        ]  # fmt: skip
+        assert abs(end) < 1e-3
+    drawn = dcsvm.figures(cells)
+    curves = {"figure3", "figure3_objective", "figure4", "figure4_objective"}
+    assert set(drawn) == {"figure1", "figure2", "grid_ijcnn1", *curves}
+    (ax,) = drawn["figure3"].axes
+    assert ax.get_title() == "ijcnn1, 400 rows"
+    assert {"DC", "SVC", "LLSVM"} <= {line.get_label() for line in ax.lines}
+    assert "300 rows: early %" in drawn["grid_ijcnn1"].axes[0].get_title()
+    (ax,) = drawn["figure2"].axes
+    labels = {line.get_label() for line in ax.lines}
+    assert {"DC, recall", "cascade, precision"} <= labels
+    (early, exact) = dcsvm.totals(cells)  # Table 4
+    spent = [c.ours for c in cells if c.column == "exact s"]
+    assert_allclose(exact.ours, sum(spent))
+    assert early.paper == 16.4 * 60 and early.note == "2 of 25 points"
+    assert early.row == "ijcnn1, early, 300 rows"
+
+
+def test_speed_cells(moons, contestants_here):
+    early = {c.column: c for c in dcsvm_speed.early_speed("ijcnn1", 600)}
+    assert early["points lost"].ours < 5
+    assert early["times faster"].ours > 0
+    exact = [c for c in dcsvm_speed.exact_speed("ijcnn1", 600)]
+    assert any("level 2" in c.note for c in exact)
+    predict = list(dcsvm_speed.predict_speed("ijcnn1", 300))
+    assert len(predict) == 6 and all(c.ours > 0 for c in predict)
+
+
+def test_an_exact_fit_that_was_stopped_says_so(moons, monkeypatch):
+    whole = {c.column: c for c in dcsvm_speed.full_exact()}
+    note = whole["DC auto s"].note
+    assert "solve" in note and "asked 3600" in note and "stopped" not in note
+    assert whole["peak MB"].paper is None  # the 8 GB are the issue's, not the paper's
+    plain = DivideConquerSVC.fit
+
+    def fit(self, X, y):
+        plain(self, X, y).fit_status_ = 1
+        return self
+
+    monkeypatch.setattr(DivideConquerSVC, "fit", fit)
+    cut = {c.column: c for c in dcsvm_speed.full_exact()}
+    assert cut["DC auto s"].note.startswith("stopped, early model; ")
+    assert cut["accuracy %"].note == "stopped, early model"
+
+
+def test_an_insured_fit_beside_svc(moons):
+    cells = list(dcsvm_speed.insured_speed("ijcnn1", {"max_time": 600.0}, 1))
+    assert {c.row for c in cells} == {"ijcnn1, 900 rows, max_time=600"}
+    columns = [c.column for c in cells]
+    assert columns[0] == "SVC s" and columns[-1] == "DC auto over SVC, processor"
+
+
+def test_printed_grids_are_complete():
+    powers = [-10, -6, 1, 6, 10]
+    for name in ("ijcnn1", "covtype", "census"):
+        assert sorted(paper.GRIDS[name]) == [(C, g) for C in powers for g in powers]
+    assert paper.GRIDS["covtype"][6, 6] == ((96.3, 356), (96.2, 9510), (96.2, 92951))
+    assert paper.GRIDS["covtype"][1, 10][2] == (None, None)  # over 300,000 s
+    assert paper.GRIDS["census"][10, 10][0] == (61.14, 206)
+
+
+def test_tasks_have_unique_names_and_name_what_is_missing():
+    for quick in (True, False):
+        work = dcsvm.tasks(quick)
+        names = [task.name for task in work]
+        assert len(set(names)) == len(names)
+        for gone in paper.UNAVAILABLE:
+            assert any(task.needs == (gone,) for task in work)
+
+
+def test_generated_blocks_are_reproducible_and_learnable():
+    block = dcsvm_scale.make_block(3, 4000)
+    assert_array_equal(block, dcsvm_scale.make_block(3, 4000))
+    assert block.dtype == np.float32 and block.shape == (4000, 21)
+    X, y = block[:, :20], block[:, 20]
+    model = SVC(C=1.0, gamma=1.0).fit(X, y)
+    other = dcsvm_scale.make_block(4, 2000)
+    assert model.score(other[:, :20], other[:, 20]) > 0.7
+
+
+def test_the_same_rows_on_dask_and_in_memory(monkeypatch):
+    distributed = pytest.importorskip("dask.distributed")
+
+    def cluster(workers):
+        return distributed.Client(
+            processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+        )
+
+    monkeypatch.setattr(dcsvm_scale, "_cluster", cluster)
+    monkeypatch.setattr(dcsvm_scale, "BLOCK", 1000)
+    apart, own, lost = dcsvm_scale.same_rows(4000)
+    assert apart.row == "4000 x 20, the same rows"
+    assert min(apart.ours, own.ours) > 70
+    assert_allclose(lost.ours, own.ours - apart.ours)
+    assert abs(lost.ours) < 2
+
+
+def test_extrapolation_scales_the_largest_run_by_rows_and_features():
+    def run(rows, seconds):
+        row = f"{rows} x 20, 2 worker(s) of 1.5GB"
+        values = {
+            "fit seconds": seconds,
+            "bytes shuffled per row": 110.0,
+            "clusters": rows / 5000,
+        }
+        return [Cell("Scale", row, name, value) for name, value in values.items()]
+
+    lines = dcsvm_scale.extrapolation([*run(1_000_000, 1.0), *run(4_000_000, 3600.0)])
+    assert len(lines) == 3
+    assert "78.4 h" in lines[0]  # 2 x the rows, 39.2 x the features of an hour
+    assert "3166 bytes a row, 25 GB" in lines[1]
+    assert "1600 clusters of the same 5000 rows" in lines[2]
+    assert dcsvm_scale.extrapolation([]) == []
+
+
+def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypatch):
+    ran = []
+
+    def work(name):
+        def run():
+            ran.append(name)
+            ResultStore(tmp_path / "dcsvm.json").add(f"beside {name}", {"cells": []})
+            return [Cell("Table 1", name, "accuracy %", 1.0)]
+
+        return Task(name, run)
+
+    tasks = [work("first"), work("second"), work("third")]
+    monkeypatch.setattr(dcsvm, "tasks", lambda quick: tasks)
+    results = ["--results", str(tmp_path)]
+    dcsvm_report.main([*results, "--only", "third", "first"])
+    assert ran == ["third", "first"]  # in the order asked for
+    dcsvm_report.main([*results, "--list"])
+    assert ran == ["third", "first"]
+    dcsvm_report.main([*results, "--minutes", "0"])
+    assert ran == ["third", "first"]
+    dcsvm_report.main(results)
+    assert ran == ["third", "first", "second"]
+    store = ResultStore(tmp_path / "dcsvm.json")
+    store.records["first"]["commit"] = "another"
+    store.save()
+    dcsvm_report.main([*results, "--again", "--only", "first"])
+    assert ran == ["third", "first", "second", "first"]
+    dcsvm_report.main([*results, "--draw", str(tmp_path / "pictures")])
+    assert len(ran) == 4
+    assert (tmp_path / "pictures").is_dir()
+    kept = ResultStore(tmp_path / "dcsvm.json").records
+    assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return ResultStore(ROOT / "benchmarks" / "results" / "dcsvm.json")
+
+
+def test_the_page_is_what_the_stored_results_say(stored):
+    page = (SYSTEMS / "divide_conquer_measured.inc").read_text(encoding="utf-8")
+    assert page.strip("\n") == dcsvm_report.report(stored).strip("\n"), (
+        "run python benchmarks/dcsvm.py --print"
+    )
+
+
+def test_the_figures_told_in_prose_are_the_stored_ones(stored):
+    cells = cells_of(dcsvm.tasks(False), stored)
+    ours = {(cell.table, cell.row, cell.column): cell.ours for cell in cells}
+    page = " ".join((SYSTEMS / "divide_conquer.rst").read_text("utf-8").split())
+    faster = "Speed, early", "ijcnn1, 49990 rows", "times faster"
+    assert f"early prediction is {ours[faster]:.1f} times as fast" in page
+    at_least = "Speed, early", "covtype, 50000 rows", "times faster"
+    assert f"at least {ours[at_least]:.0f} times" in page
+    whole = "Speed, exact", "covtype, 464810 rows"
+    minutes = ours[(*whole, "DC auto s")] / 60
+    gigabytes = ours[(*whole, "peak MB")] / 1000
+    assert f"took {minutes:.0f} minutes" in page and f"{gigabytes:.1f} GB" in page
+    assert f"accuracy is {ours[(*whole, 'accuracy %')]:.2f} %" in page
+    for data in ("ijcnn1, all rows", "covtype, 50000 rows"):  # "below the data again"
+        rows = "Memory", f"{data}, early"
+        allowed = ours[(*rows, "data MB")] + 2 * ours[(*rows, "kernel block MB")]
+        assert ours[(*rows, "peak MB over loaded data")] < allowed

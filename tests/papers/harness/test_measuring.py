@@ -1,0 +1,198 @@
+"""The harness end to end on small problems: children, caps, store, tables."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from widemargin_papers.harness import datasets
+from widemargin_papers.harness.contestants import CONTESTANTS, Settings
+from widemargin_papers.harness.measuring import (
+    ContestantFailedError,
+    Problem,
+    cap_for,
+    run,
+)
+from widemargin_papers.harness.results import ResultStore, commit, machine
+from widemargin_papers.harness.text_tables import exponent, provenance
+from widemargin_papers.speed import campaign as bench
+from widemargin_papers.speed import problems as speed
+from widemargin_papers.speed.tables import (
+    excess,
+    growth_table,
+    ratio_table,
+    verdict,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def toy(**changes):
+    problem = Problem(
+        "toy 300x4",
+        lambda: datasets.generated(300, 4, seed=1),
+        Settings(C=2.0, gamma=0.2, threads=1, cache_size=50.0),
+        {"scikit-learn": 1e-6},
+        repeats=2,
+        peers=("scikit-learn",),
+    )
+    return replace(problem, **changes)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """The toy measured by commit abc, in no way that this process could have done."""
+    store = ResultStore(tmp_path_factory.mktemp("campaign") / "ratios.json")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("widemargin_papers.harness.results.commit", lambda: "abc")
+        patch.setattr("widemargin_papers.harness.worker.measure", None)
+        bench.measure(store, toy())
+    return store
+
+
+def test_a_contestant_is_measured_in_its_own_process_and_judged(campaign):
+    ours, theirs = (
+        campaign.records[f"toy 300x4 | {name}"]
+        for name in ("widemargin", "scikit-learn")
+    )
+    for record in (ours, theirs):
+        assert record["seconds"] > 0 and record["processor_seconds"] > 0
+        assert record["peak_mb"] >= record["resident_mb"] > 20
+        assert record["repeats"] > 2 and not record["capped"]
+        assert record["n"] == 300 and record["d"] == 4
+        assert 0 <= record["gap"] <= 1e-3 * 300 * 2.0
+    assert_allclose(ours["bound"], theirs["bound"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("action", ["predict", "predict_row"])
+def test_predictions_are_measured_apart_from_the_fit(action, contestants_here):
+    problem = toy(action=action, load_test=lambda: datasets.generated(500, 4)[0])
+    record = run(problem, "widemargin", problem.settings)
+    assert record["fit_seconds"] > 0 and record["seconds"] > 0
+
+
+def test_a_capped_peer_is_stopped_and_marked(monkeypatch):
+    slow = toy(load=lambda: datasets.generated(20_000, 30, noise=0.9))
+    monkeypatch.setattr("widemargin_papers.harness.measuring.START_SECONDS", 0.5)
+    record = run(slow, "scikit-learn", replace(slow.settings, C=1e3), cap=0.5)
+    assert record["capped"] and 0.0 < record["seconds"] <= 0.5
+    assert record["peak_mb"] > 0.0
+    assert verdict({"seconds": record["seconds"] / 5}, record, 3.0) == ">5x"
+
+
+def test_a_failing_contestant_says_its_last_words():
+    with pytest.raises(ContestantFailedError, match="gamma"):
+        run(toy(), "scikit-learn", replace(toy().settings, gamma=-1.0))
+
+
+def test_caps_are_never_below_the_claim():
+    problem = toy(target={"scikit-learn": 30.0})
+    assert cap_for(problem, "scikit-learn", 10.0) >= 300.0
+    assert cap_for(problem, "scikit-learn", 1e-3) >= 20.0
+
+
+def test_a_campaign_resumes_and_prints(campaign, monkeypatch):
+    monkeypatch.setattr("widemargin_papers.harness.results.commit", lambda: "abc")
+    assert set(campaign.records) == {
+        "toy 300x4 | widemargin",
+        "toy 300x4 | scikit-learn",
+    }
+    again = ResultStore(campaign.path)
+    assert again.records == campaign.records
+
+    def fail(*_, **__):
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(bench, "run", fail)
+    bench.measure(again, toy())
+    with pytest.raises(AssertionError, match="measured again"):
+        bench.measure(again, toy(), force=True)
+    table = ratio_table(again, [toy()])
+    assert "toy 300x4" in table and "x" in table.splitlines()[2]
+    assert "commit" in provenance(again)
+    for cores, words in ((1, ", 1 core;"), (2, ", 2 cores;")):
+        for record in again.records.values():
+            record["machine"]["cores"] = cores
+        assert words in provenance(again)
+    (stored,) = {record["commit"] for record in again.records.values()}
+    assert stored == "abc" and commit()
+
+
+def test_tables_mark_what_was_missed():
+    ours = {"seconds": 1.0, "capped": False, "objective": 10.0, "bound": 9.0}
+    theirs = {"seconds": 5.0, "capped": False, "objective": 10.1, "bound": 8.9}
+    assert verdict(ours, theirs, 4.0) == "5x"
+    assert verdict(ours, theirs, 7.0) == "5x !7"
+    assert verdict(ours, None, 7.0) == "-"
+    assert excess(ours, theirs).startswith("-")
+
+
+def test_exponents():
+    n = np.array([1e3, 1e4, 1e5])
+    assert_allclose(exponent(n, 1e-6 * n**1.7), 1.7)
+    store = ResultStore(Path("nowhere.json"))
+    problems = []
+    for size in (1000, 2000, 4000):
+        name = f"toy n={size}"
+        problems.append(toy(name=name))
+        store.records[f"{name} | widemargin"] = {
+            "n": size,
+            "seconds": size**2 * 1e-8,
+            "capped": False,
+        }
+    assert "n^2.00" in growth_table(store, problems)
+
+
+def test_machine_is_described():
+    described = machine()
+    assert described["cores"] >= 1 and described["processor"]
+
+
+def test_the_problems_are_those_asked_for():
+    asked = {"letter": (9, 5), "cod-rna 20000x8 in": (25, 14), "ijcnn1": (18, 8)}
+    problems = speed.problems()
+    for start, (first, second) in asked.items():
+        (found,) = [p for name, p in problems.items() if name.startswith(start)]
+        assert found.target == {"scikit-learn": first, "intelex": second}
+    sweep = speed.sweep()
+    assert len(sweep) == 60
+    shapes = [tuple(map(int, p.name.split(": ")[1].split("x"))) for p in sweep]
+    assert all(100 <= n <= 20_000 and 2 <= d <= 500 for n, d in shapes)
+    assert len(speed.growing()) == 10
+    assert all(p.settings.threads == 1 for p in speed.one_thread())
+    assert all(p.settings.tol == 1e-6 for p in speed.tighter())
+
+
+def test_every_contestant_takes_the_settings():
+    for contestant in CONTESTANTS.values():
+        if contestant.present:
+            model = contestant.build(Settings(C=3.0, kernel="linear", tol=1e-2))
+            assert model.C == 3.0 and model.tol == 1e-2
+
+
+def test_the_script_prints_without_measuring(tmp_path, monkeypatch, capsys):
+    script = ROOT / "benchmarks" / "run.py"
+    line = [str(script), "--print", "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", line)
+    runpy.run_path(str(script), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "problem" in printed and "no results yet" in printed
+
+
+def test_a_suite_is_listed_only_when_it_is_asked_for(tmp_path, monkeypatch):
+    """The sweep generates sixty data sets to name its problems."""
+
+    def fail():
+        raise AssertionError("listed")
+
+    monkeypatch.setitem(bench.SUITES, "sweep", fail)
+    bench.main(["--print", "--results", str(tmp_path)])
+    assert "toy" not in bench.as_rst("ratios", ResultStore(tmp_path / "none.json"))
+    with pytest.raises(AssertionError, match="listed"):
+        bench.main(["--print", "--suite", "sweep", "--results", str(tmp_path)])
