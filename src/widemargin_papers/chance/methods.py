@@ -17,21 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from widemargin.estimators.chance_constrained.conic import sample_cones, shared_cones
-from widemargin.estimators.chance_constrained.covariances import class_covariances
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.objective import (
+from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     objective,
     shortfalls,
 )
-from widemargin.estimators.chance_constrained.outcome import ChanceSolution
-from widemargin.estimators.chance_constrained.row_layout import times, transpose_times
-from widemargin.estimators.chance_constrained.stochastic import stochastic
-from widemargin.estimators.chance_constrained.uncertainty import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
     Uncertainty,
     safety_factor,
 )
+from widemargin.estimators.chance_constrained.data.covariances import class_covariances
+from widemargin.estimators.chance_constrained.solvers.cone_programs import (
+    sample_cones,
+    shared_cones,
+)
+from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
+from widemargin.numerics.row_blocks import times, transpose_times
 from widemargin_papers.harness.datasets import load_dense
 
 Floats = NDArray[np.float64]

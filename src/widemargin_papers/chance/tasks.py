@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.outcome import ChanceSolution
-from widemargin.estimators.chance_constrained.stochastic import stochastic
+from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
 from widemargin_papers.harness.datasets import standardise
 from widemargin_papers.harness.reproduction import Cell, Task
 

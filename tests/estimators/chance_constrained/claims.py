@@ -11,10 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import newton as newton_module
-from widemargin.estimators.chance_constrained.dask_blocks import DaskBlocks
-from widemargin.estimators.chance_constrained.samples import scaling_of
-from widemargin.estimators.chance_constrained.uncertainty import safety_factor
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    safety_factor,
+)
+from widemargin.estimators.chance_constrained.data.dask_blocks import DaskBlocks
+from widemargin.estimators.chance_constrained.data.samples import scaling_of
+from widemargin.estimators.chance_constrained.solvers import (
+    smoothed_newton as newton_module,
+)
 
 from .uncertain import assert_true
 from tests.oracles.exact_chance import DIGITS, exact, exact_problem

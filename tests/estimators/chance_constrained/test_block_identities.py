@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import block_descent
-from widemargin.estimators.chance_constrained.samples import Scaling
+from widemargin.estimators.chance_constrained.data.samples import Scaling
+from widemargin.estimators.chance_constrained.solvers import block_descent
 
 N, D = 600, 4
 UNITS, OFFSETS = np.array([1.0, 20.0, 0.05, 3.0]), np.array([0.0, 50.0, 1.0, -2.0])

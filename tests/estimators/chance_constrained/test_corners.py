@@ -6,21 +6,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin.estimators.chance_constrained import newton as newton_module
-from widemargin.estimators.chance_constrained.conic import sample_cones
-from widemargin.estimators.chance_constrained.corners import (
-    balancing_directions,
-    corner_of,
-    origin_multipliers,
-)
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.objective import ChanceProblem
-from widemargin.estimators.chance_constrained.uncertainty import (
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,
     Uncertainty,
 )
+from widemargin.estimators.chance_constrained.solvers import (
+    smoothed_newton as newton_module,
+)
+from widemargin.estimators.chance_constrained.solvers.cone_programs import sample_cones
+from widemargin.estimators.chance_constrained.solvers.norm_corners import (
+    balancing_directions,
+    corner_of,
+    origin_multipliers,
+)
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
 
 from .uncertain import assert_certified
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.covariances import (
+from widemargin.estimators.chance_constrained.data.covariances import (
     Moments,
     class_covariances,
     given_covariances,

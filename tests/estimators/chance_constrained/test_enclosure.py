@@ -11,7 +11,21 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.compensated import (
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    DiagonalTable,
+    FactorTable,
+    FullTable,
+    Uncertainty,
+)
+from widemargin.estimators.chance_constrained.data.samples import Scaling
+from widemargin.estimators.chance_constrained.data.spreads import (
+    enclosed_images,
+    proven_shifts,
+)
+from widemargin.estimators.chance_constrained.solvers.proof import Dual, optimum_below
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.numerics.compensated import (
     UNIT,
     column_sums,
     inner,
@@ -20,20 +34,6 @@ from widemargin.estimators.chance_constrained.compensated import (
     raised,
     row_products,
     sum_above,
-)
-from widemargin.estimators.chance_constrained.enclosure import Dual, optimum_below
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.objective import ChanceProblem
-from widemargin.estimators.chance_constrained.samples import Scaling
-from widemargin.estimators.chance_constrained.spreads import (
-    enclosed_images,
-    proven_shifts,
-)
-from widemargin.estimators.chance_constrained.uncertainty import (
-    DiagonalTable,
-    FactorTable,
-    FullTable,
-    Uncertainty,
 )
 
 from .uncertain import KINDS, judge_of, objective_of, optimum_near, random_problem

@@ -9,29 +9,31 @@ from scipy import sparse
 from scipy.optimize import check_grad
 
 from widemargin import SVC
-from widemargin.estimators.chance_constrained import newton as newton_module
-from widemargin.estimators.chance_constrained.conic import (
-    sample_cones,
-    semidefinite,
-    shared_cones,
-)
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.objective import (
+from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     duality_gap,
     objective,
 )
-from widemargin.estimators.chance_constrained.smoothing import (
-    hessian,
-    hessian_operator,
-    point_at,
-    smoothed,
-)
-from widemargin.estimators.chance_constrained.uncertainty import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
     DiagonalTable,
     FullTable,
     Uncertainty,
     certain,
+)
+from widemargin.estimators.chance_constrained.solvers import (
+    smoothed_newton as newton_module,
+)
+from widemargin.estimators.chance_constrained.solvers.cone_programs import (
+    sample_cones,
+    semidefinite,
+    shared_cones,
+)
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.solvers.smoothing import (
+    hessian,
+    hessian_operator,
+    point_at,
+    smoothed,
 )
 
 from .uncertain import (

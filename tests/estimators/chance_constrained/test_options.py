@@ -10,9 +10,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validat
 from sklearn.pipeline import make_pipeline
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import solvers
-from widemargin.estimators.chance_constrained.objective import ChanceProblem
-from widemargin.estimators.chance_constrained.uncertainty import FullTable, Uncertainty
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    FullTable,
+    Uncertainty,
+)
+from widemargin.estimators.chance_constrained.solvers import choice
 
 from .test_stochastic import published_steps
 
@@ -102,9 +105,9 @@ def test_covariances_of_classes_share_their_cones(clouds, shared, monkeypatch):
     X, y = clouds
     called = []
     for name in ("shared_cones", "sample_cones"):
-        solve = getattr(solvers, name)
+        solve = getattr(choice, name)
         monkeypatch.setattr(
-            solvers,
+            choice,
             name,
             lambda *given, name=name, solve=solve, **options: (
                 called.append(name) or solve(*given, **options)

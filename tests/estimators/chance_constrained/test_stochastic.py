@@ -10,10 +10,14 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import _core
-from widemargin.estimators.chance_constrained.newton import newton
-from widemargin.estimators.chance_constrained.objective import ChanceProblem, objective
-from widemargin.estimators.chance_constrained.refit import refit, scores_of
-from widemargin.estimators.chance_constrained.stochastic import (
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    objective,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import certain
+from widemargin.estimators.chance_constrained.solvers.refit import refit, scores_of
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.solvers.stochastic import (
     Descent,
     draw_order,
     make_rule,
@@ -21,7 +25,6 @@ from widemargin.estimators.chance_constrained.stochastic import (
     summarise,
     visit,
 )
-from widemargin.estimators.chance_constrained.uncertainty import certain
 
 from .uncertain import KINDS, covariance_matrices, random_problem
 

@@ -12,9 +12,13 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import scale
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import block_descent, solvers
-from widemargin.estimators.chance_constrained import newton as newton_module
-from widemargin.estimators.chance_constrained import stochastic as stochastic_module
+from widemargin.estimators.chance_constrained.solvers import block_descent, choice
+from widemargin.estimators.chance_constrained.solvers import (
+    smoothed_newton as newton_module,
+)
+from widemargin.estimators.chance_constrained.solvers import (
+    stochastic as stochastic_module,
+)
 
 FUNCTIONS = {
     "newton": "newton",
@@ -33,14 +37,14 @@ def iris():
 def test_one_time_limit_for_all_classes(monkeypatch, solver):
     if solver in ("socp", "sdp"):
         pytest.importorskip("clarabel")
-    whole, limits = getattr(solvers, FUNCTIONS[solver]), []
+    whole, limits = getattr(choice, FUNCTIONS[solver]), []
 
     def slow(problem, *, max_time, **options):
         limits.append(max_time)
         time.sleep(0.002)
         return whole(problem, **options)
 
-    monkeypatch.setattr(solvers, FUNCTIONS[solver], slow)
+    monkeypatch.setattr(choice, FUNCTIONS[solver], slow)
     ChanceConstrainedSVC(solver=solver, max_time=60.0, random_state=0).fit(*iris())
     assert len(limits) == 3 and limits[0] <= 60.0
     assert all(later <= first - 0.002 for first, later in pairwise(limits))

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import cells
-from widemargin.estimators.chance_constrained.refit import Scores, refit
+from widemargin.estimators.chance_constrained.solvers import cells
+from widemargin.estimators.chance_constrained.solvers.refit import Scores, refit
 
 
 def cloud(n, d=5, seed=0):

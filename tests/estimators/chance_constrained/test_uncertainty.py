@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from widemargin.estimators.chance_constrained.uncertainty import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,

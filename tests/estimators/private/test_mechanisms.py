@@ -12,10 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from widemargin.estimators.private import mechanisms, minimum
-from widemargin.estimators.private.accurate import room_rounding
 from widemargin.estimators.private.calibration import gaussian_scale
 from widemargin.estimators.private.hinge import minimise_hinge
-from widemargin.estimators.private.huber import slope
+from widemargin.estimators.private.huber import room_rounding, slope
 from widemargin.estimators.private.mechanisms import (
     COVER_SHARE,
     GradientMechanism,

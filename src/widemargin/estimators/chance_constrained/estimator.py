@@ -9,14 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
-
-from .blocks import array_blocks
-from .covariances import CLASS, class_covariances, given_covariances
-from .dask_blocks import dask_blocks, is_dask
-from .model import keeping_model
-from .objective import ChanceProblem, shortfalls
-from .outcome import ChanceSolution
-from .samples import (
+from widemargin.estimators.chance_constrained.data.block_sources import array_blocks
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    shortfalls,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    CovarianceTable,
+    Uncertainty,
+    safety_factor,
+)
+from widemargin.estimators.chance_constrained.data.covariances import (
+    CLASS,
+    class_covariances,
+    given_covariances,
+)
+from widemargin.estimators.chance_constrained.data.dask_blocks import (
+    dask_blocks,
+    is_dask,
+)
+from widemargin.estimators.chance_constrained.data.samples import (
     Samples,
     binary_problems,
     own_covariances,
@@ -25,10 +37,12 @@ from .samples import (
     scaling_of,
     validate_samples,
 )
-from .solvers import solve_all
-from .stochastic import summarise
+from widemargin.estimators.chance_constrained.solvers.choice import solve_all
+from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
+from widemargin.estimators.chance_constrained.solvers.stochastic import summarise
+
 from .streamed_model import StreamedModel
-from .uncertainty import CovarianceTable, Uncertainty, safety_factor
+from .uncertain_model import keeping_model
 
 Floats = NDArray[np.float64]
 

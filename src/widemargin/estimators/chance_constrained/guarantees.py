@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .covariances import sample_covariances
-from .row_layout import times
-from .uncertainty import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
     GAUSSIAN,
     MOMENTS,
     FullTable,
     Uncertainty,
     violation_probability,
 )
+from widemargin.estimators.chance_constrained.data.covariances import sample_covariances
+from widemargin.numerics.row_blocks import times
 
 Floats = NDArray[np.float64]
 

@@ -9,13 +9,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.estimators.base.sklearn_compat import validated
+from widemargin.estimators.chance_constrained.data.block_sources import (
+    BlockSource,
+    user_blocks,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    safety_factor,
+)
+from widemargin.estimators.chance_constrained.data.samples import check_samples
+from widemargin.estimators.chance_constrained.solvers.block_descent import (
+    Settings,
+    fit_blocks,
+)
+from widemargin.estimators.chance_constrained.solvers.online_descent import (
+    OnlineDescent,
+)
 
-from .block_descent import Settings, fit_blocks
-from .blocks import BlockSource, user_blocks
-from .model import UncertainLinearModel, keeping_model
-from .online_descent import OnlineDescent
-from .samples import check_samples
-from .uncertainty import safety_factor
+from .uncertain_model import UncertainLinearModel, keeping_model
 
 
 def _is_stochastic(estimator: Any) -> bool:

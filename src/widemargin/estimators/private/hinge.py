@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .accurate import room_rounding, row_lengths, sums_of_products, two_sum
-from .huber import Rounded, slope
+from widemargin.numerics.compensated import sums_of_products, two_sum
+
+from .huber import Rounded, room_rounding, row_lengths, slope
 
 Vector = NDArray[np.float64]
 

@@ -26,6 +26,8 @@ from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import brentq
 
+from widemargin.numerics.compensated import UNIT
+
 Vector = NDArray[np.float64]
 
 _NEWTON_STEPS = 500
@@ -36,6 +38,18 @@ def slope(room: Vector, width: float, centre: float | Vector = 0.5) -> Vector:
     """Slope of the rounded hinge: 0 well outside the margin, 1 well inside."""
     share: Vector = centre + room / (2.0 * width)
     return share.clip(0.0, 1.0)
+
+
+def row_lengths(X: Any) -> Vector:
+    """Return the Euclidean length of every row."""
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()))
+
+
+def room_rounding(X: Any, w: Vector, lengths: Vector) -> Vector:
+    """Bound how far 1 - y (X @ w) is off in floating point (y is -1 or +1)."""
+    size = 1.0 + lengths * float(np.linalg.norm(w))
+    return np.asarray(2.0 * UNIT * (X.shape[1] + 4) * size)
 
 
 @dataclass(frozen=True)

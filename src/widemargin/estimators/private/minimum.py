@@ -20,14 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .accurate import (
-    UNIT,
-    room_rounding,
-    row_lengths,
-    sums_of_products,
-    two_sum,
-)
-from .huber import Rounded, slope
+from widemargin.numerics.compensated import UNIT, sums_of_products, two_sum
+
+from .huber import Rounded, room_rounding, row_lengths, slope
 
 Vector = NDArray[np.float64]
 

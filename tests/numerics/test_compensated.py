@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from widemargin.estimators.private.accurate import (
+from widemargin.numerics.compensated import (
     sums_of_products,
     two_product,
     two_sum,

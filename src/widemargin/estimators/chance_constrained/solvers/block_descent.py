@@ -4,7 +4,7 @@ A first pass collects the moments of every class (labels, counts, covariances, s
 the numbers of the step); every epoch reads the blocks once more; a last one projects
 the samples on the average iterate, for the exact refit of scale and intercept. At any
 time one block is in memory, plus the projections; where those exceed the budget they
-are gathered in cells (:mod:`widemargin.estimators.chance_constrained.cells`).
+are gathered in cells (:mod:`~widemargin.estimators.chance_constrained.solvers.cells`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.estimators.base.validation import class_weights
-
-from .blocks import Block, BlockSource, checked, floating
-from .cells import gather_scores
-from .compensated import sum_above
-from .covariances import (
+from widemargin.estimators.chance_constrained.data.block_sources import (
+    Block,
+    BlockSource,
+    checked,
+    floating,
+)
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    shortfalls,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    FullTable,
+    Uncertainty,
+)
+from widemargin.estimators.chance_constrained.data.covariances import (
     CLASS,
     Moments,
     given_covariances,
     moments_of,
     sample_covariance,
 )
-from .enclosure import Proof, loss_above, objective_above
-from .objective import ChanceProblem, shortfalls
-from .outcome import ChanceSolution, Stage
-from .refit import refit, scores_of
-from .samples import (
+from widemargin.estimators.chance_constrained.data.samples import (
     Scaling,
     binary_problems,
     one_vs_rest,
@@ -43,6 +49,12 @@ from .samples import (
     scaled,
     weighted_rows,
 )
+from widemargin.numerics.compensated import sum_above
+
+from .cells import gather_scores
+from .outcome import ChanceSolution, Stage
+from .proof import Proof, loss_above, objective_above
+from .refit import refit, scores_of
 from .stochastic import (
     CostSummary,
     Descent,
@@ -53,7 +65,6 @@ from .stochastic import (
     visit,
     visited,
 )
-from .uncertainty import FullTable, Uncertainty
 
 Floats = NDArray[np.float64]
 

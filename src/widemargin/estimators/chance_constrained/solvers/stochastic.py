@@ -24,9 +24,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin import _core
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    objective,
+)
 from widemargin.numerics.products import inner
 
-from .objective import ChanceProblem, objective
 from .outcome import ChanceSolution, Stage, as_found
 from .refit import refit, scores_of
 

@@ -10,14 +10,43 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from widemargin.estimators.base.validation import checked_samples, class_weights
+from widemargin.estimators.base.validation import (
+    check_weights,
+    checked_samples,
+    class_weights,
+)
 
+from .chance_problem import ChanceProblem
+from .covariance_tables import Uncertainty
 from .covariances import Moments, moments_of, sample_covariances
-from .objective import ChanceProblem
-from .row_layout import refuse_large, row_weights
-from .uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
+
+LARGEST = 1e130  # its square leaves room for numbers of rows, costs and kappa^2
+
+
+def row_weights(sample_weight: Any, n_samples: int) -> Floats:
+    """Return how often each row counts: once where nothing is said, never negative."""
+    weights = check_weights(sample_weight, n_samples)
+    if weights is None:
+        return np.ones(n_samples)
+    if np.any(weights < 0.0):
+        raise ValueError(
+            "sample_weight has negative entries: weights count repetitions, so they "
+            "must be zero or more."
+        )
+    return weights
+
+
+def refuse_large(X: Any) -> None:
+    """Refuse samples whose squares would leave floating point: no solver would end."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise ValueError(
+            f"The input data may contain large values and need to be preprocessed: X "
+            f"reaches {largest:.3g}, and at most {LARGEST:g} can be squared and summed."
+        )
 
 
 @dataclass(frozen=True)

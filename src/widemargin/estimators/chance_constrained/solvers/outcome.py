@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.certificate import Certificate
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.samples import Scaling
 from widemargin.runtime.lazy import lazy_property
 
-from .enclosure import Dual, Proof, prove
-from .objective import ChanceProblem
-from .samples import Scaling
+from .proof import Dual, Proof, prove
 
 Floats = NDArray[np.float64]
 Stage = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .blocks import Block, check_lengths
+from .block_sources import Block, check_lengths
 
 Result = TypeVar("Result")
 

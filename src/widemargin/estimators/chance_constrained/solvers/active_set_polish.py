@@ -9,7 +9,7 @@ of smooth equations,
     sum_i y_i alpha_i = 0,    z_M = 0,    Q'w = 0,
 
 (A_k the sum of alpha over covariance k; the sum runs over k outside Z, and Q is a basis
-of the factors in Z, see :mod:`corners`) and Newton's method on them converges
+of the factors in Z, see :mod:`.norm_corners`) and Newton's method on them converges
 quadratically. Sets are corrected as the multipliers and margins demand; in the end the
 covariances in Z must be able to exert the force ``Q nu``. Two fits of one problem,
 written with weights or with repeated rows, then agree to rounding.
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.products import inner, squares
+from widemargin.numerics.row_blocks import dense_rows, times, transpose_times
 
-from .corners import Corner, balancing_directions, corner_of, origin_multipliers
-from .objective import ChanceProblem
-from .row_layout import dense_rows, times, transpose_times
+from .norm_corners import Corner, balancing_directions, corner_of, origin_multipliers
 from .smoothing import Point, Smoothed, margin_rows, norm_curvature, point_at
 
 Floats = NDArray[np.float64]

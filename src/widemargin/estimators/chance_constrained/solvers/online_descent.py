@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .covariances import given_covariances
-from .row_layout import row_weights
-from .samples import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    FullTable,
+    Uncertainty,
+    safety_factor,
+)
+from widemargin.estimators.chance_constrained.data.covariances import given_covariances
+from widemargin.estimators.chance_constrained.data.samples import (
     Samples,
     binary_problems,
     own_covariances,
+    row_weights,
     sample_costs,
     weighted_rows,
 )
+
 from .stochastic import CostSummary, Descent, draw_order, make_rule, summarise, visit
-from .uncertainty import FullTable, Uncertainty, safety_factor
 
 Floats = NDArray[np.float64]
 

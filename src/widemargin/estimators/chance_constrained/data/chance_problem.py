@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from widemargin.engine.certificate import intercept_interval
 from widemargin.numerics.products import inner
+from widemargin.numerics.row_blocks import times, transpose_times
 
-from .row_layout import times, transpose_times
-from .uncertainty import Uncertainty
+from .covariance_tables import Uncertainty
 
 Floats = NDArray[np.float64]
 

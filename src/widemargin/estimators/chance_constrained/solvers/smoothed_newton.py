@@ -3,8 +3,9 @@
 The corners of the problem are rounded by a width that shrinks fourfold from stage to
 stage (mathematics 2.4); a stage is a few damped Newton steps. At a stage's end its
 multipliers give a lower bound on the optimum, and the samples inside the rounded corner
-are the guess from which :mod:`polish` solves the optimality equations exactly. The
-solver stops when objective minus bound is at most ``tol`` times the objective.
+are the guess from which :mod:`.active_set_polish` solves the optimality equations
+exactly. The solver stops when objective minus bound is at most ``tol`` times the
+objective.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    Gap,
+    best_intercept,
+    duality_gap,
+)
 from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import inner
 
 from .active_set_polish import DualPoint, polish, polish_origin
-from .enclosure import Dual
-from .objective import ChanceProblem, Gap, best_intercept, duality_gap
 from .outcome import ChanceSolution, Stage, as_found
+from .proof import Dual
 from .smoothing import (
     Point,
     Smoothed,

@@ -1,7 +1,7 @@
 """The best multiple of a direction with the best intercept, exactly.
 
 Along a given w this is a chance-constrained SVM with one feature, so
-:func:`~widemargin.estimators.chance_constrained.newton.newton` solves it. The
+:func:`.smoothed_newton.newton` solves it. The
 stochastic method ends with it: its direction is good long before its length and its
 intercept are.
 """
@@ -13,10 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .newton import newton
-from .objective import ChanceProblem
-from .row_layout import times
-from .uncertainty import DiagonalTable, Uncertainty
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    DiagonalTable,
+    Uncertainty,
+)
+from widemargin.numerics.row_blocks import times
+
+from .smoothed_newton import newton
 
 Floats = NDArray[np.float64]
 

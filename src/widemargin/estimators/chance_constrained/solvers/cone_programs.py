@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .enclosure import Dual
-from .objective import ChanceProblem
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.numerics.row_blocks import dense_rows
+
 from .outcome import ChanceSolution, as_found
-from .row_layout import dense_rows
+from .proof import Dual
 
 Floats = NDArray[np.float64]
 

@@ -1,15 +1,17 @@
 """Sums of products with proven error bounds (mathematics 2.5).
 
 Products and sums are split into their rounded value and their rounding error, which is
-a floating-point number too (Dekker; Knuth). Adding up the errors beside the values
+a floating-point number too (Dekker 1971; Knuth). Adding up the errors beside the values
 gives a dot product as if it were computed in twice the precision and rounded once
-(Ogita, Rump and Oishi 2005), with a bound on what is still wrong.
+(Ogita, Rump and Oishi 2005), with a bound on what is still wrong. Where nothing may be
+wrong but one rounding, `math.fsum` adds values and errors exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from math import ceil, fsum, inf, log2, nextafter
 from typing import Any
 
@@ -17,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .row_layout import blocks, dense_rows
+from .row_blocks import blocks, dense_rows
 
 Floats = NDArray[np.float64]
 
 UNIT = 2.0**-53  # u: largest relative error of one operation
 TINY = float(np.finfo(np.float64).tiny)  # above the absolute error of any underflow
-_SPLIT = 2.0**27 + 1.0
+_SPLIT = 2.0**27 + 1.0  # Veltkamp: cuts 53 bits into halves that multiply exactly
 _AT_ONCE = 1 << 13  # products split at a time: they and their errors stay in cache
 
 
@@ -164,6 +166,35 @@ def column_sums(X: Any, values: Floats) -> Enclosed:
         rows = dense_rows(X, used[part])
         total.add(_summed(np.ascontiguousarray(rows.T), values[used[part]]))
     return total.enclosed(len(used))
+
+
+def sums_of_products(
+    matrix: Any, vectors: Sequence[Floats], terms: Sequence[Floats]
+) -> Floats:
+    """Return sum(terms) + sum_k matrix @ vectors[k], every entry rounded once.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix of shape (m, d)
+        Rows to multiply.
+    vectors : arrays of shape (d,)
+        What each row is multiplied with.
+    terms : arrays of shape (m,)
+        What is added besides.
+    """
+    rows = sparse.csr_array(matrix)
+    pieces = [
+        piece.tolist()
+        for vector in vectors
+        for piece in two_product(rows.data, vector[rows.indices])
+    ]
+    added = zip(*(term.tolist() for term in terms), strict=True)
+    return np.array(
+        [
+            fsum(chain(own, *(piece[start:stop] for piece in pieces)))
+            for own, (start, stop) in zip(added, pairwise(rows.indptr), strict=True)
+        ]
+    )
 
 
 def _few_rows(count: int, n_features: int) -> Iterator[slice]:

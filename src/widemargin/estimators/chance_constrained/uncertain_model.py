@@ -14,13 +14,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base.probabilities import WithoutProbabilities
+from widemargin.estimators.chance_constrained.data.samples import (
+    Scaling,
+    check_test_samples,
+)
+from widemargin.estimators.chance_constrained.solvers.online_descent import (
+    summary_table,
+)
+from widemargin.estimators.chance_constrained.solvers.outcome import (
+    GOOD,
+    ChanceSolution,
+)
+from widemargin.estimators.chance_constrained.solvers.stochastic import CostSummary
+from widemargin.numerics.row_blocks import times
 
 from .guarantees import error_bound
-from .online_descent import summary_table
-from .outcome import GOOD, ChanceSolution
-from .row_layout import times
-from .samples import Scaling, check_test_samples
-from .stochastic import CostSummary
 
 Floats = NDArray[np.float64]
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.products import inner, squares
-
-from .objective import ChanceProblem
-from .row_layout import blocks, dense_rows, times, transpose_times
+from widemargin.numerics.row_blocks import blocks, dense_rows, times, transpose_times
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.validation import effective_threads
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 
-from .conic import sample_cones, semidefinite, shared_cones
-from .newton import newton
-from .objective import ChanceProblem
+from .cone_programs import sample_cones, semidefinite, shared_cones
 from .outcome import ChanceSolution, Stage
+from .smoothed_newton import newton
 from .stochastic import stochastic
 
 Monitor = Callable[[Stage], None] | None

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_X_y
 from widemargin.engine.sample_layout import refuse_damaged
 from widemargin.estimators.base.validation import SAMPLE_FORM
 
-from .row_layout import refuse_large, row_weights
+from .samples import refuse_large, row_weights
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.numerics.products import squares
+from widemargin.numerics.row_blocks import blocks, dense_rows, transpose_times
 
-from .row_layout import blocks, dense_rows, transpose_times
+from .covariance_tables import DiagonalTable, FactorTable, FullTable, Uncertainty
 from .spreads import proven_shifts
-from .uncertainty import DiagonalTable, FactorTable, FullTable, Uncertainty
 
 Floats = NDArray[np.float64]
 

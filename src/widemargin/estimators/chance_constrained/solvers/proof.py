@@ -15,7 +15,18 @@ from math import fsum, inf, isfinite, nextafter
 import numpy as np
 from numpy.typing import NDArray
 
-from .compensated import (
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    balanced,
+)
+from widemargin.estimators.chance_constrained.data.samples import Scaling
+from widemargin.estimators.chance_constrained.data.spreads import (
+    Images,
+    Shifts,
+    enclosed_images,
+    proven_shifts,
+)
+from widemargin.numerics.compensated import (
     TINY,
     UNIT,
     Enclosed,
@@ -25,10 +36,7 @@ from .compensated import (
     row_products,
     sum_above,
 )
-from .objective import ChanceProblem, balanced
-from .row_layout import dense_rows
-from .samples import Scaling
-from .spreads import Images, Shifts, enclosed_images, proven_shifts
+from widemargin.numerics.row_blocks import dense_rows
 
 Floats = NDArray[np.float64]
 

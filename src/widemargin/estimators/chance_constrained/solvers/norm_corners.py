@@ -15,8 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .objective import ChanceProblem, best_intercept
-from .uncertainty import CovarianceTable
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    best_intercept,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    CovarianceTable,
+)
 
 Floats = NDArray[np.float64]
 

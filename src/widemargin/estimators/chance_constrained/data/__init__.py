@@ -1,0 +1,1 @@
+"""What is known of the samples: means, covariances, blocks of rows, the problem."""

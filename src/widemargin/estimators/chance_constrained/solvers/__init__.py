@@ -1,0 +1,1 @@
+"""How the problem is solved, and what is proved of the solution."""
