@@ -3,33 +3,23 @@
 // error or Ctrl-C on the way leaves no half-made move behind.
 #include "path/path.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
-namespace nb = nanobind;
+#include "bindings/arrays.hpp"
 
 namespace widemargin {
 
 namespace {
 
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Sides = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = In<double>;
+using Sides = In<std::int8_t>;
 
 std::vector<double> copied(const Vector& values, std::size_t rows) {
   if (values.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
   return std::vector<double>(values.data(), values.data() + rows);
-}
-
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vector<T> values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
 }
 
 const char* name_of(PathStatus status) {
@@ -95,8 +85,8 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
   std::vector<std::int8_t> sides(rows);
   std::transform(path.side().begin(), path.side().end(), sides.begin(),
                  [](Side value) { return static_cast<std::int8_t>(value); });
-  return nb::make_tuple(handed_over(path.beta()), handed_over(path.gradient()),
-                        handed_over(std::move(sides)), account);
+  return nb::make_tuple(as_array(path.beta()), as_array(path.gradient()),
+                        as_array(std::move(sides)), account);
 }
 
 }  // namespace

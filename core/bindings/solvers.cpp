@@ -1,11 +1,13 @@
+// The solvers for Python: one options object in, one outcome out, the arrays changed in place.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "bindings/arrays.hpp"
 #include "solver/block_solver.hpp"
@@ -34,57 +36,76 @@ const char* name_of(Status status) {
   return "";
 }
 
-// Status, steps, violation, and what Python raised while it was asked: the caller raises it, having
-// noted how far the solve came.
-using Result = std::tuple<const char*, long, double, nb::object>;
-using Monitor = std::optional<nb::callable>;
-using Decide = std::optional<nb::callable>;
+struct SolverOutcome {
+  std::string status;
+  long steps = 0;
+  nb::list points;  // earlier points that `anchors` refers to; of solve_blocks alone
+};
 
-// Runs a solve without the GIL; between blocks signals are checked and the monitor is asked.
-template <class Solve>
-Result guarded(Options options, const Monitor& monitor, Solve&& solve, const Decide& decide = {}) {
-  nb::object raised = nb::none();
-  std::exception_ptr failure;
-  options.go_on = [&](const Progress& progress) {
-    nb::gil_scoped_acquire acquire;
-    try {
-      if (failure || !raised.is_none()) return false;
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return !monitor ||
-             nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
-    } catch (const nb::python_error& error) {
-      raised = nb::borrow(error.value());
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    return false;
-  };
-  if (decide)
-    options.decide = [&](long steps, const Index* samples, Size count, char* keep) {
-      nb::gil_scoped_acquire acquire;
-      try {
+// How a solve ended, and the exception that a callback raised or None: the caller raises it, having
+// noted how far the solve came.
+using Result = std::pair<SolverOutcome, nb::object>;
+using Callback = std::optional<nb::callable>;
+
+// Calls Python from a solve that runs without the GIL. The first exception is kept, and nothing is
+// called after it.
+class PythonCalls {
+ public:
+  PythonCalls(const Callback& monitor, const Callback& screen) {
+    callbacks_.monitor = [this, &monitor](const Progress& progress) {
+      bool proceed = true;
+      const bool done = guarded([&] {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (monitor)
+          proceed = nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
+      });
+      return done && proceed;
+    };
+    if (!screen) return;
+    callbacks_.screen = [this, &screen](long steps, const Index* samples, Size count, char* keep) {
+      guarded([&] {
         using Samples = nb::ndarray<nb::numpy, const Index, nb::ndim<1>>;
         using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
         // Views that live as long as the call: without an owner nanobind would copy them, and what
         // is written to the flags would be lost.
         const nb::object borrowed = nb::none();
-        if (!failure && raised.is_none())
-          (*decide)(steps, Samples(samples, {count}, borrowed),
-                    Flags(reinterpret_cast<bool*>(keep), {count}, borrowed));
-      } catch (const nb::python_error& error) {
-        raised = nb::borrow(error.value());
-      } catch (...) {
-        failure = std::current_exception();
-      }
+        (*screen)(steps, Samples(samples, {count}, borrowed),
+                  Flags(reinterpret_cast<bool*>(keep), {count}, borrowed));
+      });
     };
-  Outcome outcome;
-  {
-    nb::gil_scoped_release release;
-    outcome = solve(options);
   }
-  if (failure) std::rethrow_exception(failure);
-  return {name_of(outcome.status), outcome.steps, outcome.violation, raised};
-}
+
+  template <class Solve>
+  Result run(const Solve& solve) {
+    Outcome outcome;
+    {
+      nb::gil_scoped_release release;
+      outcome = solve(callbacks_);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return {{name_of(outcome.status), outcome.steps, nb::list()}, raised_};
+  }
+
+ private:
+  template <class Call>
+  bool guarded(const Call& call) {
+    nb::gil_scoped_acquire acquire;
+    if (failure_ || !raised_.is_none()) return false;
+    try {
+      call();
+      return true;
+    } catch (const nb::python_error& error) {
+      raised_ = nb::borrow(error.value());
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return false;
+  }
+
+  Callbacks callbacks_;
+  nb::object raised_ = nb::none();
+  std::exception_ptr failure_;
+};
 
 Problem make_problem(const Gram& gram, const In<double>& linear, const In<double>& lower,
                      const In<double>& upper, bool equality, const InOut<double>& beta,
@@ -95,89 +116,110 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
   return {gram.size(), linear.data(), lower.data(), upper.data(), equality};
 }
 
-// What a solve by blocks leaves of earlier points: a list of arrays.
-using Blocks = std::tuple<const char*, long, double, nb::object, nb::list>;
-
-Blocks blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
+Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
               bool equality, InOut<double> beta, InOut<double> gradient, InOut<double> errors,
-              InOut<Index> anchors, double tolerance, long max_steps, double max_seconds,
-              bool shrinking, std::uint64_t seed, bool single_precision, Monitor monitor,
-              Decide decide, bool every_gradient) {
+              InOut<Index> anchors, const SolverOptions& options, const Callback& monitor,
+              const Callback& screen) {
   const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
   if (errors.shape(0) != problem.n || anchors.shape(0) != problem.n)
     throw std::invalid_argument("arrays must have one entry per sample");
   Iterate iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}};
-  const Result result = guarded(
-      {tolerance, max_steps, max_seconds, shrinking, seed, every_gradient, {}, {}}, monitor,
-      [&](const Options& options) {
-        return single_precision ? solve_blocks<float>(problem, *gram, options, iterate)
-                                : solve_blocks<double>(problem, *gram, options, iterate);
-      },
-      decide);
-  nb::list points;
-  for (std::vector<double>& point : iterate.points) {
-    auto* own = new std::vector<double>(std::move(point));
-    nb::capsule owner(own, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-    points.append(nb::ndarray<nb::numpy, double, nb::ndim<1>>(own->data(), {own->size()}, owner));
-  }
-  return std::tuple_cat(result, std::make_tuple(points));
+  Result result = PythonCalls(monitor, screen).run([&](const Callbacks& callbacks) {
+    return solve_blocks(problem, *gram, options, callbacks, iterate);
+  });
+  for (std::vector<double>& point : iterate.points)
+    result.first.points.append(as_array(std::move(point)));
+  return result;
+}
+
+PairRule rule_named(const std::string& name) {
+  if (name == "first_order") return PairRule::first_order;
+  if (name == "second_order") return PairRule::second_order;
+  if (name == "libsvm_first_order") return PairRule::libsvm_first_order;
+  if (name == "libsvm_second_order") return PairRule::libsvm_second_order;
+  throw std::invalid_argument("unknown selection rule " + name);
 }
 
 Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
-             InOut<double> beta, InOut<double> gradient, const std::string& rule, double tolerance,
-             long max_steps, double max_seconds, Monitor monitor) {
+             InOut<double> beta, InOut<double> gradient, const std::string& name,
+             const SolverOptions& options, const Callback& monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
-  return guarded({tolerance, max_steps, max_seconds, false, 0, false, {}, {}}, monitor,
-                 [&](const Options& options) {
-                   const bool compatible = rule.rfind("libsvm_", 0) == 0;
-                   const Ties ties = compatible ? Ties::last : Ties::lowest;
-                   if (rule == "first_order" || rule == "libsvm_first_order") {
-                     FirstOrder choose{ties};
-                     return solve_pairs(problem, *gram, options, choose, compatible, beta.data(),
-                                        gradient.data());
-                   }
-                   if (rule != "second_order" && rule != "libsvm_second_order")
-                     throw std::invalid_argument("unknown selection rule " + rule);
-                   SecondOrder choose{ties};
-                   return solve_pairs(problem, *gram, options, choose, compatible, beta.data(),
-                                      gradient.data());
-                 });
+  const PairRule rule = rule_named(name);
+  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+    return solve_pairs(problem, *gram, options, callbacks, rule, beta.data(), gradient.data());
+  });
 }
 
 Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower,
-                   In<double> upper, InOut<double> beta, InOut<double> gradient, double epsilon,
-                   double sigma, bool once, bool robust_maximum, bool shrinking, std::uint64_t seed,
-                   double tolerance, long max_steps, double max_seconds, Monitor monitor) {
+                   In<double> upper, InOut<double> beta, InOut<double> gradient,
+                   const DrawOptions& draw, const SolverOptions& options, const Callback& monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
-  DrawnPair choose({epsilon, sigma, once, robust_maximum, shrinking, seed}, problem.n);
-  return guarded({tolerance, max_steps, max_seconds, shrinking, seed, false, {}, {}}, monitor,
-                 [&](const Options& options) {
-                   return solve_pairs(problem, *gram, options, choose, false, beta.data(),
-                                      gradient.data());
-                 });
+  DrawnPair choose(draw, options, problem.n);
+  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+    return solve_by_rule(problem, *gram, options, callbacks, choose, Rows::exact, beta.data(),
+                         gradient.data());
+  });
+}
+
+void bind_options(nb::module_& module) {
+  const SolverOptions preset;
+  nb::class_<SolverOptions>(module, "SolverOptions")
+      .def(
+          "__init__",
+          [](SolverOptions* self, double tolerance, long max_steps, double max_seconds,
+             bool shrinking, std::uint64_t seed, bool single_precision, bool every_gradient) {
+            new (self) SolverOptions{tolerance, max_steps,        max_seconds,   shrinking,
+                                     seed,      single_precision, every_gradient};
+            self->verify();
+          },
+          nb::kw_only(), nb::arg("tolerance") = preset.tolerance,
+          nb::arg("max_steps") = preset.max_steps, nb::arg("max_seconds") = preset.max_seconds,
+          nb::arg("shrinking") = preset.shrinking, nb::arg("seed") = preset.seed,
+          nb::arg("single_precision") = preset.single_precision,
+          nb::arg("every_gradient") = preset.every_gradient)
+      .def_ro("tolerance", &SolverOptions::tolerance)
+      .def_ro("max_steps", &SolverOptions::max_steps)
+      .def_ro("max_seconds", &SolverOptions::max_seconds)
+      .def_ro("shrinking", &SolverOptions::shrinking)
+      .def_ro("seed", &SolverOptions::seed)
+      .def_ro("single_precision", &SolverOptions::single_precision)
+      .def_ro("every_gradient", &SolverOptions::every_gradient);
+  const DrawOptions draw;
+  nb::class_<DrawOptions>(module, "DrawOptions")
+      .def(
+          "__init__",
+          [](DrawOptions* self, double epsilon, double sigma, bool once, bool robust_maximum) {
+            new (self) DrawOptions{epsilon, sigma, once, robust_maximum};
+          },
+          nb::kw_only(), nb::arg("epsilon") = draw.epsilon, nb::arg("sigma") = draw.sigma,
+          nb::arg("once") = draw.once, nb::arg("robust_maximum") = draw.robust_maximum)
+      .def_ro("epsilon", &DrawOptions::epsilon)
+      .def_ro("sigma", &DrawOptions::sigma)
+      .def_ro("once", &DrawOptions::once)
+      .def_ro("robust_maximum", &DrawOptions::robust_maximum);
+  nb::class_<SolverOutcome>(module, "SolverOutcome")
+      .def_ro("status", &SolverOutcome::status)
+      .def_ro("steps", &SolverOutcome::steps)
+      .def_ro("points", &SolverOutcome::points);
 }
 
 }  // namespace
 
 void bind_solvers(nb::module_& module) {
+  bind_options(module);
   module.def("solve_blocks", &blocks, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
-             nb::arg("errors").noconvert(), nb::arg("anchors").noconvert(), nb::arg("tolerance"),
-             nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("shrinking"), nb::arg("seed"),
-             nb::arg("single_precision"), nb::arg("monitor").none(), nb::arg("decide") = nb::none(),
-             nb::arg("every_gradient") = false);
+             nb::arg("errors").noconvert(), nb::arg("anchors").noconvert(), nb::arg("options"),
+             nb::arg("monitor") = nb::none(), nb::arg("screen") = nb::none());
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("rule"),
-             nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"),
-             nb::arg("monitor").none());
+             nb::arg("options"), nb::arg("monitor") = nb::none());
   module.def("solve_drawn_pairs", &drawn_pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
-             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("epsilon"),
-             nb::arg("sigma"), nb::arg("once"), nb::arg("robust_maximum"), nb::arg("shrinking"),
-             nb::arg("seed"), nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"),
-             nb::arg("monitor").none());
+             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("draw"),
+             nb::arg("options"), nb::arg("monitor") = nb::none());
 }
 
 }  // namespace widemargin

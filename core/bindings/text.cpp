@@ -1,23 +1,13 @@
 // Data files for Python: a piece of text in, arrays out.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/arrays.hpp"
 #include "text/csv.hpp"
 #include "text/svmlight.hpp"
 
-namespace nb = nanobind;
-
 namespace widemargin {
 namespace {
-
-template <class Number>
-nb::ndarray<nb::numpy, Number, nb::ndim<1>> moved(std::vector<Number>&& values) {
-  auto* kept = new std::vector<Number>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
-  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
 
 nb::object offence(const Offence& found) {
   if (found.line == 0) return nb::none();
@@ -31,8 +21,8 @@ nb::tuple svmlight(nb::bytes text, std::int64_t first_line, bool zero_allowed) {
     nb::gil_scoped_release released;
     parsed = SvmlightParser(begin, begin + text.size(), first_line, zero_allowed).parse();
   }
-  return nb::make_tuple(moved(std::move(parsed.labels)), moved(std::move(parsed.counts)),
-                        moved(std::move(parsed.indices)), moved(std::move(parsed.values)),
+  return nb::make_tuple(as_array(std::move(parsed.labels)), as_array(std::move(parsed.counts)),
+                        as_array(std::move(parsed.indices)), as_array(std::move(parsed.values)),
                         parsed.lines, offence(parsed.offence));
 }
 
@@ -46,8 +36,8 @@ nb::tuple csv(nb::bytes text, std::int64_t first_line, char separator, std::int6
   }
   nb::list distinct;
   for (const std::string& one : parsed.distinct) distinct.append(nb::bytes(one.data(), one.size()));
-  return nb::make_tuple(moved(std::move(parsed.values)), moved(std::move(parsed.labels)), distinct,
-                        parsed.rows, parsed.lines, offence(parsed.offence));
+  return nb::make_tuple(as_array(std::move(parsed.values)), as_array(std::move(parsed.labels)),
+                        distinct, parsed.rows, parsed.lines, offence(parsed.offence));
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ std::vector<Index> every_so_often(const std::vector<Index>& samples, Size count)
 }  // namespace
 
 template <class Real>
-ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team,
-                           Iterate& iterate)
+ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptions& options,
+                           const Callbacks& callbacks, Team& team, Iterate& iterate)
     : diagonal(problem.n),
       problem_(problem),
       options_(options),
+      callbacks_(callbacks),
       cache_(gram.cache<Real>()),
       source_(gram.source()),
       team_(team),
@@ -188,14 +189,14 @@ bool ActiveSet<Real>::removal_pays() const {
 // A solve that begins at the end of another one is short: it is looked at once, before it begins.
 template <class Real>
 bool ActiveSet<Real>::screens() const {
-  return options_.decide && !recalled_ && (cold_ || removal_pays());
+  return callbacks_.screen && !recalled_ && (cold_ || removal_pays());
 }
 
 template <class Real>
 bool ActiveSet<Real>::screen(long steps) {
-  if (!screens() && !(options_.decide && steps == 0)) return false;
+  if (!screens() && !(callbacks_.screen && steps == 0)) return false;
   std::vector<char> keep(remaining_, 1);
-  options_.decide(steps, order_.data(), remaining_, keep.data());
+  callbacks_.screen(steps, order_.data(), remaining_, keep.data());
   if (!removal_pays() || std::find(keep.begin(), keep.end(), 1) == keep.end()) return false;
   std::vector<Index> decided;
   Size kept = 0;
@@ -282,7 +283,7 @@ bool ActiveSet<Real>::bring_up(const Snapshot& snapshot, const std::vector<Index
       std::min(kPieceSamples, std::max<Size>(1024, Size(kPieceEntries / double(changed.size()))));
   std::vector<double> sums, sizes, rounding;
   for (Size first = 0; first < samples.size(); first += piece) {
-    if (first > 0 && !control.go_on(progress)) return false;
+    if (first > 0 && !control.proceed(progress)) return false;
     const Size count = std::min(piece, samples.size() - first);
     sums.assign(count, 0.0), sizes.assign(count, 0.0), rounding.assign(count, 0.0);
     Sweep<Real> work{changed.data(), changed.size(), samples.data() + first, count, nullptr,

@@ -17,8 +17,8 @@ namespace widemargin {
 template <class Real>
 class ActiveSet {
  public:
-  ActiveSet(const Problem& problem, Gram& gram, const Options& options, Team& team,
-            Iterate& iterate);
+  ActiveSet(const Problem& problem, Gram& gram, const SolverOptions& options,
+            const Callbacks& callbacks, Team& team, Iterate& iterate);
 
   // By position: sample, gradient, beta and box of the active samples.
   std::vector<Index> samples;
@@ -56,7 +56,7 @@ class ActiveSet {
   };
 
   // Screening decides by all gradients.
-  bool wants_all() const { return options_.decide || options_.every_gradient; }
+  bool wants_all() const { return callbacks_.screen || options_.every_gradient; }
   bool up_to_date(Index sample) const {
     return version_[Size(sample)] == Index(snapshots_.size() - 1);
   }
@@ -76,7 +76,8 @@ class ActiveSet {
   void extend(Size universe);
 
   const Problem& problem_;
-  const Options& options_;
+  const SolverOptions& options_;
+  const Callbacks& callbacks_;
   RowCache<Real>& cache_;
   const Source& source_;
   Team& team_;

@@ -26,14 +26,15 @@ constexpr double kLateShare = 0.25;      // of a time limit by which a last look
 template <class Real>
 class BlockSolver {
  public:
-  BlockSolver(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate)
+  BlockSolver(const Problem& problem, Gram& gram, const SolverOptions& options,
+              const Callbacks& callbacks, Iterate& iterate)
       : problem_(problem),
         options_(options),
-        control_(options),
+        control_(options, callbacks),
         gram_(gram),
         cache_(gram.cache<Real>()),
         team_(gram.threads()),
-        set_(problem, gram, options, team_, iterate),
+        set_(problem, gram, options, callbacks, team_, iterate),
         iterate_(iterate) {}
 
   Outcome run() {
@@ -67,7 +68,7 @@ class BlockSolver {
   }
 
  private:
-  bool optimal() const { return set_.complete() && outcome_.violation <= options_.tolerance; }
+  bool optimal() const { return set_.complete() && violation_ <= options_.tolerance; }
 
   double tolerance() const {
     return set_.complete() ? options_.tolerance : std::max(kStageTolerance, options_.tolerance);
@@ -75,9 +76,9 @@ class BlockSolver {
 
   // Solving tightly pays only once the samples that matter are known.
   double next_target() const {
-    if (checks_on_the_way()) return std::max(tolerance(), kCheckShare * outcome_.violation);
-    if (outcome_.violation < kStageTolerance) return tolerance();
-    return std::max(tolerance(), std::min(kStageTolerance, kInnerShare * outcome_.violation));
+    if (checks_on_the_way()) return std::max(tolerance(), kCheckShare * violation_);
+    if (violation_ < kStageTolerance) return tolerance();
+    return std::max(tolerance(), std::min(kStageTolerance, kInnerShare * violation_));
   }
 
   // With screening the way to the tolerance is cut, so that there is something to check between:
@@ -115,12 +116,11 @@ class BlockSolver {
   }
 
   bool look(bool certain) {
-    if (!set_.refresh(control_, {outcome_.steps, outcome_.violation, set_.samples.size()},
-                      certain)) {
+    if (!set_.refresh(control_, {outcome_.steps, violation_, set_.samples.size()}, certain)) {
       outcome_.status = Status::interrupted;
       return false;
     }
-    outcome_.violation = set_.survey().violation(problem_.equality);
+    violation_ = set_.survey().violation(problem_.equality);
     return true;
   }
 
@@ -271,7 +271,7 @@ class BlockSolver {
     for (bool first = true;; first = false) {
       const Extremes extremes = set_.survey_active();
       const double gap = extremes.violation(problem_.equality);
-      outcome_.violation = gap;
+      violation_ = gap;
       if (gap <= target) return true;
       if (control_.stop({outcome_.steps, gap, set_.samples.size()}, outcome_.status)) return false;
       if (first) all = take_all();
@@ -293,7 +293,7 @@ class BlockSolver {
   using Candidate = std::pair<double, Index>;
 
   const Problem& problem_;
-  const Options& options_;
+  const SolverOptions& options_;
   Control control_;
   Gram& gram_;
   RowCache<Real>& cache_;
@@ -308,21 +308,26 @@ class BlockSolver {
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
   std::vector<const Real*> rows_;  // of the working set
+  double violation_ = 0.0;
   Outcome outcome_;
 };
 
-}  // namespace
-
 template <class Real>
-Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate) {
-  std::lock_guard<std::mutex> lock(gram.busy());
-  BlockSolver<Real> solver(problem, gram, options, iterate);
+Outcome solve(const Problem& problem, Gram& gram, const SolverOptions& options,
+              const Callbacks& callbacks, Iterate& iterate) {
+  BlockSolver<Real> solver(problem, gram, options, callbacks, iterate);
   const Outcome outcome = solver.run();
   solver.mark_anchors();
   return outcome;
 }
 
-template Outcome solve_blocks<float>(const Problem&, Gram&, const Options&, Iterate&);
-template Outcome solve_blocks<double>(const Problem&, Gram&, const Options&, Iterate&);
+}  // namespace
+
+Outcome solve_blocks(const Problem& problem, Gram& gram, const SolverOptions& options,
+                     const Callbacks& callbacks, Iterate& iterate) {
+  std::lock_guard<std::mutex> lock(gram.busy());
+  return options.single_precision ? solve<float>(problem, gram, options, callbacks, iterate)
+                                  : solve<double>(problem, gram, options, callbacks, iterate);
+}
 
 }  // namespace widemargin

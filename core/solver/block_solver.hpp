@@ -13,7 +13,7 @@ namespace widemargin {
 // gradient, though of an earlier point, is on the right side of the margin, as the present one is
 // expected to be (after an interruption all are unknown). Bitwise the same for any number of
 // threads.
-template <class Real>
-Outcome solve_blocks(const Problem& problem, Gram& gram, const Options& options, Iterate& iterate);
+Outcome solve_blocks(const Problem& problem, Gram& gram, const SolverOptions& options,
+                     const Callbacks& callbacks, Iterate& iterate);
 
 }  // namespace widemargin

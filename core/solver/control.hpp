@@ -1,23 +1,26 @@
-// When to stop: step limit, time limit, and the caller's wish.
+// When to stop: the limits of steps and time, and the monitor.
 #pragma once
 
 #include <chrono>
 #include <limits>
 
+#include "solver/options.hpp"
 #include "solver/problem.hpp"
 
 namespace widemargin {
 
 class Control {
  public:
-  explicit Control(const Options& options) : options_(options) {}
+  Control(const SolverOptions& options, const Callbacks& callbacks)
+      : options_(options), monitor_(callbacks.monitor) {}
 
   long steps_left(long steps) const {
-    return options_.max_steps < 0 ? (1L << 60) : options_.max_steps - steps;
+    if (options_.max_steps == kUnlimitedSteps) return std::numeric_limits<long>::max();
+    return options_.max_steps - steps;
   }
 
   double seconds_left() const {
-    if (options_.max_seconds < 0) return std::numeric_limits<double>::infinity();
+    if (options_.max_seconds == kInfinity) return kInfinity;
     return options_.max_seconds - std::chrono::duration<double>(Clock::now() - start_).count();
   }
 
@@ -31,24 +34,27 @@ class Control {
       status = Status::max_seconds;
       return true;
     }
-    if (go_on(progress)) return false;
+    if (proceed(progress)) return false;
     status = Status::interrupted;
     return true;
   }
 
-  // False when the caller asks to stop; asked at most every 20 ms.
-  bool go_on(const Progress& progress) {
+  // False when the monitor stops the solve; it is called at most every 20 ms.
+  bool proceed(const Progress& progress) {
     const auto now = Clock::now();
-    if (!options_.go_on || now - asked_ < std::chrono::milliseconds(20)) return true;
-    asked_ = now;
-    return options_.go_on(progress);
+    if (!monitor_ || now - called_ < kMonitorPeriod) return true;
+    called_ = now;
+    return monitor_(progress);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  const Options& options_;
+  static constexpr std::chrono::milliseconds kMonitorPeriod{20};
+
+  const SolverOptions& options_;
+  const std::function<bool(const Progress&)>& monitor_;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point asked_ = start_;
+  Clock::time_point called_ = start_;
 };
 
 }  // namespace widemargin

@@ -22,19 +22,17 @@ struct DrawOptions {
   double sigma = 0.7;           // in (0, 1]; 1: uniform over the best
   bool once = true;             // every pair at most once in the whole run, as published
   bool robust_maximum = false;  // M over members not yet paired with i
-  bool shrinking = false;       // set aside bounded members as LIBSVM does
-  std::uint64_t seed = 0;
 };
 
 class DrawnPair {
  public:
-  DrawnPair(const DrawOptions& options, Size n)
-      : options_(options), generator_(options.seed), stamps_(n, 0) {
+  DrawnPair(const DrawOptions& draw, const SolverOptions& options, Size n)
+      : options_(draw), shrinking_(options.shrinking), generator_(options.seed), stamps_(n, 0) {
     restore();
   }
 
   Choice operator()(const PairState& state, double tolerance) {
-    if (options_.shrinking && --countdown_ == 0) shrink(state, tolerance);
+    if (shrinking_ && --countdown_ == 0) shrink(state, tolerance);
     Choice choice = choose(state, tolerance);
     if (choice.j < 0 && active_.size() < stamps_.size()) {
       restore();
@@ -168,6 +166,7 @@ class DrawnPair {
   long period() const { return long(std::min<Size>(stamps_.size(), 1000)); }
 
   DrawOptions options_;
+  bool shrinking_;  // bounded members are set aside as in LIBSVM
   std::mt19937_64 generator_;
   std::unordered_map<Index, std::vector<Index>> partners_;
   std::vector<std::uint64_t> stamps_;

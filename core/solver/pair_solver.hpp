@@ -104,10 +104,12 @@ struct SecondOrder {
   }
 };
 
-// `round_rows`: kernel rows rounded to float, as LIBSVM stores them.
+enum class Rows { exact, rounded_to_float };  // LIBSVM stores kernel rows as floats
+
 template <class Rule>
-Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, Rule& rule,
-                    bool round_rows, double* beta, double* gradient) {
+Outcome solve_by_rule(const Problem& problem, Gram& gram, const SolverOptions& options,
+                      const Callbacks& callbacks, Rule& rule, Rows kind, double* beta,
+                      double* gradient) {
   std::lock_guard<std::mutex> lock(gram.busy());
   RowCache<double>& cache = gram.cache<double>();
   Team team(gram.threads());
@@ -120,7 +122,8 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
   // Two row buffers in sample order, rounded if asked for: i and j are needed at the same time.
   // Rows that need neither are read where the cache has them: it holds four or more, and drops the
   // one that was used longest ago.
-  const bool in_place = !round_rows && std::is_sorted(columns.begin(), columns.end());
+  const bool rounded = kind == Rows::rounded_to_float;
+  const bool in_place = !rounded && std::is_sorted(columns.begin(), columns.end());
   std::vector<double> buffers[2];
   Index held[2] = {-1, -1};
   int next = 0;
@@ -135,25 +138,25 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
     std::vector<double>& buffer = buffers[next];
     buffer.resize(problem.n);
     for (Size p = 0; p < problem.n; ++p)
-      buffer[Size(columns[p])] = round_rows ? double(float(entries[p])) : entries[p];
+      buffer[Size(columns[p])] = rounded ? double(float(entries[p])) : entries[p];
     held[next] = sample;
     next = 1 - next;
     return buffer.data();
   };
 
-  Control control(options);
+  Control control(options, callbacks);
   Outcome outcome;
   PairState state{problem, beta, gradient, diagonal.data(), row, {}};
   state.room.resize(problem.n);
   for (Index k : everyone) state.note_room(k);
   for (;;) {
     const Choice choice = rule(state, options.tolerance);
-    outcome.violation = std::max(0.0, choice.violation);
     if (choice.i < 0 || choice.j < 0) {
       outcome.status = choice.reason;
       return outcome;
     }
-    if (control.stop({outcome.steps, outcome.violation, problem.n}, outcome.status)) return outcome;
+    const Progress progress{outcome.steps, std::max(0.0, choice.violation), problem.n};
+    if (control.stop(progress, outcome.status)) return outcome;
     const Index i = choice.i, j = choice.j;
     const double* row_i = row(i);
     const double* row_j = row(j);
@@ -178,6 +181,22 @@ Outcome solve_pairs(const Problem& problem, Gram& gram, const Options& options, 
     for (Size k = 0; k < problem.n; ++k) gradient[k] += row_i[k] * move_i + row_j[k] * move_j;
     ++outcome.steps;
   }
+}
+
+// The rules by name. "libsvm_": ties to the last index and float rows, as LIBSVM has them.
+enum class PairRule { first_order, second_order, libsvm_first_order, libsvm_second_order };
+
+inline Outcome solve_pairs(const Problem& problem, Gram& gram, const SolverOptions& options,
+                           const Callbacks& callbacks, PairRule rule, double* beta,
+                           double* gradient) {
+  const bool libsvm = rule == PairRule::libsvm_first_order || rule == PairRule::libsvm_second_order;
+  const Ties ties = libsvm ? Ties::last : Ties::lowest;
+  const Rows rows = libsvm ? Rows::rounded_to_float : Rows::exact;
+  const auto solve = [&](auto choose) {
+    return solve_by_rule(problem, gram, options, callbacks, choose, rows, beta, gradient);
+  };
+  const bool first = rule == PairRule::first_order || rule == PairRule::libsvm_first_order;
+  return first ? solve(FirstOrder{ties}) : solve(SecondOrder{ties});
 }
 
 }  // namespace widemargin

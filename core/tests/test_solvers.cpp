@@ -78,10 +78,10 @@ struct Case {
   }
 
   double solve(double tolerance, bool shrinking = true) {
-    Options options;
+    SolverOptions options;
     options.tolerance = tolerance;
     options.shrinking = shrinking;
-    const Outcome outcome = solve_blocks<float>(problem, *gram, options, iterate);
+    const Outcome outcome = solve_blocks(problem, *gram, options, {}, iterate);
     require(outcome.status == Status::converged, "converged");
     return verify(tolerance + 1e-3);
   }
@@ -100,9 +100,10 @@ WIDEMARGIN_TEST(blocks_reach_the_optimum_from_small_to_staged) {
 
 WIDEMARGIN_TEST(where_most_are_about_to_move_the_rest_follows_at_once) {
   Case one(9000, 2.0, true, false);
-  Options options;
+  SolverOptions options;
   Team team(1);
-  ActiveSet<float> set(one.problem, *one.gram, options, team, one.iterate);
+  const Callbacks none;
+  ActiveSet<float> set(one.problem, *one.gram, options, none, team, one.iterate);
   require(!set.complete(), "the first stage is a part of the samples");
   require(set.next_stage() == 9000, "all are at zero, and all want to move");
   std::fill(set.gradients.begin(), set.gradients.end(), 0.0);
@@ -122,9 +123,9 @@ WIDEMARGIN_TEST(shrinking_and_a_small_cache_change_nothing) {
 WIDEMARGIN_TEST(a_warm_start_equals_a_cold_one) {
   Case cold(600, 3.0, true, false);
   const double best = cold.solve(1e-4);
-  Options options;
+  SolverOptions options;
   options.tolerance = 2e-4;
-  const Outcome again = solve_blocks<float>(cold.problem, *cold.gram, options, cold.iterate);
+  const Outcome again = solve_blocks(cold.problem, *cold.gram, options, {}, cold.iterate);
   require(again.status == Status::converged && again.steps == 0, "already there: no step");
   require_close(cold.verify(2e-3), best, 1e-9 * std::abs(best), "objective");
 }
@@ -133,11 +134,11 @@ WIDEMARGIN_TEST(blocks_and_pairs_agree) {
   Case blocks(300, 1.5, true, false);
   const double best = blocks.solve(1e-5);
   Case pairs(300, 1.5, true, false);
-  Options options;
+  SolverOptions options;
   options.tolerance = 1e-5;
-  SecondOrder rule;
-  const Outcome outcome = solve_pairs(pairs.problem, *pairs.gram, options, rule, false,
-                                      pairs.beta.data(), pairs.gradient.data());
+  const Outcome outcome =
+      solve_pairs(pairs.problem, *pairs.gram, options, {}, PairRule::second_order,
+                  pairs.beta.data(), pairs.gradient.data());
   require(outcome.status == Status::converged && outcome.steps > 10, "converged by steps");
   require_close(pairs.verify(1e-4), best, 1e-5 * std::abs(best), "objective");
 }
@@ -156,7 +157,7 @@ WIDEMARGIN_TEST(solves_beside_each_other_reach_what_each_would_alone) {
     std::vector<std::thread> threads;
     for (Case& one : cases)
       threads.emplace_back(
-          [&one] { solve_blocks<float>(one.problem, *one.gram, Options(), one.iterate); });
+          [&one] { solve_blocks(one.problem, *one.gram, SolverOptions(), {}, one.iterate); });
     for (std::thread& thread : threads) thread.join();
     for (const Case& one : cases) one.verify(2e-3);
   }
@@ -164,16 +165,17 @@ WIDEMARGIN_TEST(solves_beside_each_other_reach_what_each_would_alone) {
 
 WIDEMARGIN_TEST(limits_leave_a_true_state_behind) {
   Case one(3000, 50.0, true, false);
-  Options options;
+  SolverOptions options;
   options.tolerance = 1e-9;
   options.max_steps = 7;
-  const Outcome steps = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
+  const Outcome steps = solve_blocks(one.problem, *one.gram, options, {}, one.iterate);
   require(steps.status == Status::max_steps && steps.steps <= 7, "stopped by steps");
   one.verify(1e300);
-  options.max_steps = -1;
+  options.max_steps = kUnlimitedSteps;
   int asked = 0;
-  options.go_on = [&](const Progress&) { return ++asked < 2; };
-  const Outcome stopped = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
+  Callbacks callbacks;
+  callbacks.monitor = [&](const Progress&) { return ++asked < 2; };
+  const Outcome stopped = solve_blocks(one.problem, *one.gram, options, callbacks, one.iterate);
   require(stopped.status == Status::interrupted || asked < 2, "stopped when told");
   if (stopped.status == Status::interrupted)  // then nothing is promised but the point itself
     for (Size k = 0; k < one.data.n; ++k) {
@@ -194,7 +196,7 @@ WIDEMARGIN_TEST(one_class_has_nothing_to_do) {
     one.upper[k] = 1.0;
     one.gradient[k] = -1.0;
   }
-  Options options;
-  const Outcome outcome = solve_blocks<float>(one.problem, *one.gram, options, one.iterate);
+  SolverOptions options;
+  const Outcome outcome = solve_blocks(one.problem, *one.gram, options, {}, one.iterate);
   require(outcome.status == Status::converged && outcome.steps == 0, "no step");
 }

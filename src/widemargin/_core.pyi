@@ -56,6 +56,69 @@ def sparse_gram(*arguments: Any) -> Gram: ...
 def matrix_gram(K: NDArray[Any], cache_bytes: int, threads: int) -> Gram: ...
 def callback_gram(function: Callable[..., None], n: int, cache_bytes: int) -> Gram: ...
 def target() -> str: ...
+
+class SolverOptions:
+    """Values a solve is told; the defaults are those of the core."""
+
+    def __init__(
+        self,
+        *,
+        tolerance: float = ...,
+        max_steps: int = ...,
+        max_seconds: float = ...,
+        shrinking: bool = ...,
+        seed: int = ...,
+        single_precision: bool = ...,
+        every_gradient: bool = ...,
+    ) -> None: ...
+    @property
+    def tolerance(self) -> float: ...
+    @property
+    def max_steps(self) -> int: ...
+    @property
+    def max_seconds(self) -> float: ...
+    @property
+    def shrinking(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def single_precision(self) -> bool: ...
+    @property
+    def every_gradient(self) -> bool: ...
+
+class DrawOptions:
+    """How DPWSS draws the second member of a pair."""
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = ...,
+        sigma: float = ...,
+        once: bool = ...,
+        robust_maximum: bool = ...,
+    ) -> None: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def sigma(self) -> float: ...
+    @property
+    def once(self) -> bool: ...
+    @property
+    def robust_maximum(self) -> bool: ...
+
+class SolverOutcome:
+    """How a solve ended; `points` are the earlier points that anchors refer to."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def points(self) -> list[_F]: ...
+
+# The second of a result is what a callback raised: the caller raises it.
+_Result = tuple[SolverOutcome, BaseException | None]
+
 def solve_blocks(
     gram: Gram,
     linear: _F,
@@ -66,16 +129,10 @@ def solve_blocks(
     gradient: _F,
     errors: _F,
     anchors: _I,
-    tolerance: float,
-    max_steps: int,
-    max_seconds: float,
-    shrinking: bool,
-    seed: int,
-    single_precision: bool,
-    monitor: _Monitor,
-    decide: Callable[[int, Any, Any], None] | None = None,
-    every_gradient: bool = False,
-) -> tuple[str, int, float, BaseException | None, list[_F]]: ...
+    options: SolverOptions,
+    monitor: _Monitor = None,
+    screen: Callable[[int, Any, Any], None] | None = None,
+) -> _Result: ...
 def solve_pairs(
     gram: Gram,
     linear: _F,
@@ -84,11 +141,9 @@ def solve_pairs(
     beta: _F,
     gradient: _F,
     rule: str,
-    tolerance: float,
-    max_steps: int,
-    max_seconds: float,
-    monitor: _Monitor,
-) -> tuple[str, int, float, BaseException | None]: ...
+    options: SolverOptions,
+    monitor: _Monitor = None,
+) -> _Result: ...
 def solve_drawn_pairs(
     gram: Gram,
     linear: _F,
@@ -96,17 +151,10 @@ def solve_drawn_pairs(
     upper: _F,
     beta: _F,
     gradient: _F,
-    epsilon: float,
-    sigma: float,
-    once: bool,
-    robust_maximum: bool,
-    shrinking: bool,
-    seed: int,
-    tolerance: float,
-    max_steps: int,
-    max_seconds: float,
-    monitor: _Monitor,
-) -> tuple[str, int, float, BaseException | None]: ...
+    draw: DrawOptions,
+    options: SolverOptions,
+    monitor: _Monitor = None,
+) -> _Result: ...
 def follow_path(*arguments: Any) -> Any: ...
 def subgradient_pass(
     data: Any,

@@ -97,8 +97,8 @@ class Budget:
         return np.inf if self.max_time is None else self.start + self.max_time
 
     def seconds_left(self) -> float:
-        """Return how many seconds are left; -1 without a limit."""
-        return -1.0 if self.max_time is None else max(0.0, self.max_time - self.seconds)
+        """Return how many seconds are left; infinite without a limit."""
+        return max(0.0, self.deadline - time.perf_counter())
 
 
 @dataclass(frozen=True)
@@ -257,14 +257,22 @@ class Descent:
         while True:
             # What an earlier run left behind is good enough to go on from, no more.
             self.errors[self.anchors != CURRENT] = np.inf
-            self.status, steps, _, raised, self.points = _core.solve_blocks(
+            options = _core.SolverOptions(
+                tolerance=tol,
+                max_steps=budget.steps_to_pause(),
+                max_seconds=budget.seconds_left(),
+                shrinking=manner.shrinking,
+                seed=manner.seed,
+                single_precision=single,
+                every_gradient=manner.every_value,
+            )
+            outcome, raised = _core.solve_blocks(
                 *self._arrays(), problem.total is not None,
                 self.beta, self.gradient, self.errors, self.anchors,
-                tol, budget.steps_to_pause(), budget.seconds_left(),
-                manner.shrinking, manner.seed, single, manner.monitor,
-                None if screen is None else decide, manner.every_value,
+                options, manner.monitor, None if screen is None else decide,
             )  # fmt: skip
-            budget.steps += steps
+            self.status, self.points = outcome.status, outcome.points
+            budget.steps += outcome.steps
             if raised is not None:  # Ctrl-C, or whatever the monitor raised
                 raise raised
             if self.status != "max_iter" or budget.steps_left() == 0:
@@ -282,15 +290,26 @@ class Descent:
                 'use selection="blocks" without one.'
             )
         point = (*self._arrays(), self.beta, self.gradient)
-        limits = (tol, budget.steps_left(), budget.seconds_left(), self.manner.monitor)
+        options = _core.SolverOptions(
+            tolerance=tol,
+            max_steps=budget.steps_left(),
+            max_seconds=budget.seconds_left(),
+            shrinking=self.manner.shrinking,
+            seed=self.manner.seed,
+        )
+        monitor = self.manner.monitor
         if isinstance(rule, DrawnPairs):
-            self.status, steps, _, raised = _core.solve_drawn_pairs(
-                *point, rule.epsilon, rule.sigma, rule.once, rule.robust_maximum,
-                self.manner.shrinking, self.manner.seed, *limits,
-            )  # fmt: skip
+            draw = _core.DrawOptions(
+                epsilon=rule.epsilon,
+                sigma=rule.sigma,
+                once=rule.once,
+                robust_maximum=rule.robust_maximum,
+            )
+            outcome, raised = _core.solve_drawn_pairs(*point, draw, options, monitor)
         else:
-            self.status, steps, _, raised = _core.solve_pairs(*point, rule, *limits)
-        budget.steps += steps
+            outcome, raised = _core.solve_pairs(*point, rule, options, monitor)
+        self.status = outcome.status
+        budget.steps += outcome.steps
         if raised is not None:
             raise raised
 
@@ -310,8 +329,7 @@ class Descent:
         margin = int(np.count_nonzero(problem.inside(self.beta)))
         seconds = path_seconds(problem.n, margin, margin)
         within = seconds <= STEP_SECONDS * budget.steps
-        if budget.max_time is not None:
-            within = within and seconds < budget.seconds_left()
+        within = within and seconds < budget.seconds_left()
         if not (within and problem.gram.kernel.semidefinite):  # else there is no path
             return False
         beta = self.beta.copy()
