@@ -1,9 +1,11 @@
 """One time limit for a whole fit, however many class pairs it solves."""
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 from widemargin.engine.solve import solve
+from widemargin.runtime.deadline import NEVER
 
 
 def assert_one_limit_for_all_pairs(monkeypatch, module, fit):
@@ -13,10 +15,10 @@ def assert_one_limit_for_all_pairs(monkeypatch, module, fit):
     """
     limits = []
 
-    def slow(*arguments, max_time, **options):
-        limits.append(max_time)
+    def slow(problem, options, **start):
+        limits.append(options.deadline.seconds_left)
         time.sleep(0.002)
-        return solve(*arguments, **options)
+        return solve(problem, replace(options, deadline=NEVER), **start)
 
     monkeypatch.setattr(module, "solve", slow)
     fit()

@@ -99,6 +99,8 @@ def _solved(case: Case) -> tuple[Any, Any]:
     from widemargin.engine.kernels import make_kernel, scale_gamma
     from widemargin.engine.problem import DualProblem
     from widemargin.engine.solve import solve
+    from widemargin.engine.solve_options import SolveOptions
+    from widemargin.runtime.deadline import Deadline
 
     given, X, w = case.parameters, case.X, case.weights
     w = np.ones(len(case.y)) if w is None else w
@@ -120,7 +122,9 @@ def _solved(case: Case) -> tuple[Any, Any]:
         np.maximum(ends, 0.0),
         0.0 if given["fit_intercept"] else None,
     )
-    solution = solve(problem, tol=given["tol"], max_time=SECONDS)
+    solution = solve(
+        problem, SolveOptions(tol=given["tol"], deadline=Deadline.after(SECONDS))
+    )
     model = Model(
         "precomputed" if square else given["kernel"],
         matrix[np.ix_(rows, rows)] if square else X,

@@ -21,6 +21,7 @@ from widemargin.engine.kernels import (
 )
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified, kernel_matrix
 
@@ -149,7 +150,7 @@ def test_rows_that_a_solve_left_in_the_cache_are_not_evaluated_again():
     y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
     gram = Gram(X, Gaussian(0.3))
     problem = classification_problem(gram, y, np.ones(400), True)
-    solution = solve(problem, shrinking=False)
+    solution = solve(problem, SolveOptions(shrinking=False))
     assert_certified(solution, kernel_matrix(Gaussian(0.3), X), tol=1e-3)
     inside = (solution.beta > problem.lower) & (solution.beta < problem.upper)
     changes = np.where(inside, 0.1, 0.0)

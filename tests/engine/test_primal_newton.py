@@ -8,13 +8,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import SVC
-from widemargin.engine import primal_newton as linear_newton
 from widemargin.engine.certificate import kkt_violation
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear, Polynomial
 from widemargin.engine.primal_newton import _Primal, newton_pays, newton_start
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.runtime import deadline
+from widemargin.runtime.deadline import Deadline
 
 
 def overlapping(n=5000, d=8, seed=0):
@@ -62,9 +64,11 @@ def test_same_objective_as_the_pair_solver(intercept):
     rng = np.random.default_rng(1)
     weights = rng.uniform(0.1, 2.0, y.size)
     problem = classification_problem(Gram(X, Linear()), y, weights, intercept)
-    quick = solve(problem, tol=1e-5)
+    quick = solve(problem, SolveOptions(tol=1e-5))
     same = Gram(X, Polynomial(degree=1, gamma=1.0, coef0=0.0))  # no Newton for this one
-    plain = solve(classification_problem(same, y, weights, intercept), tol=1e-5)
+    plain = solve(
+        classification_problem(same, y, weights, intercept), SolveOptions(tol=1e-5)
+    )
     for solution in (quick, plain):
         assert solution.recomputed().certificate.kkt_violation <= 1e-5
     assert_allclose(quick.certificate.objective, plain.certificate.objective, rtol=1e-7)
@@ -75,11 +79,13 @@ def test_from_the_solution_of_a_similar_problem(intercept):
     """A start far from the optimum is left by Newton steps too, one near it is not."""
     X, y = overlapping(4500, 5, seed=3)
     gram = Gram(X, Linear())
-    former = solve(classification_problem(gram, y, 0.1, intercept), tol=1e-5)
+    former = solve(
+        classification_problem(gram, y, 0.1, intercept), SolveOptions(tol=1e-5)
+    )
     problem = classification_problem(gram, y, 2.0, intercept)
-    cold = solve(problem, tol=1e-5)
+    cold = solve(problem, SolveOptions(tol=1e-5))
     for start in (former, former.beta, cold):
-        warm = solve(problem, tol=1e-5, start=start)
+        warm = solve(problem, SolveOptions(tol=1e-5), start=start)
         assert warm.recomputed().certificate.kkt_violation <= 1e-5
         assert_allclose(
             warm.certificate.objective, cold.certificate.objective, rtol=1e-7
@@ -127,8 +133,8 @@ def test_a_start_that_was_not_finished_in_time(monkeypatch, intercept):
     enough, steps[:] = len(steps), []
     readings = iter([0.0] * (enough // 2))
     clock = SimpleNamespace(perf_counter=lambda: next(readings, 2.0))
-    monkeypatch.setattr(linear_newton, "time", clock)
-    beta = newton_start(problem, X, 1e-3, deadline=1.0)
+    monkeypatch.setattr(deadline, "time", clock)
+    beta = newton_start(problem, X, 1e-3, deadline=Deadline(1.0))
     assert 0 < len(steps) <= enough // 2
     assert (beta >= problem.lower).all() and (beta <= problem.upper).all()
 
@@ -137,7 +143,7 @@ def test_max_time_is_heard_before_the_first_step(monkeypatch):
     X, y = overlapping()
     problem = classification_problem(Gram(X, Linear()), y, 1.0)
     monkeypatch.setattr(_Primal, "newton_step", lambda *_: pytest.fail("too late"))
-    solution = solve(problem, max_time=1e-9)
+    solution = solve(problem, SolveOptions(deadline=Deadline.after(1e-9)))
     assert solution.status == "max_time"
     # weights that no step has settled make duals that are worse than none
     assert solution.certificate.bound >= 0.0

@@ -10,6 +10,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem, classification_problem, only_point
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified, kernel_matrix, objective
 from tests.problems import dual, small
@@ -72,13 +73,13 @@ def test_reduced_problem_reproduces_the_full_optimum(seed, fit_intercept):
     named = small(seed)
     K = kernel_matrix(named.kernel, named.X)
     problem = dual(named, fit_intercept=fit_intercept)
-    full = solve(problem, accuracy="exact")
+    full = solve(problem, SolveOptions(exact=True))
     assert_certified(full, K, tol=1e-8)
     rng = np.random.default_rng(seed)
     active = np.sort(rng.choice(problem.n, 25, replace=False))
     reduced = problem.reduced(active, full.beta)
     assert reduced.n == 25
-    again = solve(reduced, accuracy="exact")
+    again = solve(reduced, SolveOptions(exact=True))
     assert_certified(again, K[np.ix_(active, active)], tol=1e-8)
     whole = full.beta.copy()
     whole[active] = again.beta

@@ -13,6 +13,7 @@ from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.rules import reduce, screen
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.engine.test_screening import random_problem
 
@@ -35,8 +36,10 @@ def test_solving_with_and_without_screening_is_the_same(
         Gram(X, Gaussian(0.3)), y, np.full(1000, 5.0), intercept
     )
     screener = Screener(smallest=0, rank=rank)
-    screened = solve(problem, tol=tol, shrinking=shrinking, screen=screener)
-    plain = solve(problem, tol=tol, shrinking=shrinking)
+    screened = solve(
+        problem, SolveOptions(tol=tol, shrinking=shrinking, screen=screener)
+    )
+    plain = solve(problem, SolveOptions(tol=tol, shrinking=shrinking))
     for solution in (screened, plain):
         assert solution.status == "converged"
         assert solution.recomputed().certificate.kkt_violation <= tol
@@ -56,7 +59,9 @@ def test_after_the_polish_the_objectives_agree_to_nine_digits():
         problem = random_problem(rng, intercept=bool(rng.random() < 0.5), size=25)
         screener = Screener(smallest=0, rank=True)
         ends = [
-            solve(problem, tol=1e-9, accuracy="exact", screen=screen).certificate
+            solve(
+                problem, SolveOptions(tol=1e-9, exact=True, screen=screen)
+            ).certificate
             for screen in (None, screener)
         ]
         assert ends[0].kkt_violation <= 1e-8 and ends[1].kkt_violation <= 1e-8
@@ -70,14 +75,27 @@ def test_a_warm_start_is_screened_before_the_first_step():
     X, y = blobs(3000)
     gram = Gram(X, Gaussian(0.3), cache_mb=400)
     problem = classification_problem(gram, y, np.full(3000, 1.0))
-    first = solve(problem, tol=1e-7)
+    first = solve(problem, SolveOptions(tol=1e-7))
     before = gram.evaluated
     screener = Screener()
-    again = solve(problem, tol=1e-7, start=first, screen=screener, certify=False)
+    again = solve(
+        problem, SolveOptions(tol=1e-7, screen=screener, certify=False), start=first
+    )
     assert screener.checks[0]["n_iter"] == 0
     assert screener.checks[0]["share"] > 0.8
     assert gram.evaluated - before < 0.05 * 3000 * len(first.support)
     assert_allclose(again.beta, first.beta)
+
+
+class Rule:
+    """A function as a screening rule that keeps no account of its checks."""
+
+    def __init__(self, function):
+        self.checks = []
+        self.function = function
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
 
 
 def half_taken_out(n=8000):
@@ -91,7 +109,7 @@ def half_taken_out(n=8000):
             keep[::2] = False
         return keep
 
-    return rule, asked
+    return Rule(rule), asked
 
 
 def test_samples_taken_out_are_out_until_the_last_look():
@@ -99,7 +117,7 @@ def test_samples_taken_out_are_out_until_the_last_look():
     gram = Gram(X, Gaussian(0.3), cache_mb=1)  # rows are evaluated again and again
     problem = classification_problem(gram, y, np.full(8000, 1.0))
     rule, asked = half_taken_out()
-    solution = solve(problem, tol=1e-4, shrinking=False, screen=rule)
+    solution = solve(problem, SolveOptions(tol=1e-4, shrinking=False, screen=rule))
     assert [count for _, count in asked[:2]] == [8000, 4000]
     assert solution.recomputed().certificate.kkt_violation <= 1e-4
 
@@ -112,9 +130,11 @@ def test_rows_at_hand_are_not_given_up_for_samples_taken_out():
     def evaluated(screen):
         gram = Gram(X, Gaussian(0.3), cache_mb=400)
         problem = classification_problem(gram, y, np.full(8000, 1.0))
-        start = solve(problem, tol=1e-2, shrinking=False)
+        start = solve(problem, SolveOptions(tol=1e-2, shrinking=False))
         before = gram.evaluated
-        solve(problem, tol=1e-4, shrinking=False, start=start, screen=screen)
+        solve(
+            problem, SolveOptions(tol=1e-4, shrinking=False, screen=screen), start=start
+        )
         return gram.evaluated - before
 
     assert evaluated(rule) == evaluated(None)
@@ -127,7 +147,7 @@ def test_without_the_samples_that_left_the_end_is_the_same(intercept):
     X, y = blobs(4000)
     gram = Gram(X, Gaussian(0.3), cache_mb=1)
     problem = classification_problem(gram, y, np.full(4000, 50.0), intercept)
-    best = polish(solve(problem, tol=1e-4, shrinking=False), tol=1e-4)
+    best = polish(solve(problem, SolveOptions(tol=1e-4, shrinking=False)), tol=1e-4)
     distance = np.abs(best.values + best.intercept - problem.linear)
     certain = (distance > 0.01) & ~problem.inside(best.beta)
     asked = []
@@ -136,7 +156,7 @@ def test_without_the_samples_that_left_the_end_is_the_same(intercept):
         asked.append(len(remaining))
         return ~(certain & (beta == best.beta))[remaining]
 
-    left = solve(problem, tol=1e-4, shrinking=False, screen=rule)
+    left = solve(problem, SolveOptions(tol=1e-4, shrinking=False, screen=Rule(rule)))
     if intercept:  # without one the solve ends before its rows are evaluated twice over
         assert min(asked) < 0.5 * 4000
     polished = polish(left, tol=1e-4)
@@ -152,10 +172,12 @@ def test_a_solution_tells_of_the_checks_of_its_own_solve():
     told = []
     for accuracy in ("tol", "exact"):
         problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
-        solution = solve(problem, tol=1e-6, accuracy=accuracy, screen=screener)
-        told.append(solution.extras["screened"])
+        solution = solve(
+            problem, SolveOptions(tol=1e-6, exact=accuracy == "exact", screen=screener)
+        )
+        told.append(solution.screened)
     assert told[0] and told[1] and told[0] + told[1] == screener.checks
-    assert solve(problem).extras == {}
+    assert solve(problem).screened is None
 
 
 def test_a_sample_wrongly_removed_comes_back():
@@ -170,7 +192,9 @@ def test_a_sample_wrongly_removed_comes_back():
         keep[: len(remaining) // 2] = False
         return keep
 
-    solution = solve(problem, tol=1e-4, shrinking=False, screen=reckless)
+    solution = solve(
+        problem, SolveOptions(tol=1e-4, shrinking=False, screen=Rule(reckless))
+    )
     assert calls
     assert solution.recomputed().certificate.kkt_violation <= 1e-4
 
@@ -183,7 +207,7 @@ def test_an_error_in_the_rule_reaches_the_caller():
         raise RuntimeError("a rule that fails")
 
     with pytest.raises(RuntimeError, match="a rule that fails"):
-        solve(problem, tol=1e-4, shrinking=False, screen=broken)
+        solve(problem, SolveOptions(tol=1e-4, shrinking=False, screen=Rule(broken)))
 
 
 def test_an_indefinite_kernel_is_not_screened():
@@ -194,7 +218,7 @@ def test_an_indefinite_kernel_is_not_screened():
         problem = classification_problem(Gram(X, kernel), y, np.full(300, 1.0))
         solution = solve(
             classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0)),
-            tol=1e-8,
+            SolveOptions(tol=1e-8),
         )
         gradient = solution.values - y
         keep = Screener(smallest=0)(problem, 0, remaining, solution.beta, gradient, 0.0)
@@ -208,7 +232,7 @@ def test_removed_samples_pull_as_fixed_ones_do():
     compared = 0
     for _ in range(80):
         problem = random_problem(rng, intercept=True)
-        rough = solve(problem, tol=1e-2)
+        rough = solve(problem, SolveOptions(tol=1e-2))
         first = screen(problem, rough.beta, rough.values, rank=False)
         if not 2 < np.count_nonzero(first.active) < problem.n:
             continue
@@ -234,7 +258,7 @@ def test_a_decided_sample_stays_in_play_until_it_is_at_its_bound():
     """Taken out elsewhere, it would break the sum of the others."""
     X, y = blobs(400)
     problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
-    best = solve(problem, tol=1e-8)
+    best = solve(problem, SolveOptions(tol=1e-8))
     inwards = 0.5 * (problem.lower + problem.upper)
     near = (1 - 1e-6) * best.beta + 1e-6 * (inwards - inwards.mean())
     everyone = np.arange(400, dtype=np.int32)
@@ -251,7 +275,7 @@ def test_few_samples_are_not_checked():
     X, y = blobs(300)
     problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(300, 1.0))
     screener = Screener(smallest=301)
-    assert solve(problem, screen=screener).converged
+    assert solve(problem, SolveOptions(screen=screener)).converged
     assert screener.checks == []
 
 
@@ -263,7 +287,7 @@ def test_a_check_waits_until_the_gap_has_halved():
     screener = Screener(smallest=0)
     gaps = []
     for tol in (1e-1, 9e-2, 1e-3, 9.9e-4, 1e-6):
-        solution = solve(problem, tol=tol, selection="second_order")
+        solution = solve(problem, SolveOptions(tol=tol, selection="second_order"))
         gradient = solution.values - problem.linear
         keep = screener(problem, 0, everyone, solution.beta, gradient, 0.0)
         gaps.append((solution.certificate.gap, len(screener.checks), keep.sum()))
@@ -281,7 +305,7 @@ def test_a_check_waits_also_where_nobody_was_let_go():
     """The engine keeps all in play where leaving does not pay: no reason to check."""
     X, y = blobs(400)
     problem = classification_problem(Gram(X, Gaussian(0.3)), y, np.full(400, 1.0))
-    solution = solve(problem, tol=1e-6)
+    solution = solve(problem, SolveOptions(tol=1e-6))
     everyone, gradient = np.arange(400, dtype=np.int32), solution.values - y
     screener = Screener(smallest=0)
     keep = screener(problem, 0, everyone, solution.beta, gradient, 0.0)

@@ -23,6 +23,7 @@ from widemargin.engine.screening.rules import (
     screen,
 )
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin_papers.ramp.printed import printed_rule
 
 from tests.oracles.reference_smo import iterates
@@ -68,7 +69,7 @@ class Truth:
     """What is certain at the optimum: who is at which bound in every solution."""
 
     def __init__(self, problem):
-        solution = solve(problem, tol=1e-10, accuracy="exact")
+        solution = solve(problem, SolveOptions(tol=1e-10, exact=True))
         assert solution.certificate.kkt_violation <= 1e-7
         targets = problem.linear - solution.values
         left = right = 0.0
@@ -91,7 +92,7 @@ class Truth:
 def later_points(problem):
     """Points on the way to the optimum that pair steps would reach after their cut."""
     for tol in (1e-1, 1e-3, 1e-5, 1e-7):
-        beta = solve(problem, tol=tol).beta
+        beta = solve(problem, SolveOptions(tol=tol)).beta
         yield beta, problem.gram.times(beta)
 
 
@@ -133,7 +134,7 @@ def counterexample():
 
 def test_three_points_on_which_the_printed_rule_is_wrong():
     problem, beta, best = counterexample()
-    solution = solve(problem, tol=1e-12)
+    solution = solve(problem, SolveOptions(tol=1e-12))
     assert_allclose(solution.beta, best, atol=1e-9)
     assert_allclose(solution.intercept, 1.0, atol=1e-9)
     values = problem.gram.times(beta)
@@ -289,7 +290,7 @@ def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
     reduced = moved = 0
     for _ in range(60):
         problem = random_problem(rng, intercept=intercept)
-        optimum = solve(problem, tol=1e-10, accuracy="exact")
+        optimum = solve(problem, SolveOptions(tol=1e-10, exact=True))
         # Near the optimum, but with every sample a little off its bound.
         point = project(
             0.999 * optimum.beta + 0.0005 * (problem.lower + problem.upper),
@@ -316,8 +317,8 @@ def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
         assert_array_equal(
             rest.beta[screened.at_upper], problem.upper[screened.at_upper]
         )
-        small = solve(part, tol=1e-10, start=rest.beta[rest.active])
-        whole = solve(problem, tol=1e-10)
+        small = solve(part, SolveOptions(tol=1e-10), start=rest.beta[rest.active])
+        whole = solve(problem, SolveOptions(tol=1e-10))
         beta = rest.embed(small.beta)
         dual = [
             dual_objective(b, problem.gram.times(b), problem.linear)
@@ -334,7 +335,7 @@ def test_at_the_optimum_only_margin_and_degenerate_samples_stay(rank):
     number = 0
     while number < 50:
         problem = random_problem(rng, intercept=True)
-        solution = solve(problem, tol=1e-12, accuracy="exact")
+        solution = solve(problem, SolveOptions(tol=1e-12, exact=True))
         screened = screen(problem, solution.beta, solution.values, rank=rank)
         targets = problem.linear - solution.values
         left, right = interval(
@@ -364,7 +365,7 @@ def test_on_the_way_only_margin_and_degenerate_samples_stay(rank):
         if len(points) > 3000:
             continue  # pair steps creep: cut before its end
         number += 1
-        values = solve(problem, tol=1e-12, accuracy="exact").values
+        values = solve(problem, SolveOptions(tol=1e-12, exact=True)).values
         targets = problem.linear - values
         left, right = interval(values, *arrays)
         slack = 1e-4 * max(1.0, np.abs(targets).max())

@@ -14,6 +14,8 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Polynomial, Precomputed
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.runtime.deadline import Deadline
 
 from tests.certified import assert_certified, kernel_matrix, objective, violation
 from tests.oracles.generic_qp import solve_clarabel
@@ -43,7 +45,7 @@ def test_objective_and_decision_values_are_libsvms(named):
     ours = solve(dual(named))
     assert_certified(ours, K)
     assert objective(K, ours.beta, named.y) >= best - 1e-6 * abs(best)
-    exact = solve(dual(named), accuracy="exact")
+    exact = solve(dual(named), SolveOptions(exact=True))
     assert_certified(exact, K, tol=1e-8)
     assert_allclose(objective(K, exact.beta, named.y), best, rtol=1e-6)
     # LIBSVM keeps its kernel rows in float32: so far can its decision values be off.
@@ -56,7 +58,7 @@ def test_objective_and_decision_values_are_libsvms(named):
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-5, 1e-7])
 def test_violation_is_below_tol(named, tol):
     K = kernel_matrix(named.kernel, named.X)
-    solution = solve(dual(named), tol=tol)
+    solution = solve(dual(named), SolveOptions(tol=tol))
     assert_certified(solution, K, tol=tol)
 
 
@@ -70,7 +72,7 @@ def test_objective_is_clarabels(seed, fit_intercept, kernel):
     theirs = solve_clarabel(
         K, problem.linear, problem.lower, problem.upper, problem.total
     )
-    ours = solve(problem, accuracy="exact")
+    ours = solve(problem, SolveOptions(exact=True))
     assert_certified(ours, K, tol=1e-8)
     best = objective(K, theirs, problem.linear)
     assert_allclose(objective(K, ours.beta, problem.linear), best, rtol=1e-6)
@@ -91,7 +93,7 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
     K = kernel_matrix(Gaussian(0.5), X)
     theirs = solve_clarabel(K, linear, lower, upper, problem.total)
     for accuracy in ("tol", "exact"):
-        ours = solve(problem, accuracy=accuracy)
+        ours = solve(problem, SolveOptions(exact=accuracy == "exact"))
         tol = 1e-3 if accuracy == "tol" else 1e-8
         assert_certified(ours, K, tol=tol)
         assert_array_equal(ours.beta[:5], lower[:5])
@@ -107,7 +109,7 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
 @pytest.mark.parametrize("selection", RULES)
 def test_every_selection_rule_reaches_the_optimum(named, selection):
     K = kernel_matrix(named.kernel, named.X)
-    solution = solve(dual(named), tol=1e-4, selection=selection)
+    solution = solve(dual(named), SolveOptions(tol=1e-4, selection=selection))
     assert_certified(solution, K, tol=1e-4)
 
 
@@ -125,7 +127,7 @@ def test_libsvms_rule_takes_libsvms_number_of_steps(name):
     grouped = Named(
         "", named.X[order], -named.y[order], named.kernel, named.cost[order]
     )
-    ours = solve(dual(grouped), selection="libsvm_second_order")
+    ours = solve(dual(grouped), SolveOptions(selection="libsvm_second_order"))
     assert_certified(ours, kernel_matrix(named.kernel, named.X[order]))
     assert ours.n_iter == theirs.n_iter_[0]
 
@@ -134,7 +136,7 @@ def test_libsvms_rule_takes_libsvms_number_of_steps(name):
 @pytest.mark.parametrize("named", EVERY[::3], ids=str)
 def test_shrinking_changes_nothing_but_time(named, shrinking):
     K = kernel_matrix(named.kernel, named.X)
-    solution = solve(dual(named), tol=1e-6, shrinking=shrinking)
+    solution = solve(dual(named), SolveOptions(tol=1e-6, shrinking=shrinking))
     assert_certified(solution, K, tol=1e-6)
 
 
@@ -143,7 +145,7 @@ def test_shrinking_changes_nothing_but_time(named, shrinking):
 def test_warm_is_cold(named, start):
     K = kernel_matrix(named.kernel, named.X)
     problem = dual(named)
-    cold = solve(problem, accuracy="exact")
+    cold = solve(problem, SolveOptions(exact=True))
     rng = np.random.default_rng(0)
     starts = {
         "optimum": cold.beta,
@@ -151,7 +153,7 @@ def test_warm_is_cold(named, start):
         "outside": 10 * rng.standard_normal(problem.n),
         "zero": np.zeros(problem.n),
     }
-    warm = solve(problem, accuracy="exact", start=starts[start])
+    warm = solve(problem, SolveOptions(exact=True), start=starts[start])
     assert_certified(warm, K, tol=1e-8)
     assert_allclose(
         objective(K, warm.beta, named.y), objective(K, cold.beta, named.y), rtol=1e-9
@@ -198,7 +200,7 @@ def test_evaluated_entries_are_counted_and_shared_between_solves():
 @pytest.mark.parametrize("named", EVERY[1::4], ids=str)
 def test_dense_csr_float32_and_fortran_agree(named):
     K = kernel_matrix(named.kernel, named.X)
-    best = objective(K, solve(dual(named), accuracy="exact").beta, named.y)
+    best = objective(K, solve(dual(named), SolveOptions(exact=True)).beta, named.y)
     for X, tolerance in (
         (np.asfortranarray(named.X), 1e-8),
         (np.repeat(named.X, 2, axis=1)[:, ::2], 1e-8),  # neither order: strided
@@ -208,7 +210,7 @@ def test_dense_csr_float32_and_fortran_agree(named):
         (sparse.csr_matrix(named.X.astype(np.float32)), 1e-4),
     ):
         problem = classification_problem(Gram(X, named.kernel), named.y, named.cost)
-        solution = solve(problem, accuracy="exact")
+        solution = solve(problem, SolveOptions(exact=True))
         rounding = None if tolerance < 1e-6 else 1e-3
         assert_certified(solution, K, tol=1e-8, rounding=rounding)
         assert_allclose(objective(K, solution.beta, named.y), best, rtol=tolerance)
@@ -217,9 +219,11 @@ def test_dense_csr_float32_and_fortran_agree(named):
 def test_precomputed_is_the_kernel_itself():
     named = small(5)
     K = kernel_matrix(named.kernel, named.X)
-    given = solve(dual(named), accuracy="exact")
+    given = solve(dual(named), SolveOptions(exact=True))
     gram = Gram(K, Precomputed())
-    taken = solve(classification_problem(gram, named.y, named.cost), accuracy="exact")
+    taken = solve(
+        classification_problem(gram, named.y, named.cost), SolveOptions(exact=True)
+    )
     assert_certified(taken, K, tol=1e-8)
     assert_allclose(taken.values, given.values, atol=1e-8)
 
@@ -227,7 +231,7 @@ def test_precomputed_is_the_kernel_itself():
 def test_limits_are_said_and_the_certificate_is_still_true():
     named = built_problems()[1]
     K = kernel_matrix(named.kernel, named.X)
-    stopped = solve(dual(named), max_iter=5, tol=1e-9)
+    stopped = solve(dual(named), SolveOptions(max_iter=5, tol=1e-9))
     assert stopped.status == "max_iter"
     assert stopped.n_iter <= 5
     assert stopped.certificate.kkt_violation > 1e-9
@@ -244,7 +248,7 @@ def test_max_time_is_kept():
     X = rng.standard_normal((20_000, 30))
     y = np.where(rng.random(20_000) > 0.5, 1.0, -1.0)  # pure noise: hard
     problem = classification_problem(Gram(X, Gaussian(0.1)), y, 100.0)
-    stopped = solve(problem, max_time=0.3, tol=1e-6)
+    stopped = solve(problem, SolveOptions(deadline=Deadline.after(0.3), tol=1e-6))
     assert stopped.status == "max_time"  # what it skips then: test_solve_unseen
     assert stopped.certificate.gap > 0.0
     assert (stopped.beta >= problem.lower).all() and (
@@ -263,7 +267,7 @@ def test_a_monitor_sees_progress_and_may_stop():
     X = rng.standard_normal((6_000, 10))
     y = np.where(rng.random(6_000) > 0.5, 1.0, -1.0)
     problem = classification_problem(Gram(X, Gaussian(0.1)), y, 10.0)
-    stopped = solve(problem, monitor=monitor, tol=1e-6)
+    stopped = solve(problem, SolveOptions(monitor=monitor, tol=1e-6))
     assert len(seen) == 3
     assert stopped.status == "interrupted"
 
@@ -292,7 +296,7 @@ def test_large_enough_for_blocks_and_stages(cache_mb, form):
 
 
 def test_exact_says_polished():
-    solution = solve(dual(small(1)), accuracy="exact")
+    solution = solve(dual(small(1)), SolveOptions(exact=True))
     assert solution.status == "polished"
     assert solution.certificate.kkt_violation <= 1e-9
 
@@ -306,17 +310,18 @@ def test_rows_equal_but_for_float32_are_no_obstacle_to_exact(kernel, seed):
     y = np.where(rng.random(40) < 0.5, 1.0, -1.0)
     X = (X + 0.7 * (y > 0)[:, None]).astype(np.float32)
     problem = classification_problem(Gram(X, kernel), y, 5.0 * np.ones(40))
-    solution = solve(problem, accuracy="exact")
+    solution = solve(problem, SolveOptions(exact=True))
     assert solution.status == "polished"
     K = kernel_matrix(kernel, X.astype(float))
     assert_certified(solution, K, tol=1e-8, rounding=1e-9)
 
 
-def test_an_unknown_accuracy_or_selection_is_refused_by_name():
-    with pytest.raises(ValueError, match="accuracy"):
-        solve(dual(small(1)), accuracy="best")
+def test_options_that_cannot_be_met_are_refused_by_name():
+    for tol in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="tol"):
+            SolveOptions(tol=tol)
     with pytest.raises(ValueError, match="selection"):
-        solve(dual(small(1)), selection="third_order")
+        SolveOptions(selection="third_order")
     with pytest.raises(ValueError, match="start"):
         solve(dual(small(1)), start=np.zeros(3))
 
@@ -330,7 +335,7 @@ def test_what_the_memory_held_before_does_not_matter(n):
         left_behind = [np.full(size, np.nan, dtype=np.float32) for _ in range(50)]
         del left_behind
         problem = classification_problem(Gram(X, Gaussian(1.0)), y, np.ones(n))
-        solution = solve(problem, tol=1e-4, polish_limit=0)
+        solution = solve(problem, SolveOptions(tol=1e-4, polish_limit=0))
         assert solution.status == "converged"
         assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-4)
 
@@ -349,11 +354,11 @@ def creeping(n=500, C=1e4):
 def test_where_pair_steps_creep_a_path_ends_the_solve(monkeypatch):
     X, problem = creeping()
     matrix = kernel_matrix(Gaussian(1.0), X)
-    leapt = solve(problem, tol=1e-3)
+    leapt = solve(problem, SolveOptions(tol=1e-3))
     assert leapt.n_iter % problem.n == 0  # it paused, and did not go on in pairs
     assert_certified(leapt, matrix, tol=1e-8)
     monkeypatch.setattr(refinement, "SLOW", 1_000_000)
-    crept = solve(problem, tol=1e-3)
+    crept = solve(problem, SolveOptions(tol=1e-3))
     assert crept.n_iter > 2 * leapt.n_iter
     assert leapt.certificate.objective <= crept.certificate.objective
     assert_allclose(leapt.certificate.objective, crept.certificate.bound, rtol=1e-3)
@@ -366,7 +371,7 @@ def test_features_that_nobody_scaled_are_no_matter_of_millions_of_steps(size):
     X = size * rng.normal(size=(60, 3))
     y = np.where(X[:, 0] / size + rng.normal(size=60) > 0.0, 1.0, -1.0)
     problem = classification_problem(Gram(X, Linear()), y, np.ones(60))
-    solution = solve(problem, tol=1e-3, max_iter=1_000_000)
+    solution = solve(problem, SolveOptions(tol=1e-3, max_iter=1_000_000))
     assert solution.status == "converged"
     assert solution.recomputed().certificate.kkt_violation <= 1e-3
 
@@ -382,7 +387,7 @@ def test_a_path_that_gives_up_leaves_the_solve_to_pair_steps(monkeypatch):
     monkeypatch.setattr(refinement, "SLOW", 1)
     monkeypatch.setattr(refinement, "STEP_SECONDS", 1.0)
     monkeypatch.setattr(refinement, "repair", gives_up)
-    solution = solve(problem, tol=1e-3)
+    solution = solve(problem, SolveOptions(tol=1e-3))
     assert len(asked) > 1
     assert_certified(solution, kernel_matrix(Gaussian(1.0), X), tol=1e-3)
 
@@ -391,5 +396,5 @@ def test_a_limit_of_steps_holds_across_pauses(monkeypatch):
     _, problem = creeping(200, 1e3)
     monkeypatch.setattr(refinement, "SLOW", 1)
     monkeypatch.setattr(refinement, "STEP_SECONDS", 0.0)
-    assert solve(problem, tol=1e-9, max_iter=1000).n_iter <= 1000
-    assert solve(problem, tol=1e-9, max_iter=1000).status == "max_iter"
+    assert solve(problem, SolveOptions(tol=1e-9, max_iter=1000)).n_iter <= 1000
+    assert solve(problem, SolveOptions(tol=1e-9, max_iter=1000)).status == "max_iter"

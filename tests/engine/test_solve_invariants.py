@@ -10,6 +10,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified, kernel_matrix, objective
 from tests.oracles.generic_qp import solve_clarabel
@@ -20,7 +21,9 @@ from tests.problems import Named, dual, small
 def test_an_indefinite_kernel_ends_safely(coef0):
     named = small(6, n=80)
     gram = Gram(named.X, Sigmoid(1.0, coef0))
-    solution = solve(classification_problem(gram, named.y, 1.0), max_iter=20_000)
+    solution = solve(
+        classification_problem(gram, named.y, 1.0), SolveOptions(max_iter=20_000)
+    )
     problem = solution.problem
     assert np.isfinite(solution.beta).all()
     assert (solution.beta >= problem.lower).all()
@@ -31,11 +34,11 @@ def test_an_indefinite_kernel_ends_safely(coef0):
 def test_permuting_the_samples_permutes_the_answer():
     named = small(8, n=200)
     order = np.random.default_rng(0).permutation(200)
-    straight = solve(dual(named), accuracy="exact")
+    straight = solve(dual(named), SolveOptions(exact=True))
     shuffled = Named(
         "", named.X[order], named.y[order], named.kernel, named.cost[order]
     )
-    turned = solve(dual(shuffled), accuracy="exact")
+    turned = solve(dual(shuffled), SolveOptions(exact=True))
     K = kernel_matrix(named.kernel, named.X[order])
     assert_certified(turned, K, tol=1e-8)
     assert_allclose(turned.values, straight.values[order], atol=1e-8)
@@ -44,9 +47,10 @@ def test_permuting_the_samples_permutes_the_answer():
 
 def test_swapping_the_labels_swaps_the_sign():
     named = small(9, n=200)
-    straight = solve(dual(named), accuracy="exact")
+    straight = solve(dual(named), SolveOptions(exact=True))
     swapped = solve(
-        dual(Named("", named.X, -named.y, named.kernel, named.cost)), accuracy="exact"
+        dual(Named("", named.X, -named.y, named.kernel, named.cost)),
+        SolveOptions(exact=True),
     )
     assert_certified(swapped, kernel_matrix(named.kernel, named.X), tol=1e-8)
     assert_allclose(swapped.values, -straight.values, atol=1e-8)
@@ -59,8 +63,8 @@ def test_cost_k_is_the_sample_k_times():
     rows = np.repeat(np.arange(60), times)
     heavy = Named("", named.X, named.y, named.kernel, 0.7 * times)
     many = Named("", named.X[rows], named.y[rows], named.kernel, 0.7)
-    one = solve(dual(heavy), accuracy="exact")
-    other = solve(dual(many), accuracy="exact")
+    one = solve(dual(heavy), SolveOptions(exact=True))
+    other = solve(dual(many), SolveOptions(exact=True))
     assert_certified(one, kernel_matrix(named.kernel, named.X), tol=1e-8)
     K = kernel_matrix(named.kernel, named.X[rows])
     assert_certified(other, K, tol=1e-8)
@@ -82,7 +86,8 @@ def test_two_points():
     X = np.array([[0.0], [2.0]])
     gram = Gram(X, Linear())
     solution = solve(
-        classification_problem(gram, np.array([-1.0, 1.0]), 10.0), accuracy="exact"
+        classification_problem(gram, np.array([-1.0, 1.0]), 10.0),
+        SolveOptions(exact=True),
     )
     assert_certified(solution, X @ X.T, tol=1e-9)
     assert_allclose(solution.beta, [-0.5, 0.5])
@@ -97,7 +102,9 @@ def test_two_points():
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0), Polynomial(3, 1.0, 0.0)])
 def test_samples_that_are_all_the_same(X, kernel):
     y = np.where(np.arange(20) % 4 == 0, 1.0, -1.0)
-    solution = solve(classification_problem(Gram(X, kernel), y, 1.0), accuracy="exact")
+    solution = solve(
+        classification_problem(Gram(X, kernel), y, 1.0), SolveOptions(exact=True)
+    )
     assert_certified(solution, kernel_matrix(kernel, X), tol=1e-8)
     assert_allclose(solution.values + solution.intercept, -1.0, atol=1e-6)
 
@@ -121,6 +128,6 @@ def test_extreme_costs_and_widths(C, gamma):
     )
     ours = solve(problem)
     assert_certified(ours, K, rounding=1e-3)
-    exact = solve(problem, accuracy="exact")
+    exact = solve(problem, SolveOptions(exact=True))
     best = objective(K, theirs, named.y)
     assert objective(K, exact.beta, named.y) <= best + 1e-6 * abs(best)

@@ -8,6 +8,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 
 def float64_violation(solution):
@@ -52,8 +53,8 @@ def islands(seed, n=12_000, k=60):
 def test_values_passed_over_are_there_when_all_are_asked_for():
     X, y = far_away(1)
     problem = classification_problem(Gram(X, Gaussian(1.0), threads=2), y, 10.0)
-    passed_over = solve(problem, certify=False)
-    asked_for = solve(problem, every_value=True, certify=False)
+    passed_over = solve(problem, SolveOptions(certify=False))
+    asked_for = solve(problem, SolveOptions(every_value=True, certify=False))
     assert passed_over.stale is not None
     assert asked_for.stale is None
     everyone = problem.gram.times(asked_for.beta)

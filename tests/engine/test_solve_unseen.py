@@ -11,7 +11,10 @@ from widemargin.engine.kernels import Gaussian, Linear, Sigmoid
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.engine.verification import CURRENT, UNKNOWN, Evidence, verify
+from widemargin.runtime.deadline import Deadline
 
 ROWS = 9_000
 
@@ -25,7 +28,7 @@ def problem(n=ROWS, kernel=None):
 
 def test_without_time_nobody_is_looked_at():
     task = problem()
-    stopped = solve(task, max_time=1e-9)
+    stopped = solve(task, SolveOptions(deadline=Deadline.after(1e-9)))
     assert stopped.status == "max_time"
     assert (stopped.evidence.anchors == UNKNOWN).sum() > ROWS / 2
     assert task.gram.evaluated < ROWS  # the diagonal, and no look at everybody
@@ -45,7 +48,7 @@ def test_the_certificate_of_unseen_samples_is_a_bound(kernel):
     anchors = np.where(half, CURRENT, UNKNOWN).astype(np.int32)
     evidence = Evidence(np.where(half, 1e-12, np.inf), anchors, [])
     known = np.where(half, values, 0.0)
-    stopped = Solution(task, beta, known, "max_time", evidence=evidence)
+    stopped = Solution(task, beta, known, Status.MAX_TIME, evidence=evidence)
     truth = stopped.recomputed()
     assert stopped.certificate.gap >= truth.certificate.gap - 1e-9
     assert stopped.certificate.kkt_violation >= truth.certificate.kkt_violation - 1e-9

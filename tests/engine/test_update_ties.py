@@ -14,6 +14,8 @@ from widemargin.engine.path.dependent_rows import independent, rank_bound
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 
 from tests.certified import assert_certified, kernel_matrix
 
@@ -41,7 +43,9 @@ def test_dependent_rows_are_exchanged_away_and_nothing_else_changes(kernel, equa
     beta = 0.01 * np.sign(problem.upper + problem.lower)
     positives = beta > 0
     beta[positives] = 0.01 * (~positives).sum() / positives.sum()
-    near = Solution(problem, beta, problem.gram.times(beta), "converged", exact=True)
+    near = Solution(
+        problem, beta, problem.gram.times(beta), Status.CONVERGED, exact=True
+    )
     assert near.margin.size == 900 > rank_bound(problem)
     spared = independent(near)
     assert spared.margin.size <= rank_bound(problem)
@@ -56,10 +60,10 @@ def test_dependent_rows_are_exchanged_away_and_nothing_else_changes(kernel, equa
 def test_independent_rows_are_left_alone():
     _, problem = tied(60, Gaussian(5.0))
     assert rank_bound(problem) == 60
-    solved = solve(problem, accuracy="exact")
+    solved = solve(problem, SolveOptions(exact=True))
     assert independent(solved) is solved
     _, flat = tied(60, Linear())
-    spared = independent(solve(flat, accuracy="exact"))
+    spared = independent(solve(flat, SolveOptions(exact=True)))
     assert independent(spared) is spared
 
 
@@ -78,7 +82,7 @@ def test_adding_to_a_model_that_left_its_ties_inside():
     start = DualProblem(
         old, problem.linear[:1150], problem.lower[:1150], problem.upper[:1150], 0.0
     )
-    solved = solve(start, accuracy="exact")
+    solved = solve(start, SolveOptions(exact=True))
     moved, account = updates.add(solved, problem, route="path")
     assert account.exchanges < 100  # the ties were gone before the path began
     assert_certified(moved, kernel_matrix(Linear(), X), tol=1e-8, rounding=1e-9)

@@ -19,6 +19,7 @@ from widemargin.engine.path import follow as engine
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified, kernel_matrix, objective
 from tests.oracles.generic_qp import solve_clarabel
@@ -102,7 +103,7 @@ def noisy(seed, n, d, kind="plain"):
 
 def batch(stream):
     """Return the polished solution of the live problem from scratch."""
-    return solve(stream.problem(), accuracy="exact")
+    return solve(stream.problem(), SolveOptions(exact=True))
 
 
 operation = st.tuples(
@@ -299,7 +300,7 @@ def test_costs_of_zero_close_a_box():
     closed = DualProblem(target.gram, target.linear, lower, upper, 0.0)
     moved, _ = updates.move(stream.solution, closed)
     assert_certified(moved, kernel_matrix(stream.kernel, X), tol=1e-8, rounding=1e-9)
-    fresh = solve(closed, accuracy="exact")
+    fresh = solve(closed, SolveOptions(exact=True))
     assert_allclose(moved.values + moved.intercept, fresh.values + fresh.intercept,
                     rtol=0, atol=1e-8)  # fmt: skip
 
@@ -308,7 +309,7 @@ def test_the_repair_makes_an_approximate_solution_exact():
     X, y = noisy(9, 400, 4)
     problem = Stream(X, y, Gaussian(0.3), C=10.0)
     problem.live = np.arange(400)
-    near = solve(problem.problem(), tol=0.05)
+    near = solve(problem.problem(), SolveOptions(tol=0.05))
     assert near.certificate.kkt_violation > 1e-4
     repaired, account = updates.exact(near)
     assert account.route == "path" and account.rounds >= 1

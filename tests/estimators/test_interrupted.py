@@ -12,14 +12,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin import SVC, CostSensitiveSVC, DivideConquerSVC, DPWSSClassifier, RampSVC
-from widemargin.engine import primal_newton as linear_newton
-from widemargin.engine import verification
+from widemargin.engine import primal_newton, verification
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernels import Gaussian, Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.refinement import Descent
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.base.progress import Progress
 from widemargin.multilevel import driver
 
@@ -199,7 +199,7 @@ def test_the_point_of_a_solve_certifies_itself(kernel, prompt, monkeypatch):
         return True
 
     with pytest.raises(Interrupted) as caught:
-        solve(problem, tol=1e-9, monitor=press_it)
+        solve(problem, SolveOptions(tol=1e-9, monitor=press_it))
     assert type(pickle.loads(pickle.dumps(caught.value))) is KeyboardInterrupt
     solution = caught.value.solution()
     assert solution.n_iter == caught.value.n_iter > 0 and solution.support.size
@@ -225,7 +225,7 @@ def test_newton_leaves_the_weights_it_has_reached(steps, found, monkeypatch):
     samples = rng.standard_normal((6000, 8))
     truth = samples @ rng.standard_normal(8) + rng.standard_normal(6000)
     labels = (truth > 0).astype(int)
-    plain, taken = linear_newton._Primal.newton_step, []
+    plain, taken = primal_newton._Primal.newton_step, []
 
     def newton_step(self, *arguments):
         if len(taken) == steps:
@@ -233,7 +233,7 @@ def test_newton_leaves_the_weights_it_has_reached(steps, found, monkeypatch):
         taken.append(1)
         return plain(self, *arguments)
 
-    monkeypatch.setattr(linear_newton._Primal, "newton_step", newton_step)
+    monkeypatch.setattr(primal_newton._Primal, "newton_step", newton_step)
     model = stop(SVC(kernel="linear", n_jobs=1), samples, labels)
     monkeypatch.undo()
     assert hasattr(model, "coef_") == found

@@ -13,6 +13,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Precomputed
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.multilevel.driver import (
     Plan,
     automatic_levels,
@@ -26,7 +27,7 @@ from widemargin.multilevel.partition import divide
 
 from tests.certified import assert_certified, kernel_matrix, objective
 
-EXACT = {"tol": 1e-9, "accuracy": "exact"}
+EXACT = SolveOptions(tol=1e-9, exact=True)
 
 
 def moons(n=240, C=2.0, gamma=2.0, fit_intercept=True, seed=0):
@@ -45,7 +46,7 @@ def one_level(X, problem, n_clusters, options=EXACT, way="input", seed=0):
 
 
 def plain(problem, tol=1e-9):
-    solution = solve(problem, tol=tol, accuracy="exact")
+    solution = solve(problem, SolveOptions(tol=tol, exact=True))
     assert solution.certificate.kkt_violation <= 2 * tol
     return solution
 
@@ -106,7 +107,7 @@ def test_final_objective_is_that_of_a_direct_solve(fit_intercept, refine):
     X, problem = moons(fit_intercept=fit_intercept)
     records = []
     solution = solve_divided(
-        problem, Plan(2, refine=refine), {"tol": 1e-8}, record=records.append
+        problem, Plan(2, refine=refine), SolveOptions(tol=1e-8), record=records.append
     )
     K = kernel_matrix(Gaussian(2.0), X)
     assert_certified(solution, K, tol=1e-8, rounding=1e-8)
@@ -131,7 +132,7 @@ def test_any_dual_problem_goes_through_the_levels(fit_intercept):
     total = float(0.3 * lower.sum() + 0.7 * upper.sum()) if fit_intercept else None
     problem = DualProblem(gram, rng.normal(size=150), lower, upper, total)
     solution = solve_divided(
-        problem, Plan(2, n_branches=3), {"tol": 1e-8}, record=lambda _: None
+        problem, Plan(2, n_branches=3), SolveOptions(tol=1e-8), record=lambda _: None
     )
     K = kernel_matrix(Gaussian(1.0), X)
     assert_certified(solution, K, tol=1e-8, rounding=1e-8)
@@ -144,10 +145,10 @@ def test_any_dual_problem_goes_through_the_levels(fit_intercept):
 
 def test_levels_start_from_any_point_or_solution():
     _, problem = moons()
-    cold = solve(problem, tol=1e-6)
+    cold = solve(problem, SolveOptions(tol=1e-6))
     wild = np.full(problem.n, 100.0)  # far outside the box: projected
     for start in (cold, cold.beta, wild):
-        warm = solve_divided(problem, Plan(1), {"tol": 1e-6}, start=start)
+        warm = solve_divided(problem, Plan(1), SolveOptions(tol=1e-6), start=start)
         assert warm.converged
         assert_allclose(warm.certificate.bound, cold.certificate.bound, rtol=1e-6)
 
@@ -164,7 +165,7 @@ def test_concatenations_stay_feasible_on_every_level():
     _, problem = moons()
     seen = []
     run_levels(
-        Division.of(problem), Plan(3), {"tol": 1e-3}, Limits(),
+        Division.of(problem), Plan(3), SolveOptions(tol=1e-3), Limits(),
         record=lambda _: None, completed=seen.append,
     )  # fmt: skip
     assert [level.number for level in seen] == [3, 2, 1]
@@ -184,7 +185,7 @@ def test_levels_lower_the_objective_of_the_whole():
     K = kernel_matrix(Gaussian(2.0), X)
     seen = []
     run_levels(
-        Division.of(problem), Plan(3), {"tol": 1e-6}, Limits(),
+        Division.of(problem), Plan(3), SolveOptions(tol=1e-6), Limits(),
         record=lambda _: None, completed=seen.append,
     )  # fmt: skip
     values = [objective(K, level.betas[0], problem.linear) for level in seen]
@@ -199,7 +200,9 @@ def test_same_level_whatever_the_number_of_jobs():
 
     def level(n_jobs):
         division, limits = Division.of(problem), Limits(n_jobs=n_jobs)
-        return solve_level(1, partition, division, [start], {"tol": 1e-3}, limits)
+        return solve_level(
+            1, partition, division, [start], SolveOptions(tol=1e-3), limits
+        )
 
     alone, together = level(1), level(4)
     assert_array_equal(alone.betas[0], together.betas[0])
@@ -232,7 +235,9 @@ def test_clusters_of_one_class_are_constant():
 def test_history_tells_clusters_times_and_support():
     _, problem = moons(n=400)
     records = []
-    solution = solve_divided(problem, Plan(2), {"tol": 1e-6}, record=records.append)
+    solution = solve_divided(
+        problem, Plan(2), SolveOptions(tol=1e-6), record=records.append
+    )
     first = records[0]
     assert first["clusters"] <= 16 and first["size"] == 400
     assert first["seconds"] == pytest.approx(

@@ -16,6 +16,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Polynomial
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.base.validation import effective_threads
 
 
@@ -52,7 +53,7 @@ def test_a_solve(data, n, kernel, fit_intercept):
             classification_problem(
                 Gram(X, kernel, threads=threads), y, 5.0, fit_intercept
             ),
-            seed=3,
+            SolveOptions(seed=3),
         )
         for threads in (1, 2)
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .feasible import project
 from .problem import DualProblem
 from .solution import Solution
+from .status import Status
 from .verification import Evidence
 
 Vector = NDArray[np.float64]
@@ -50,6 +51,6 @@ class Interrupted(KeyboardInterrupt):
         problem = self.problem
         beta = project(self.beta, problem.lower, problem.upper, problem.total)
         return Solution(
-            problem, beta, np.zeros(problem.n), "interrupted",
+            problem, beta, np.zeros(problem.n), Status.INTERRUPTED,
             self.n_iter, self.seconds, evidence=Evidence.none(problem.n),
         ).verified()  # fmt: skip

@@ -24,10 +24,11 @@ from widemargin.runtime.cancellation import go_on
 from .certificate import violation
 from .problem import DualProblem
 from .solution import Solution
+from .solve_options import POLISH_LIMIT
+from .status import Status
 
 Vector = NDArray[np.float64]
 
-POLISH_LIMIT = 5000  # margin-set members: the factor takes 200 MB there
 WHOLE_ROWS = 1 << 19  # entries of the margin's rows that are kept for a round
 MAX_ROUNDS = 60
 EXACT = 1e-10  # violation at which a solution counts as exact
@@ -87,9 +88,9 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             break
     if best_values is None:
         return solution
-    status = "polished" if best <= 100 * EXACT * scale else solution.status
-    if status == "stalled" and best <= tol:
-        status = "converged"
+    status = Status.POLISHED if best <= 100 * EXACT * scale else solution.status
+    if status == Status.STALLED and best <= tol:
+        status = Status.CONVERGED
     return Solution(
         problem,
         best_beta,
@@ -97,8 +98,8 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         status,
         solution.n_iter,
         solution.seconds,
-        solution.extras,
         exact=True,
+        screened=solution.screened,
     )
 
 

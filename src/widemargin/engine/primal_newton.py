@@ -30,6 +30,7 @@ from sklearn.utils.extmath import row_norms
 from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import add_squares, inner, times, transposed_times
 from widemargin.runtime.cancellation import go_on
+from widemargin.runtime.deadline import NEVER, Deadline
 
 from .interrupted import Interrupted
 from .problem import DualProblem
@@ -64,13 +65,13 @@ def newton_start(
     X: Any,
     tol: float,
     near: Vector | None = None,
-    deadline: float = np.inf,
+    deadline: Deadline = NEVER,
 ) -> Vector:
     """Return dual variables that violate optimality by about ``tol`` or less.
 
     They lie in the box, and their sum is ``total`` but for rounding. ``near`` holds
     weights and intercept of a similar problem, if one has been solved. After the
-    ``deadline``, a reading of ``time.perf_counter``, no step is begun; Ctrl-C is raised
+    ``deadline`` no step is begun; Ctrl-C is raised
     with dual variables of the last width at which they can be had.
     """
     begun = time.perf_counter()
@@ -179,7 +180,7 @@ class _Primal:
         Whether there is an intercept.
     threads : int
         Threads of its products.
-    deadline : float
+    deadline : Deadline
         When to make do with what there is.
     reached : list of pairs of point and width
         Optima from which dual variables can be had, in the order they were reached.
@@ -192,7 +193,7 @@ class _Primal:
     pull: Vector
     free: bool
     threads: int
-    deadline: float = np.inf
+    deadline: Deadline = NEVER
     reached: list[tuple[Vector, float]] = field(default_factory=list)
 
     @classmethod
@@ -232,7 +233,7 @@ class _Primal:
 
     @property
     def late(self) -> bool:
-        return time.perf_counter() > self.deadline
+        return self.deadline.passed
 
     def descend(
         self, point: Vector, width: float, final: float, still: float = np.inf

@@ -9,8 +9,6 @@ suffice again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from widemargin import _core
 from widemargin.numerics.products import transposed_times
+from widemargin.runtime.deadline import Deadline
 
 from .certificate import dual_objective, optimal_intercept, violation
 from .feasible import project, starting_point
@@ -26,101 +25,42 @@ from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start
 from .problem import DualProblem
 from .solution import Solution
+from .solve_options import DrawnPairs, SolveOptions
+from .status import Status
 from .verification import CURRENT, BoundedValues, Evidence
 
 Vector = NDArray[np.float64]
-Monitor = Callable[[int, float, int], bool]
-Screen = Callable[
-    [DualProblem, int, NDArray[np.int32], Vector, Vector, float], NDArray[np.bool_]
-]
 
 FAR = 10.0  # times the tolerance: from there Newton in the primal pays once more
 ERROR_PROBES = 256  # gradients computed again where float32 is in doubt
 MAX_REFINEMENTS = 30
 SLOW = 100  # pair steps a sample: from there a path may be the shorter way
 STEP_SECONDS = 2e-6  # of a pair step, where a path's seconds are weighed against it
-STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end a solve
 
 
-@dataclass(frozen=True)
-class DrawnPairs:
-    """Pair rule that draws its second member by the exponential mechanism (DPWSS).
+class Spending:
+    """Steps and seconds a solve has taken, and what its options leave of them."""
 
-    Parameters
-    ----------
-    epsilon : float
-        Of one draw; infinity takes the best score instead of drawing.
-    sigma : float in (0, 1]
-        Smallest admitted score, as a share of the largest violation.
-    once : bool
-        Whether a pair may be drawn only once in the whole run.
-    robust_maximum : bool
-        Whether scores are relative to the largest violation among unused pairs.
-    """
-
-    epsilon: float = 1.0
-    sigma: float = 0.7
-    once: bool = True
-    robust_maximum: bool = False
-
-
-@dataclass
-class Budget:
-    """Steps and seconds a solve may still take."""
-
-    max_iter: int
-    max_time: float | None
-    pause: int = 0  # steps after which to look for a path
-    steps: int = 0
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.start = time.perf_counter()
+    def __init__(self, options: SolveOptions, pause: int) -> None:
+        self.steps = 0
+        self.pause = pause  # steps after which to look for a path
+        self._options = options
+        self._begun = time.perf_counter()
 
     @property
     def seconds(self) -> float:
         """Spent so far."""
-        return time.perf_counter() - self.start
+        return time.perf_counter() - self._begun
 
     def steps_left(self) -> int:
         """Return how many steps are left; -1 without a limit."""
-        return -1 if self.max_iter < 0 else max(0, self.max_iter - self.steps)
+        limit = self._options.max_iter
+        return -1 if limit < 0 else max(0, limit - self.steps)
 
     def steps_to_pause(self) -> int:
         """Return how many steps to take before looking for a path."""
         left, pause = self.steps_left(), max(0, self.pause - self.steps)
         return pause if left < 0 else min(left, pause)
-
-    @property
-    def deadline(self) -> float:
-        """Reading of ``time.perf_counter`` at which to end."""
-        return np.inf if self.max_time is None else self.start + self.max_time
-
-    def seconds_left(self) -> float:
-        """Return how many seconds are left; infinite without a limit."""
-        return max(0.0, self.deadline - time.perf_counter())
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How steps are chosen and observed; see :func:`~widemargin.engine.solve.solve`."""
-
-    shrinking: bool
-    seed: int
-    selection: str | DrawnPairs
-    monitor: Monitor | None
-    screen: Screen | None
-    every_value: bool = False
-
-    @property
-    def blocks(self) -> bool:
-        """Whether the engine chooses; the pair rules are studied for their own path."""
-        return self.selection == "blocks"
-
-    @property
-    def checks(self) -> list[dict[str, Any]] | None:
-        """What the screening rule tells of itself, if it does."""
-        return getattr(self.screen, "checks", None)
 
 
 class Descent:
@@ -140,7 +80,7 @@ class Descent:
         refinement adds to them the columns that changed since.
     exact : bool
         Whether the gradient is that of ``known``.
-    status : str
+    status : Status
         How the last run ended.
     """
 
@@ -148,26 +88,25 @@ class Descent:
         self,
         problem: DualProblem,
         start: ArrayLike | Solution | None,
-        manner: Manner,
-        budget: Budget,
-        tol: float,
+        options: SolveOptions,
     ) -> None:
+        spent = Spending(options, SLOW * problem.n)
         beta, values, exact = starting_point(problem, start)
-        if manner.blocks and isinstance(problem.gram.kernel, Linear):
-            beta, values = ahead(
-                problem, beta, values, tol,
-                cold=start is None, deadline=budget.deadline,
+        if options.blocks and isinstance(problem.gram.kernel, Linear):
+            beta, values = primal_start(
+                problem, beta, values, options.tol,
+                cold=start is None, deadline=options.deadline,
             )  # fmt: skip
-        self.problem, self.manner, self.budget = problem, manner, budget
+        self.problem, self.options, self.spent = problem, options, spent
         self.beta, self.gradient = beta, values - problem.linear
         self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
         self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
         self.points: list[Vector] = []
         self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
         self.exact = False
-        self.status = "start"
-        self._checked = len(manner.checks or ())  # by earlier solves with this rule
-        budget.pause = SLOW * problem.n
+        self.status = Status.START
+        earlier = () if options.screen is None else options.screen.checks
+        self._checked = len(earlier)  # by earlier solves with this rule
 
     def run(self, tol: float, single: bool = True) -> None:
         """Let the compiled solver go on to ``tol``, in place.
@@ -175,7 +114,7 @@ class Descent:
         ``single`` allows float32 rows, where they are good enough for these samples.
         """
         self.exact = False
-        if self.manner.blocks:
+        if self.options.blocks:
             single = single and self.problem.gram.single_precision_suffices
             self._run_blocks(tol, single)
         else:
@@ -188,30 +127,30 @@ class Descent:
         """
         problem, left = self.problem, np.inf
         for _ in range(MAX_REFINEMENTS):
-            if self.status in STOPPED:
+            if self.status.stopped:
                 return
             moved = problem.gram.times(self.beta - self.known[0])
             self.known = self.beta.copy(), self.known[1] + moved
             self._adopt(self.known[1])
             self.exact = True
             before, left = left, violation(problem, *self.known)
-            self.status = "converged" if left <= tol else "stalled"
+            self.status = Status.CONVERGED if left <= tol else Status.STALLED
             if left <= goal or not left < 0.9 * before:
                 return
             self.run(max(goal, 0.02 * left), single)
 
     def solution(self) -> Solution:
         """Return the point reached; its evidence is good until the next run."""
-        checks = self.manner.checks
+        screen = self.options.screen
         evidence = Evidence(self.errors, self.anchors, self.points)
         return Solution(
             self.problem,
             self.beta.copy(),
             self.gradient + self.problem.linear,
             self.status,
-            self.budget.steps,
-            self.budget.seconds,
-            extras={} if checks is None else {"screened": checks[self._checked :]},
+            self.spent.steps,
+            self.spent.seconds,
+            screened=None if screen is None else screen.checks[self._checked :],
             exact=self.exact,
             evidence=evidence,
         )
@@ -244,60 +183,46 @@ class Descent:
         self.points = []
 
     def _run_blocks(self, tol: float, single: bool) -> None:
-        problem, manner, budget = self.problem, self.manner, self.budget
-        screen, exact_at = manner.screen, self.known[0]
+        problem, options, spent = self.problem, self.options, self.spent
+        screen, exact_at = options.screen, self.known[0]
 
         def decide(steps: int, samples: Any, keep: Any) -> None:
             assert screen is not None
             moved = self.beta - exact_at
             error = 8.0 * problem.gram.float32_error(moved) if single else 0.0
-            done = budget.steps + steps
+            done = spent.steps + steps
             keep[:] = screen(problem, done, samples, self.beta, self.gradient, error)
 
         while True:
             # What an earlier run left behind is good enough to go on from, no more.
             self.errors[self.anchors != CURRENT] = np.inf
-            options = _core.SolverOptions(
-                tolerance=tol,
-                max_steps=budget.steps_to_pause(),
-                max_seconds=budget.seconds_left(),
-                shrinking=manner.shrinking,
-                seed=manner.seed,
-                single_precision=single,
-                every_gradient=manner.every_value,
-            )
             outcome, raised = _core.solve_blocks(
                 *self._arrays(), problem.total is not None,
                 self.beta, self.gradient, self.errors, self.anchors,
-                options, manner.monitor, None if screen is None else decide,
+                self._core_options(tol, spent.steps_to_pause(), single),
+                options.monitor, None if screen is None else decide,
             )  # fmt: skip
-            self.status, self.points = outcome.status, outcome.points
-            budget.steps += outcome.steps
+            self.status, self.points = Status(outcome.status), outcome.points
+            spent.steps += outcome.steps
             if raised is not None:  # Ctrl-C, or whatever the monitor raised
                 raise raised
-            if self.status != "max_iter" or budget.steps_left() == 0:
+            if self.status != Status.MAX_ITER or spent.steps_left() == 0:
                 break
-            budget.pause = 2 * budget.steps
+            spent.pause = 2 * spent.steps
             if self._leap(tol):
-                self.status = "converged"
+                self.status = Status.CONVERGED
                 break
 
     def _run_pairs(self, tol: float) -> None:
-        rule, budget = self.manner.selection, self.budget
+        options, spent = self.options, self.spent
+        rule = options.selection
         if self.problem.total is None:
             raise ValueError(
                 f"selection={rule!r} needs an intercept (total); "
                 'use selection="blocks" without one.'
             )
         point = (*self._arrays(), self.beta, self.gradient)
-        options = _core.SolverOptions(
-            tolerance=tol,
-            max_steps=budget.steps_left(),
-            max_seconds=budget.seconds_left(),
-            shrinking=self.manner.shrinking,
-            seed=self.manner.seed,
-        )
-        monitor = self.manner.monitor
+        asked, monitor = self._core_options(tol, spent.steps_left()), options.monitor
         if isinstance(rule, DrawnPairs):
             draw = _core.DrawOptions(
                 epsilon=rule.epsilon,
@@ -305,13 +230,27 @@ class Descent:
                 once=rule.once,
                 robust_maximum=rule.robust_maximum,
             )
-            outcome, raised = _core.solve_drawn_pairs(*point, draw, options, monitor)
+            outcome, raised = _core.solve_drawn_pairs(*point, draw, asked, monitor)
         else:
-            outcome, raised = _core.solve_pairs(*point, rule, options, monitor)
-        self.status = outcome.status
-        budget.steps += outcome.steps
+            outcome, raised = _core.solve_pairs(*point, rule, asked, monitor)
+        self.status = Status(outcome.status)
+        spent.steps += outcome.steps
         if raised is not None:
             raise raised
+
+    def _core_options(
+        self, tol: float, steps: int, single: bool = True
+    ) -> _core.SolverOptions:
+        options = self.options
+        return _core.SolverOptions(
+            tolerance=tol,
+            max_steps=steps,
+            max_seconds=options.deadline.seconds_left,
+            shrinking=options.shrinking,
+            seed=options.seed,
+            single_precision=single,
+            every_gradient=options.every_value,
+        )
 
     def _arrays(self) -> tuple[Any, Vector, Vector, Vector]:
         problem = self.problem
@@ -325,15 +264,17 @@ class Descent:
         path to the solution has a few events for each member of the margin set. Where
         features are so large that its end is off by rounding, `tol` decides.
         """
-        problem, budget = self.problem, self.budget
+        problem, spent = self.problem, self.spent
         margin = int(np.count_nonzero(problem.inside(self.beta)))
         seconds = path_seconds(problem.n, margin, margin)
-        within = seconds <= STEP_SECONDS * budget.steps
-        within = within and seconds < budget.seconds_left()
+        within = seconds <= STEP_SECONDS * spent.steps
+        within = within and seconds < self.options.deadline.seconds_left
         if not (within and problem.gram.kernel.semidefinite):  # else there is no path
             return False
         beta = self.beta.copy()
-        near = Solution(problem, beta, problem.gram.times(beta), "slow", exact=True)
+        near = Solution(
+            problem, beta, problem.gram.times(beta), Status.START, exact=True
+        )
         _, beta, _ = repair(near)
         beta = project(beta, problem.lower, problem.upper, problem.total)
         values = problem.gram.times(beta)
@@ -344,14 +285,14 @@ class Descent:
         return True
 
 
-def ahead(
+def primal_start(
     problem: DualProblem,
     beta: Vector,
     values: Vector,
     tol: float,
     *,
     cold: bool,
-    deadline: float,
+    deadline: Deadline,
 ) -> tuple[Vector, Vector]:
     """Go on in the primal where a linear problem is far from solved: it is faster."""
     X = problem.gram.samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,7 @@ from .certificate import (
 )
 from .kernels import CallableKernel, Precomputed
 from .problem import DualProblem
+from .status import Status
 from .verification import CURRENT, UNKNOWN, BoundedValues, Evidence, verify
 
 Vector = NDArray[np.float64]
@@ -48,7 +49,7 @@ class Solution:
     known_values : ndarray of shape (n,)
         ``K @ beta``, the decision values without the intercept; where ``stale``, of an
         earlier point.
-    status : str
+    status : Status
         How the solve ended.
     n_iter : int
         Pair steps taken.
@@ -62,18 +63,23 @@ class Solution:
         date; they would cost a good part of a fit.
     checked : BoundedValues, optional
         The values with bounds on their rounding, once :meth:`verified`.
+    screened : list of dict, optional
+        What a screening rule found at each of its checks, if there was one.
+    kept_intercept : float, optional
+        The intercept where it is known already, as of a model that is updated.
     """
 
     problem: DualProblem
     beta: Vector
     known_values: Vector
-    status: str
+    status: Status
     n_iter: int = 0
     seconds: float = 0.0
-    extras: dict[str, Any] = field(default_factory=dict)
     exact: bool = False
     evidence: Evidence | None = None
     checked: BoundedValues | None = None
+    screened: list[dict[str, float]] | None = None
+    kept_intercept: float | None = None
 
     @property
     def stale(self) -> NDArray[np.bool_] | None:
@@ -100,6 +106,8 @@ class Solution:
     @lazy_property
     def intercept(self) -> float:
         """Midpoint of the optimal intercepts; 0 when the problem has none."""
+        if self.kept_intercept is not None:
+            return self.kept_intercept
         p = self.problem
         if self.checked is not None and not self.exact:
             return self.checked.intercept(p)
@@ -123,13 +131,13 @@ class Solution:
     @property
     def converged(self) -> bool:
         """Whether the requested tolerance was reached."""
-        return self.status in ("converged", "polished")
+        return self.status.solved
 
     def verified(self) -> Solution:
         """Return the same point with bounds on the rounding of its values."""
         if self.checked is not None:
             return self
-        late = self.status in ("max_time", "interrupted")
+        late = self.status in (Status.MAX_TIME, Status.INTERRUPTED)
         checked = verify(
             self.problem, self.beta, self.known_values, self.evidence, late=late
         )
@@ -193,7 +201,7 @@ def certify(solution: Solution, intercept: float) -> Certificate:
     if is_convex(p, beta, values):
         bound = dual_bound(p, beta, values, errors)
     return Certificate(
-        status=solution.status,
+        status=solution.status.value,
         objective=objective,
         bound=bound,
         gap=gap_between(objective, bound),
@@ -275,7 +283,7 @@ def stage_record(
 
 def summary(solution: Solution, stage: str) -> dict[str, Any]:
     """Return the stage record of one solve; proved figures if it was verified."""
-    return stage_record(
+    record = stage_record(
         stage,
         solution.problem.n,
         solution.seconds,
@@ -283,6 +291,8 @@ def summary(solution: Solution, stage: str) -> dict[str, Any]:
         kkt_violation=solution.figures.kkt_violation,
         n_iter=solution.n_iter,
         n_support=int(solution.support.size),
-        status=solution.status,
-        **solution.extras,
+        status=solution.status.value,
     )
+    if solution.screened is not None:
+        record["screened"] = solution.screened
+    return record

@@ -19,6 +19,8 @@ from widemargin.engine.path import PathAccount, Start, independent, moving
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 
 __all__ = ["PathAccount", "add", "exact", "fresh", "move", "remove"]
 
@@ -142,7 +144,7 @@ def fresh(
     if only is not None:
         return only, PathAccount(route="direct")
     solved = solver(problem)
-    if convex and solved.status == "converged":
+    if convex and solved.status == Status.CONVERGED:
         return exact(solved, seed=seed)
     return solved, PathAccount(route="solve")
 
@@ -175,5 +177,5 @@ def _or_solved(
 ) -> tuple[Solution, PathAccount]:
     if reached is not None:
         return reached, account
-    solved = solve(target, accuracy="exact", start=beta)
+    solved = solve(target, SolveOptions(exact=True), start=beta)
     return solved, replace(account, route="solve")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -32,6 +32,7 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from .level import (
     ClusterMonitor,
@@ -134,7 +135,7 @@ def level_record(
 def run_levels(
     division: Division,
     plan: Plan,
-    options: dict[str, Any],
+    options: SolveOptions,
     limits: Limits,
     *,
     stop_at: int = 1,
@@ -150,8 +151,8 @@ def run_levels(
     ----------
     division, plan : Division, Plan
         What to divide, and how.
-    options, limits : dict, Limits
-        Arguments of every solve; memory, time and clusters at a time.
+    options, limits : SolveOptions, Limits
+        Of every solve; memory and clusters at a time.
     stop_at : int
         Coarsest level to solve.
     starts : sequence of arrays, optional
@@ -162,10 +163,9 @@ def run_levels(
         Told of every stage, of every cluster, and of every complete level
         (checkpoints, early models). A level cut short by the deadline is not told.
     """
-    # parts are plain solves in other threads: no screening, no polish, and nobody
-    # watches them but the thread that waits (`solve_cluster`)
-    left_out = ("screen", "every_value", "monitor", "certify")
-    plain = {key: value for key, value in options.items() if key not in left_out}
+    # parts are plain solves in other threads: no screening, and only the thread that
+    # waits observes them (`solve_cluster`)
+    plain = replace(options, screen=None, every_value=False, monitor=None, certify=True)
     nested = any(problem.total is not None for problem in division.problems)
     current = _feasible(division.problems) if starts is None else list(starts)
     if resume is not None:
@@ -176,11 +176,11 @@ def run_levels(
         clock = time.perf_counter()
         partition = _partition_of(number, level, division, plan, nested)
         clustered = time.perf_counter()
-        rough = {"accuracy": "tol"} if partition.n_clusters > 1 else {}
+        own = replace(plain, exact=False) if partition.n_clusters > 1 else plain
         solved = solve_level(
-            number, partition, division, current, plain | rough, limits, progress
+            number, partition, division, current, own, limits, progress
         )
-        if limits.late:
+        if options.deadline.passed:
             break
         level, current = solved, solved.betas
         trained = time.perf_counter()
@@ -223,8 +223,7 @@ def _partition_of(
 def conquer(
     problem: DualProblem,
     beta: Vector | None,
-    options: dict[str, Any],
-    limits: Limits,
+    options: SolveOptions,
     *,
     refine: bool,
     record: Record,
@@ -236,22 +235,22 @@ def conquer(
     if refine and beta is not None and beta.any():
         active = np.flatnonzero(beta)
         reduced = problem.reduced(active, beta)
-        rough = {**limits.timed(options), "accuracy": "tol", "certify": False}
+        rough = replace(options, exact=False, certify=False)
         beta = beta.copy()
         try:
-            solution = solve(reduced, start=beta[active], **rough)
+            solution = solve(reduced, rough, start=beta[active])
         except Interrupted as stop:
             beta[active] = stop.beta
             raise Interrupted(problem, beta, stop.n_iter, stop.seconds) from stop
         beta[active] = solution.beta
         record(summary(solution, "refine"))
-    return solve(problem, start=beta, **limits.timed(options))
+    return solve(problem, options, start=beta)
 
 
 def solve_divided(
     problem: DualProblem,
     plan: Plan,
-    options: dict[str, Any],
+    options: SolveOptions,
     limits: Limits | None = None,
     *,
     start: Vector | Solution | None = None,
@@ -295,9 +294,7 @@ def solve_divided(
         seconds = sum(stage["seconds"] for stage in stages)
         raise Interrupted(problem, level.betas[0], steps, seconds) from stop
     beta = start if level is None else level.betas[0]
-    solution = conquer(
-        problem, beta, options, limits, refine=plan.refine, record=stages.append
-    )
+    solution = conquer(problem, beta, options, refine=plan.refine, record=stages.append)
     for stage, support in zip(stages, supports, strict=False):
         stage.update(precision_recall(support, solution.support))
     if record is not None:

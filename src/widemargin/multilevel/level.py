@@ -8,9 +8,8 @@ they are those of a feasible start, all zero for a classifier (mathematics 4.5).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,8 @@ from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.problem import DualProblem, only_point
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.runtime.cancellation import Together, go_on
 
 from .partition import Partition
@@ -62,42 +63,23 @@ class Division:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a level may use.
+    """What the clusters of a level may use; time is a matter of the solves' options.
 
     Parameters
     ----------
     cache_mb : float
         Row cache of each cluster that is being solved.
-    deadline : float or None
-        Reading of ``time.perf_counter`` at which solves must end.
     n_jobs : int or None
         Clusters solved at a time, through joblib (threads unless configured).
     """
 
     cache_mb: float = 200.0
-    deadline: float | None = None
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, gram: Gram, max_time: float | None) -> Limits:
-        """Limits of a fit that starts now with the memory and threads of its Gram."""
-        share = gram.cache_mb / gram.threads
-        return cls(share, _deadline(max_time), _jobs(gram.threads))
-
-    @property
-    def late(self) -> bool:
-        """Whether the deadline has passed."""
-        return self.deadline is not None and time.perf_counter() > self.deadline
-
-    def timed(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of a solve that starts now and must end by the deadline."""
-        if self.deadline is None:
-            return options
-        return {**options, "max_time": max(0.0, self.deadline - time.perf_counter())}
-
-
-def _deadline(max_time: float | None) -> float | None:
-    return None if max_time is None else time.perf_counter() + max_time
+    def of(cls, gram: Gram) -> Limits:
+        """Limits of a fit that has the memory and threads of its Gram."""
+        return cls(gram.cache_mb / gram.threads, _jobs(gram.threads))
 
 
 def _jobs(threads: int) -> int | None:
@@ -144,7 +126,7 @@ class PartSolution:
     bound: float | None
     kkt_violation: float
     n_iter: int
-    status: str
+    status: Status
 
     @property
     def gap(self) -> float | None:
@@ -181,15 +163,15 @@ def solve_cluster(
     samples: Samples,
     kernel: Kernel,
     parts: Sequence[Part],
-    options: dict[str, Any],
+    options: SolveOptions,
     cache_mb: float = 200.0,
 ) -> list[PartSolution]:
     """Solve every problem that has samples in one cluster; one Gram serves them all.
 
     Takes and returns plain data, so that it can run in a thread, a process or on
-    another machine. ``max_time`` in the options is that of all the problems together.
+    another machine.
     """
-    limits = Limits(deadline=_deadline(options.get("max_time")))
+    options = replace(options, monitor=go_on)
     gram: Gram | None = None
     solved = []
     for part in parts:
@@ -201,9 +183,8 @@ def solve_cluster(
             gram = Gram(samples, kernel, cache_mb=cache_mb)
         own = gram if part.rows is None else gram.subset(part.rows)
         problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
-        timed = limits.timed(options)
         try:
-            solution = solve(problem, start=part.start, monitor=go_on, **timed)
+            solution = solve(problem, options, start=part.start)
         except Interrupted as stop:  # the point of one cluster is none of the whole
             raise KeyboardInterrupt from stop
         certificate = solution.certificate
@@ -228,7 +209,7 @@ def _constant(part: Part) -> PartSolution:
     intercept = float(part.linear.max() if at_lower else part.linear.min())
     residual = part.linear - intercept
     loss = sum_above(np.maximum(part.lower * residual, part.upper * residual))
-    return PartSolution(beta, intercept, loss, 0.0, 0.0, 0, "converged")
+    return PartSolution(beta, intercept, loss, 0.0, 0.0, 0, Status.CONVERGED)
 
 
 def solve_level(
@@ -236,7 +217,7 @@ def solve_level(
     partition: Partition,
     division: Division,
     starts: Sequence[Vector],
-    options: dict[str, Any],
+    options: SolveOptions,
     limits: Limits,
     progress: ClusterMonitor | None = None,
 ) -> Level:
@@ -252,10 +233,10 @@ def solve_level(
         The problems.
     starts : sequence of arrays
         Feasible point of each problem; its sums over the clusters are kept.
-    options : dict
-        Arguments of :func:`widemargin.engine.solve.solve`.
+    options : SolveOptions
+        Of every solve.
     limits : Limits
-        Memory, time, and clusters at a time.
+        Memory, and clusters at a time.
     progress : callable, optional
         Called with (what, done, of) after each cluster.
     """
@@ -281,11 +262,11 @@ def solve_level(
                 _rows_of(division, inside),
                 division.kernel,
                 parts,
-                limits.timed(options),
+                options,
                 limits.cache_mb,
             )
 
-    # no job is made before its turn: the time it may take is counted from there
+    # no job is made before its turn: another process counts its seconds from there
     parallel = Parallel(
         limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
     )

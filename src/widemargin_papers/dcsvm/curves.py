@@ -16,11 +16,13 @@ from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.divide_conquer.early import early_model
 from widemargin.estimators.svc import SVC
 from widemargin.multilevel.driver import Plan, conquer, precision_recall, run_levels
 from widemargin.multilevel.level import Division, Level, Limits, solve_level
 from widemargin.multilevel.partition import divide
+from widemargin.runtime.deadline import Deadline
 from widemargin_papers.harness.reproduction import Cell, Task
 
 from . import printed as paper
@@ -72,12 +74,17 @@ def figure_1(k: int, n: int) -> Iterable[Cell]:
     data = subset("covtype", n, 10)
     C, gamma = paper.PARAMETERS["covtype"]
     problem = _problem(data.X, data.y, C, Gaussian(gamma))
-    best = solve(problem, tol=1e-4)
+    best = solve(problem, SolveOptions(tol=1e-4))
     lowest = dual_objective(best.beta, best.values, problem.linear)
     for way in ("kernel", "input", "random"):
         parts = divide(data.X, Gaussian(gamma), k, clustering=way, seed=0)
         level = solve_level(
-            1, parts, Division.of(problem), [np.zeros(n)], {"tol": 1e-4}, Limits()
+            1,
+            parts,
+            Division.of(problem),
+            [np.zeros(n)],
+            SolveOptions(tol=1e-4),
+            Limits(),
         )
         beta = level.betas[0]
         value = dual_objective(beta, problem.gram.times(beta), problem.linear)
@@ -103,7 +110,7 @@ def _levels(problem: DualProblem, depth: int) -> list[tuple[Level, float]]:
     clock = time.process_time()
     seen: list[tuple[Level, float]] = []
     run_levels(
-        Division.of(problem), Plan(depth, seed=0), {"tol": 1e-3},
+        Division.of(problem), Plan(depth, seed=0), SolveOptions(),
         Limits(n_jobs=problem.gram.threads), record=lambda _: None,
         completed=lambda done: seen.append((done, time.process_time() - clock)),
     )  # fmt: skip
@@ -115,7 +122,7 @@ def figure_2(name: str, n: int) -> Iterable[Cell]:
     data = subset(name, n, 10)
     C, gamma = paper.PARAMETERS[name]
     problem = _problem(data.X, data.y, C, Gaussian(gamma))
-    final = solve(problem, tol=1e-3).support
+    final = solve(problem, SolveOptions(tol=1e-3)).support
     found = [
         (f"DC, {level.partition.n_clusters} clusters", np.flatnonzero(level.betas[0]))
         for level, _ in _levels(problem, 4)
@@ -157,7 +164,7 @@ def _exact_curves(
 ) -> Iterable[Cell]:
     data = subset(name, n)
     problem = _problem(data.X, data.y, C, kernel)
-    best = solve(problem, tol=1e-4, max_time=300.0)
+    best = solve(problem, SolveOptions(tol=1e-4, deadline=Deadline.after(300.0)))
     lowest = dual_objective(best.beta, best.values, problem.linear)
 
     def point(label: str, spent: float, beta: Vector, decisions: Vector) -> list[Cell]:
@@ -187,13 +194,16 @@ def _exact_curves(
     last, before = levels[-1]
     clock = time.process_time()
     solution = conquer(
-        divided, last.betas[0], {"tol": 1e-3, "max_time": 300.0}, Limits(),
+        divided, last.betas[0], SolveOptions(deadline=Deadline.after(300.0)),
         refine=True, record=lambda _: None,
     )  # fmt: skip
     yield from whole("DC exact", before + time.process_time() - clock, solution)
     for tol in TOLERANCES:
         clock = time.process_time()
-        solution = solve(_problem(data.X, data.y, C, kernel), tol=tol, max_time=300.0)
+        solution = solve(
+            _problem(data.X, data.y, C, kernel),
+            SolveOptions(tol=tol, deadline=Deadline.after(300.0)),
+        )
         yield from whole(f"SVC tol {tol:g}", time.process_time() - clock, solution)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
-from widemargin.engine.solve import DrawnPairs, solve
+from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.estimators.dpwss import DPWSSClassifier
 from widemargin.estimators.private import PrivateSVC, privacy_audit
 from widemargin.estimators.private.mechanisms import Mechanism
@@ -81,12 +82,15 @@ def cost_of_an_iteration(name: str) -> Iterable[Cell]:
     }
     problem = problem_of(name)
     for rule in rules.values():
-        solve(problem, selection=rule, max_iter=STEPS, shrinking=False)
+        solve(problem, SolveOptions(selection=rule, max_iter=STEPS, shrinking=False))
     least = dict.fromkeys(rules, float("inf"))
     for _ in range(REPEATS):
         for rule, selection in rules.items():
             started = time.process_time()
-            run = solve(problem, selection=selection, max_iter=STEPS, shrinking=False)
+            run = solve(
+                problem,
+                SolveOptions(selection=selection, max_iter=STEPS, shrinking=False),
+            )
             spent = (time.process_time() - started) / run.n_iter
             least[rule] = min(least[rule], spent)
     row = f"{name} ({problem.n} rows)"

@@ -23,7 +23,8 @@ from widemargin.engine.certificate import dual_objective
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import DualProblem, classification_problem
-from widemargin.engine.solve import DrawnPairs, solve
+from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.estimators.dpwss.estimator import free_intercept
 from widemargin_papers.harness.datasets import load_libsvm
@@ -127,7 +128,9 @@ def train(
 ) -> Run:
     """Train on a data set of Table 3 with one rule of selecting pairs."""
     problem = problem_of(name)
-    solution = solve(problem, selection=selection, seed=seed, shrinking=shrinking)
+    solution = solve(
+        problem, SolveOptions(selection=selection, seed=seed, shrinking=shrinking)
+    )
     decisions = solution.values + free_intercept(solution)
     return Run(
         objective=dual_objective(solution.beta, solution.values, problem.linear),

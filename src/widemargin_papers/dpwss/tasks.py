@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from widemargin.engine.solve import DrawnPairs
+from widemargin.engine.solve_options import DrawnPairs
 from widemargin.estimators.dpwss import DPWSSClassifier
 from widemargin.estimators.private import PrivateSVC
 from widemargin.estimators.svc import SVC

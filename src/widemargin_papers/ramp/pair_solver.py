@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from widemargin.engine.certificate import duality_gap, violation
 from widemargin.engine.gram import Gram
 from widemargin.engine.problem import DualProblem
-from widemargin.engine.refinement import Budget, Descent, Manner
+from widemargin.engine.refinement import Descent
 from widemargin.engine.screening.rules import screen
 from widemargin.engine.solution import Solution
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.estimators.ramp.concave_convex import Outcome, RampProblem, descend
 
 from .printed import out_of_reach
@@ -31,7 +33,6 @@ from .timing import CONTESTANTS
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MANNER = Manner(False, 0, "second_order", None, None)  # pair steps, and no looking on
 LIBSVM_PIECE = 1000  # steps between two shrinkings of LIBSVM, at any number of samples
 PAPERS_SIZE = 20_000  # samples of the paper's data sets: for fewer, in proportion
 HALVED = 0.5  # of the gap at the last look of the safe rules: then they look again
@@ -132,7 +133,7 @@ class Run:
         beta = self.beta[chosen]
         box = whole.lower[chosen], whole.upper[chosen]
         part = DualProblem(self.gram, whole.linear[chosen], *box, float(beta.sum()))
-        return Solution(part, beta, self.values[chosen], "start", exact=True)
+        return Solution(part, beta, self.values[chosen], Status.START, exact=True)
 
     def within(self, tol: float) -> bool:
         """Say whether nobody in play violates the optimality conditions by more."""
@@ -156,18 +157,21 @@ class Run:
             self.values[level.gone] += self.problem.gram.times(moved, level.gone)
             self.members, self.gram = level.members, level.gram
 
-    def piece(self, steps: int, tol: float) -> tuple[str, int]:
+    def piece(self, steps: int, tol: float) -> tuple[Status, int]:
         """Make that many pair steps, or fewer if they are enough for `tol`.
 
         Returns how it ended and how many were made. Rows are float64, so that nothing
         has to be computed again.
         """
         start = self.point
-        descent = Descent(start.problem, start, MANNER, Budget(steps, None), tol)
+        options = SolveOptions(
+            tol=tol, max_iter=steps, shrinking=False, selection="second_order"
+        )
+        descent = Descent(start.problem, start, options)
         descent.run(tol)
         self.beta[self.members] = descent.beta
         self.values[self.members] = descent.gradient + start.problem.linear
-        return descent.status, descent.budget.steps
+        return descent.status, descent.spent.steps
 
     def gap(self) -> float:
         """Return the duality gap of the problem over the samples in play."""
@@ -212,7 +216,7 @@ def solve_in_pieces(
     """
     if start is None:
         nothing = np.zeros(problem.n)
-        start = Solution(problem, nothing, nothing, "start", exact=True)
+        start = Solution(problem, nothing, nothing, Status.START, exact=True)
     run = Run(start)
     due = np.inf
     while True:
@@ -229,14 +233,14 @@ def solve_in_pieces(
         status, made = run.piece(min(steps, piece) if safe or shrink else steps, tol)
         tally.note(made, in_play)
         stopped = tally.steps_left(in_play) == 0
-        if status == "max_iter" and not stopped:
+        if status == Status.MAX_ITER and not stopped:
             continue
         run.bring_back()
         if run.within(tol) or stopped:
             run.bring_back(decided=True)
             safe = False  # who objects now had been decided: nobody is, until the end
         if run.within(tol) or stopped:
-            status = "converged" if run.within(tol) else "max_iter"
+            status = Status.CONVERGED if run.within(tol) else Status.MAX_ITER
             return Solution(problem, run.beta, run.values, status, exact=True)
 
 

@@ -17,6 +17,7 @@ from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin_papers.harness.measuring import say
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
@@ -37,7 +38,7 @@ def measure(dataset: str, kappa: float | None, size: int, repeats: int = 3) -> R
         problem = classification_problem(Gram(X, kernel), y, np.ones(len(y)))
         screener = None if rank is None else Screener(smallest=0, rank=rank)
         before = time.process_time()
-        solution = solve(problem, tol=1e-6, accuracy="tol", screen=screener)
+        solution = solve(problem, SolveOptions(tol=1e-6, exact=False, screen=screener))
         run = {
             "processor": time.process_time() - before,
             "evaluated": problem.gram.evaluated,

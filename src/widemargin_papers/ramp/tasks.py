@@ -22,6 +22,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.reproduction import Cell, Task
 from widemargin_papers.harness.results import Record
@@ -120,7 +121,7 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
     ramp = RampProblem(Gram(X, kernel), y, np.ones(len(y)), PAPERS_S)
     row = f"{name}, {'linear' if kappa is None else f'kappa {kappa:g}'}, n {len(y)}"
     clipped = np.zeros(len(y), bool)
-    best = solve(ramp.convex(clipped), tol=1e-9)
+    best = solve(ramp.convex(clipped), SolveOptions(tol=1e-9))
     run = solve_as_printed(best.problem, tol=1e-6, max_iter=20_000)
     counts = _count(best, run.fixed_low, run.fixed_high)
     note = "the rule leaves out how far the intercept moves (errata)"
@@ -132,7 +133,7 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
             break
         clipped = after
         low, high = propagate_as_printed(best, ramp.convex(clipped))
-        best = solve(ramp.convex(clipped), tol=1e-9)
+        best = solve(ramp.convex(clipped), SolveOptions(tol=1e-9))
         counts += _count(best, low, high)
     note = "two terms have the wrong sign, and the intercept is left out (errata)"
     yield from _counted("rule (26)-(27) as printed", row, counts, note)

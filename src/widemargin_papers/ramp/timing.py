@@ -27,6 +27,8 @@ from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.rules import screen
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.runtime.deadline import Deadline
 from widemargin_papers.harness.datasets import (
     load_dense,
     load_libsvm,
@@ -185,7 +187,11 @@ def shares(setting: Setting, *, threads: int = 1) -> Record:
     steps, points = 0, []
     decided = np.zeros(len(y), bool)
     for tol in [*np.ldexp(1.0, -np.arange(halvings)), setting.tol]:
-        solution = solve(problem, tol=tol, start=solution, max_time=LONGEST)
+        solution = solve(
+            problem,
+            SolveOptions(tol=tol, deadline=Deadline.after(LONGEST)),
+            start=solution,
+        )
         steps += solution.n_iter
         error = 0.0 if solution.exact else ROUNDINGS * gram.float32_error(solution.beta)
         found = screen(problem, solution.beta, solution.values, rank=False, error=error)

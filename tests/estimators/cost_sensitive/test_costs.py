@@ -16,6 +16,7 @@ from widemargin import SVC, CostSensitiveSVC, total_cost_scorer
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.cost_sensitive.costs import (
     PairCosts,
     check_cost_matrix,
@@ -46,7 +47,7 @@ def loss(decisions, y, C, plus, minus):
 def test_the_dual_is_that_of_the_printed_loss(plus, minus, positive):
     prices = PairCosts((1, 0), positive, float(plus), float(minus))
     problem = cost_problem(Gram(X, Gaussian(0.5)), signs, 2.0 * np.ones(60), prices)
-    solution = solve(problem, accuracy="exact")
+    solution = solve(problem, SolveOptions(exact=True))
     K = kernel_matrix(Gaussian(0.5), X)
     assert_certified(solution, K, tol=1e-8, rounding=1e-9)
     values = solution.values + solution.intercept

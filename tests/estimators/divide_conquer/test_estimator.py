@@ -1,7 +1,6 @@
 """DivideConquerSVC in memory: exact equals SVC, early is routed, nothing is lost."""
 
 import pickle
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,10 @@ from sklearn.utils.estimator_checks import check_estimator
 import widemargin
 from widemargin import SVC, DivideConquerSVC
 from widemargin.engine.kernels import Gaussian
+from widemargin.engine.solve import solve
+from widemargin.engine.status import Status
 from widemargin.estimators.divide_conquer import estimator as estimator_module
-from widemargin.estimators.divide_conquer.level_run import Ladder
+from widemargin.runtime.deadline import Deadline
 
 from tests.certified import kernel_matrix, objective
 
@@ -263,19 +264,11 @@ def test_degenerate_data():
 def test_time_limit_during_the_finish_keeps_the_last_level(monkeypatch):
     X, y = moons()
 
-    def never_in_time(problem, beta, options, limits, *, refine, record):
-        limited = {**options, "max_iter": 1, "accuracy": "tol"}
-        solution = estimator_module.conquer_directly(problem, beta, limited)
-        object.__setattr__(solution, "status", "max_time")
-        return solution
+    def never_in_time(problem, beta, options, *, refine, record):
+        limited = replace(options, max_iter=1, exact=False)
+        solution = solve(problem, limited, start=beta)
+        return replace(solution, status=Status.MAX_TIME)
 
-    from widemargin.engine.solve import solve
-
-    monkeypatch.setattr(
-        estimator_module, "conquer_directly",
-        lambda problem, beta, options: solve(problem, start=beta, **options),
-        raising=False,
-    )  # fmt: skip
     monkeypatch.setattr(estimator_module, "conquer", never_in_time)
     model = DivideConquerSVC(n_levels=2, random_state=0, max_time=100.0)
     with pytest.warns(ConvergenceWarning, match=r"max_time.*level 1"):
@@ -305,14 +298,12 @@ def test_ctrl_c_during_the_finish_keeps_the_last_level(monkeypatch):
 
 def test_a_time_limit_that_passes_during_the_finish(monkeypatch):
     # the deadline is set when the level is there: no race with a busy machine
-    plain = Ladder.climb
+    plain = DivideConquerSVC._conquer
 
-    def climb(ladder, progress=None):
-        level = plain(ladder, progress)
-        ladder.limits = replace(ladder.limits, deadline=time.perf_counter() + 0.05)
-        return level
+    def conquer(self, task, ladder):
+        return plain(self, replace(task, deadline=Deadline.after(0.05)), ladder)
 
-    monkeypatch.setattr(Ladder, "climb", climb)
+    monkeypatch.setattr(DivideConquerSVC, "_conquer", conquer)
     monkeypatch.setattr(
         "widemargin.estimators.divide_conquer.level_choice.INSURED", 20_000
     )

@@ -9,6 +9,7 @@ from widemargin import SVC, CostSensitiveSVC, RampSVC
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin.multilevel.driver import Plan, solve_divided
 
@@ -50,12 +51,16 @@ def test_solver_of_other_systems_reaches_the_direct_objective(system):
 def test_a_ramp_problem_with_samples_clipped_reaches_the_direct_objective():
     X, y = moons(2000)
     ramp = RampProblem(Gram(X, Gaussian(2.0)), 2.0 * y - 1, np.full(2000, 5.0), s=-0.2)
-    clipped = ramp.clips(solve(ramp.convex(np.zeros(2000, bool)), tol=1e-3))
+    clipped = ramp.clips(
+        solve(ramp.convex(np.zeros(2000, bool)), SolveOptions(tol=1e-3))
+    )
     assert 20 < clipped.sum() < 1000
     problem = ramp.convex(clipped)  # boxes of both signs for either class
     stages = []
-    divided = solve_divided(problem, Plan(2), {"tol": 1e-6}, record=stages.append)
-    direct = solve(problem, tol=1e-6)
+    divided = solve_divided(
+        problem, Plan(2), SolveOptions(tol=1e-6), record=stages.append
+    )
+    direct = solve(problem, SolveOptions(tol=1e-6))
     assert_certified(divided, kernel_matrix(Gaussian(2.0), X), tol=1e-6)
     assert [stage["stage"] for stage in stages] == ["level 2", "level 1", "refine"]
     assert_allclose(

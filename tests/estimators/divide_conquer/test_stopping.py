@@ -10,9 +10,11 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.multilevel import level
 from widemargin.multilevel.level import Division, Limits, solve_level
 from widemargin.multilevel.partition import divide
+from widemargin.runtime.deadline import Deadline
 
 from tests.ctrl_c import needs_signals, seconds_to_stop
 
@@ -39,10 +41,10 @@ def level_with(monkeypatch, problems_of, n_clusters, n_jobs):
     """Solve a level of three classes slowly; return how much time each solve had."""
     limits = []
 
-    def slow(*arguments, max_time, **options):
-        limits.append(max_time)
+    def slow(problem, options, *, start):
+        limits.append(options.deadline.seconds_left)
         time.sleep(0.2)
-        return solve(*arguments, max_time=max_time, **options)
+        return solve(problem, options, start=start)
 
     monkeypatch.setattr(level, "solve", slow)
     X, y = make_classification(240, 8, n_informative=6, n_classes=3, random_state=0)
@@ -58,8 +60,8 @@ def level_with(monkeypatch, problems_of, n_clusters, n_jobs):
     partition = divide(X, gram.kernel, n_clusters, seed=0)
     assert partition.n_clusters == n_clusters
     starts = [np.zeros(len(X)) for _ in problems]
-    allowed = Limits(deadline=time.perf_counter() + 60.0, n_jobs=n_jobs)
-    solve_level(1, partition, division, starts, {"tol": 1e-3}, allowed)
+    options = SolveOptions(deadline=Deadline.after(60.0))
+    solve_level(1, partition, division, starts, options, Limits(n_jobs=n_jobs))
     assert len(limits) == n_clusters * problems_of
     return limits
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC as LIBSVM
 
 from widemargin import DPWSSClassifier
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.dpwss import estimator
 
 from tests.oracles.claims import judge
@@ -77,7 +78,7 @@ def test_a_monitor_may_interrupt():
     X, y = rng.normal(size=(2000, 3)), rng.choice([-1.0, 1.0], size=2000)
     problem = dual(Named("noise", X, y, Linear(), 100.0))
     rule = DrawnPairs(1.0, 0.1, once=False)
-    run = solve(problem, selection=rule, monitor=lambda *_: False)
+    run = solve(problem, SolveOptions(selection=rule, monitor=lambda *_: False))
     assert run.status == "interrupted"
 
 

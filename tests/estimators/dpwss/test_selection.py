@@ -12,6 +12,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import DrawnPairs, solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified
 from tests.oracles.drawn_pairs import candidates, draw_probabilities
@@ -27,7 +28,7 @@ def overlapping(seed=0, n=40, d=4, cost=1.0):
 
 def halfway(problem, steps=15):
     """A feasible point in the middle of a run, where scores differ."""
-    return solve(problem, selection=DrawnPairs(), max_iter=steps, seed=3)
+    return solve(problem, SolveOptions(selection=DrawnPairs(), max_iter=steps, seed=3))
 
 
 def at(problem, point):
@@ -47,7 +48,9 @@ def test_draws_match_the_softmax(epsilon, sigma):
     counts = np.zeros(problem.n)
     rule = DrawnPairs(epsilon, sigma)
     for seed in range(4000):
-        after = solve(problem, start=point, selection=rule, max_iter=1, seed=seed)
+        after = solve(
+            problem, SolveOptions(selection=rule, max_iter=1, seed=seed), start=point
+        )
         change = after.beta - point.beta
         assert np.argmax(change) == expected.i
         counts[np.argmin(change)] += 1
@@ -76,7 +79,7 @@ def test_the_first_draw_is_uniform_over_the_other_class():
 def replay(problem, rule, seed, steps):
     """Follow a compiled run step by step and check each against the readable rule."""
     used: set[tuple[int, int]] = set()
-    point = solve(problem, selection=rule, max_iter=0, seed=seed)
+    point = solve(problem, SolveOptions(selection=rule, max_iter=0, seed=seed))
     for step in range(1, steps + 1):
         wanted = candidates(
             *at(problem, point),
@@ -85,7 +88,8 @@ def replay(problem, rule, seed, steps):
             robust_maximum=rule.robust_maximum,
         )
         after = solve(
-            problem, selection=rule, max_iter=step, seed=seed, shrinking=False
+            problem,
+            SolveOptions(selection=rule, max_iter=step, seed=seed, shrinking=False),
         )
         if after.n_iter < step:
             return point, wanted, after.status
@@ -125,9 +129,10 @@ def test_exhausted_means_no_candidate_is_left():
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 0.9])
 def test_without_the_once_rule_it_converges(sigma, shrinking):
     problem = overlapping(n=80)
-    exact = solve(problem, accuracy="exact")
+    exact = solve(problem, SolveOptions(exact=True))
     drawn = solve(
-        problem, selection=DrawnPairs(1.0, sigma, once=False), shrinking=shrinking
+        problem,
+        SolveOptions(selection=DrawnPairs(1.0, sigma, once=False), shrinking=shrinking),
     )
     assert drawn.status == "converged"
     K = problem.gram.rows(np.arange(problem.n))
@@ -145,7 +150,8 @@ def test_objective_never_rises_and_the_sum_stays(once, shrinking):
     last = 0.0
     for steps in range(1, 150, 4):
         point = solve(
-            problem, selection=rule, max_iter=steps, seed=7, shrinking=shrinking
+            problem,
+            SolveOptions(selection=rule, max_iter=steps, seed=7, shrinking=shrinking),
         )
         now = dual_objective(point.beta, point.values, problem.linear)
         assert now <= last + 1e-12 * abs(last)
@@ -161,14 +167,14 @@ def test_sigma_to_one_is_the_maximal_violating_pair(sigma):
     rule = DrawnPairs(1.0, sigma, once=False)
     replay(problem, rule, seed=0, steps=80)  # each step is one of the admitted pairs
     for steps in (5, 10, 20, 40):  # and these are the maximal ones alone
-        point = solve(problem, selection=rule, max_iter=steps, seed=0)
+        point = solve(problem, SolveOptions(selection=rule, max_iter=steps, seed=0))
         _, gradient, lower, upper = at(problem, point)
         admitted = candidates(point.beta, gradient, lower, upper, sigma=sigma)
         assert gradient[admitted.i] == gradient[point.beta < upper].min()
         largest = gradient[point.beta > lower].max()
         assert_allclose(gradient[admitted.members], largest, rtol=1e-9)
-    drawn = solve(problem, selection=rule)
-    wss1 = solve(problem, selection="first_order")
+    drawn = solve(problem, SolveOptions(selection=rule))
+    wss1 = solve(problem, SolveOptions(selection="first_order"))
     assert drawn.status == wss1.status == "converged"
     ends = [dual_objective(s.beta, s.values, problem.linear) for s in (drawn, wss1)]
     assert_allclose(*ends, rtol=1e-5)
@@ -179,7 +185,7 @@ def test_at_sigma_one_ties_are_drawn_uniformly():
     rule = DrawnPairs(1.0, 1.0)
     counts = np.zeros(problem.n)
     for seed in range(2000):
-        after = solve(problem, selection=rule, max_iter=1, seed=seed)
+        after = solve(problem, SolveOptions(selection=rule, max_iter=1, seed=seed))
         counts[after.beta < 0] += 1
     negatives = counts[problem.linear < 0]
     assert negatives.sum() == 2000
@@ -189,7 +195,10 @@ def test_at_sigma_one_ties_are_drawn_uniformly():
 def test_infinite_epsilon_takes_the_best_and_draws_nothing():
     problem = overlapping(n=50)
     rule = DrawnPairs(np.inf, 0.3, once=False)
-    runs = [solve(problem, selection=rule, seed=seed).beta for seed in range(3)]
+    runs = [
+        solve(problem, SolveOptions(selection=rule, seed=seed)).beta
+        for seed in range(3)
+    ]
     assert_allclose(runs[0], runs[1], atol=0)
     assert_allclose(runs[0], runs[2], atol=0)
     assert draw_probabilities(np.array([0.5, 1.0, 1.0]), np.inf, 0.3).tolist() == [
@@ -201,9 +210,11 @@ def test_infinite_epsilon_takes_the_best_and_draws_nothing():
 
 def test_once_uses_every_ordered_pair_at_most_once():
     problem = overlapping(n=10, d=2)
-    run = solve(problem, selection=DrawnPairs(1.0, 0.01), seed=0)
+    run = solve(problem, SolveOptions(selection=DrawnPairs(1.0, 0.01), seed=0))
     assert run.n_iter <= 10 * 9
-    free = solve(problem, selection=DrawnPairs(1.0, 0.01, once=False), seed=0)
+    free = solve(
+        problem, SolveOptions(selection=DrawnPairs(1.0, 0.01, once=False), seed=0)
+    )
     assert free.status == "converged"
 
 
@@ -213,7 +224,8 @@ def test_robust_maximum_stops_later_on_average():
     for robust in ends:
         for seed in range(20):
             run = solve(
-                problem, selection=DrawnPairs(1.0, 0.7, True, robust), seed=seed
+                problem,
+                SolveOptions(selection=DrawnPairs(1.0, 0.7, True, robust), seed=seed),
             )
             ends[robust].append(dual_objective(run.beta, run.values, problem.linear))
     assert np.mean(ends[True]) < np.mean(ends[False])
@@ -222,8 +234,8 @@ def test_robust_maximum_stops_later_on_average():
 @pytest.mark.parametrize("rule", [DrawnPairs(), "libsvm_second_order", "first_order"])
 def test_pair_rules_start_at_zero_however_many_rows(rule):
     problem = overlapping(n=30000, d=3)
-    assert not solve(problem, selection=rule, max_iter=0).beta.any()
-    one = solve(problem, selection=rule, max_iter=1)
+    assert not solve(problem, SolveOptions(selection=rule, max_iter=0)).beta.any()
+    one = solve(problem, SolveOptions(selection=rule, max_iter=1))
     assert np.count_nonzero(one.beta) == 2
 
 
@@ -238,9 +250,7 @@ def test_rows_leaving_the_cache_change_nothing(rule):
         gram = Gram(X, Linear(), cache_mb=megabytes)
         run = solve(
             classification_problem(gram, y, np.full(300, 10.0)),
-            selection=rule,
-            max_iter=2000,
-            seed=5,
+            SolveOptions(selection=rule, max_iter=2000, seed=5),
         )
         ends.append((gram.evaluated, run.beta))
     assert ends[1][0] > 2 * ends[0][0]  # rows did leave
@@ -254,5 +264,8 @@ def test_draws_need_an_intercept():
         fit_intercept=False,
     )
     with pytest.raises(ValueError, match="needs an intercept"):
-        solve(free, selection=DrawnPairs())
-    assert solve(problem, selection=DrawnPairs(), max_iter=3).status == "max_iter"
+        solve(free, SolveOptions(selection=DrawnPairs()))
+    assert (
+        solve(problem, SolveOptions(selection=DrawnPairs(), max_iter=3)).status
+        == "max_iter"
+    )

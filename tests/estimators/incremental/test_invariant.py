@@ -21,6 +21,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit, certificates
 
@@ -306,7 +307,7 @@ def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
     gram = Gram(samples, Gaussian(1.0))
     ends = np.where(labels == 1, 1.0, -1.0)
     dual = DualProblem(gram, ends, np.minimum(ends, 0), np.maximum(ends, 0), 0.0)
-    exact = solve(dual, accuracy="exact")
+    exact = solve(dual, SolveOptions(exact=True))
     assert exact.certificate.kkt_violation <= 1e-8
     assert_allclose(
         model.certificate_.objective, exact.certificate.objective, rtol=1e-9

@@ -15,8 +15,10 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.private import hinge
 from widemargin.estimators.private.hinge import hinge_gap, minimise_hinge
+from widemargin.runtime.deadline import Deadline
 
 
 def exact(values):
@@ -48,7 +50,7 @@ def dual_point(X, y, costs):
     """A good dual point within its box, from the engine: another solver's word."""
     gram = Gram(np.ascontiguousarray(X), Linear())
     problem = classification_problem(gram, y, costs, fit_intercept=False)
-    solution = solve(problem, accuracy="exact")
+    solution = solve(problem, SolveOptions(exact=True))
     return solution.beta, solution.recomputed().certificate.gap
 
 
@@ -151,7 +153,8 @@ def test_every_hinge_problem_reaches_its_gap(kind, global_random_seed):
         # The engine's certified lower bound on the optimum, another solver's word.
         gram = Gram(np.ascontiguousarray(X), Linear())
         problem = classification_problem(gram, y, costs, fit_intercept=False)
-        other = solve(problem, max_time=1.0).recomputed().certificate
+        options = SolveOptions(deadline=Deadline.after(1.0))
+        other = solve(problem, options).recomputed().certificate
         slack = other.gap + 1e-13 * primal  # rounding of these two sums
         assert primal - other.bound <= 1e-6 * reach**2 + slack
 

@@ -14,6 +14,7 @@ from widemargin.engine.kernels import Gaussian, Linear
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import (
     RampProblem,
     carry,
@@ -26,7 +27,7 @@ TOL = 1e-9
 
 
 def exactly(problem, start, screen=None):
-    solution = solve(problem, tol=TOL, start=start, screen=screen)
+    solution = solve(problem, SolveOptions(tol=TOL, screen=screen), start=start)
     certificate = solution.certificate
     assert 0.0 <= certificate.gap <= TOL * np.sum(problem.upper - problem.lower) + 1e-9
     assert certificate.kkt_violation <= TOL
@@ -230,7 +231,7 @@ def test_gap_is_a_gap_when_samples_are_clipped():
         problem = ramp.convex(clipped)
         mu = np.where(clipped, ramp.costs, 0.0)
         for tol in (1e-1, 1e-3, 1e-6):
-            solution = solve(problem, tol=tol)
+            solution = solve(problem, SolveOptions(tol=tol))
             residual = problem.linear - solution.values - solution.intercept
             gap = duality_gap(solution.beta, residual, problem.lower, problem.upper)
             assert 0.0 <= gap <= tol * np.sum(ramp.costs)
@@ -314,7 +315,7 @@ def test_a_solve_that_was_stopped_ends_the_procedure():
     ramp = random_ramp(np.random.default_rng(13))
 
     def stopped(problem, start):
-        return solve(problem, tol=1e-9, start=start, max_iter=1)
+        return solve(problem, SolveOptions(tol=1e-9, max_iter=1), start=start)
 
     end = descend(ramp, stopped)
     assert not end.settled
@@ -331,7 +332,9 @@ def traced(ramp, shares=None):
     def solver(problem, start):
         screener = None if shares is None else Screener(smallest=0, rank=True)
         solution = solve(
-            problem, tol=TRACE_TOL, accuracy="exact", start=start, screen=screener
+            problem,
+            SolveOptions(tol=TRACE_TOL, exact=True, screen=screener),
+            start=start,
         )
         assert solution.certificate.kkt_violation <= TRACE_TOL
         if screener is not None:

@@ -12,6 +12,7 @@ from widemargin.engine.certificate import dual_objective
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp import continuation as schedule
 from widemargin.estimators.ramp.concave_convex import RampProblem, descend, stationarity
 from widemargin.estimators.ramp.continuation import (
@@ -26,7 +27,7 @@ from tests.estimators.ramp.test_concave_convex import exactly, random_ramp
 
 
 def rough(problem, start):
-    return solve(problem, tol=1e-2, start=start)
+    return solve(problem, SolveOptions(tol=1e-2), start=start)
 
 
 def plan(rounds=None, **options):
@@ -158,7 +159,7 @@ def test_a_solve_that_was_stopped_ends_everything(monkeypatch):
     ramp, _ = blobs(120)
 
     def stopped(problem, start):
-        return solve(problem, tol=1e-9, start=start, max_iter=1)
+        return solve(problem, SolveOptions(tol=1e-9, max_iter=1), start=start)
 
     def never(problem, start):
         raise AssertionError("nothing is solved after a stop")

@@ -12,6 +12,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Polynomial
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 
 from tests.certified import assert_certified, kernel_matrix, objective
 from tests.oracles.generic_qp import solve_clarabel
@@ -58,7 +59,7 @@ def test_the_exact_answer_is_no_worse_than_clarabels(drawn, kernel, C, intercept
     total = 0.0 if intercept else None
     problem = DualProblem(Gram(X, kernel), y, lower, upper, total)
     K = kernel_matrix(kernel, X)
-    solution = solve(problem, accuracy="exact")
+    solution = solve(problem, SolveOptions(exact=True))
     scale = max(1.0, np.abs(K).max() * np.abs(solution.beta).sum())
     assert_certified(solution, K, tol=1e-7 * scale)
     theirs = solve_clarabel(K, y, lower, upper, total)

@@ -13,6 +13,7 @@ from widemargin.engine.certificate import intercept_interval
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Precomputed
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem, stationarity
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
@@ -76,7 +77,7 @@ def test_nothing_is_decided_wrongly(kernel, C, name, monkeypatch):
     assert (len(decided) < len(taken)) == (name == "safe+shrink")
     for problem, level in decided:
         gone, beta = level.gone, level.beta
-        best = solve(problem, tol=1e-10, accuracy="exact")
+        best = solve(problem, SolveOptions(tol=1e-10, exact=True))
         targets = problem.linear - best.values
         box = problem.lower, problem.upper
         left, right = intercept_interval(
@@ -91,7 +92,7 @@ def test_nothing_is_decided_wrongly(kernel, C, name, monkeypatch):
 def test_who_is_brought_back_has_the_gradient_of_the_moment():
     ramp = ramp_problem(Gaussian(0.5), 1.0)
     problem = ramp.convex(np.zeros(200, bool))
-    point = solve(problem, tol=1e-3)
+    point = solve(problem, SolveOptions(tol=1e-3))
     run = Run(point.recomputed())
     views = []
     for safely in (True, False, False):
@@ -115,7 +116,7 @@ def test_who_is_brought_back_has_the_gradient_of_the_moment():
 def test_a_few_samples_stay_in_play():
     """Taking them out would cost more, by the copy of rows, than they do."""
     ramp = ramp_problem(Gaussian(0.5), 1.0)
-    run = Run(solve(ramp.convex(np.zeros(200, bool)), tol=1e-3))
+    run = Run(solve(ramp.convex(np.zeros(200, bool)), SolveOptions(tol=1e-3)))
     few, all_of_them = np.arange(200) < 19, np.ones(200, bool)
     for gone in (few, all_of_them):
         run.take_out(gone, safely=False)
@@ -127,7 +128,7 @@ def test_a_few_samples_stay_in_play():
 def test_gap_and_violation_are_those_of_the_whole_problem():
     """As long as those out of play are where they belong: they add nothing to it."""
     ramp = ramp_problem(Gaussian(0.5), 1.0)
-    point = solve(ramp.convex(np.zeros(200, bool)), tol=1e-3).recomputed()
+    point = solve(ramp.convex(np.zeros(200, bool)), SolveOptions(tol=1e-3)).recomputed()
     run = Run(point)
     run.take_out(run.shrunk(), safely=False)
     assert run.members.size < 180

@@ -19,6 +19,7 @@ from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.rules import screen
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import further_timing as ramp_more
@@ -63,7 +64,7 @@ def test_algorithm_as_printed_without_its_rule_is_plain_smo():
     for _ in range(5):
         problem = random_problem(rng, intercept=True, size=30, clip=False)
         run = solve_as_printed(problem, tol=1e-8, screening=False)
-        best = solve(problem, tol=1e-9).certificate
+        best = solve(problem, SolveOptions(tol=1e-9)).certificate
         values = problem.gram.times(run.beta)
         ours = -dual_objective(run.beta, values, problem.linear)
         assert_allclose(ours, best.bound, rtol=1e-6)
@@ -76,7 +77,7 @@ def test_shrinking_takes_over_below_a_gap_and_loses_nobody():
     shrunk = 0
     for _ in range(10):
         problem = random_problem(rng, intercept=True, size=60, clip=False)
-        best = solve(problem, tol=1e-9).certificate
+        best = solve(problem, SolveOptions(tol=1e-9)).certificate
         for rule in (False, True):
             run = solve_as_printed(problem, tol=1e-8, screening=rule)
             if run.fixed_low.any() or run.fixed_high.any():
@@ -98,10 +99,10 @@ def test_propagation_as_printed_decides_wrongly():
         problem = random_problem(rng, intercept=True, size=40, clip=False)
         costs = problem.upper - problem.lower
         ramp = RampProblem(problem.gram, problem.linear, costs, 0.0)
-        first = solve(ramp.convex(np.zeros(40, bool)), tol=1e-9)
+        first = solve(ramp.convex(np.zeros(40, bool)), SolveOptions(tol=1e-9))
         following = ramp.convex(ramp.clips(first))
         low, high = propagate_as_printed(first, following)
-        counts = ramp_tables._count(solve(following, tol=1e-9), low, high)
+        counts = ramp_tables._count(solve(following, SolveOptions(tol=1e-9)), low, high)
         decided += counts[0]
         wrong += counts[1]
         if not ramp.clips(first).any():  # nothing moved: m = n = q = 0, rule (20)-(21)
@@ -121,7 +122,7 @@ def test_algorithm_as_printed_ends_at_worse_points():
     for _ in range(60):
         problem = random_problem(rng, intercept=True, size=40, clip=False)
         run = solve_as_printed(problem, tol=1e-6, max_iter=3000)
-        best = solve(problem, tol=1e-9).certificate.bound
+        best = solve(problem, SolveOptions(tol=1e-9)).certificate.bound
         values = problem.gram.times(run.beta)
         reached = -dual_objective(run.beta, values, problem.linear)
         fixed += np.count_nonzero(run.fixed_low | run.fixed_high)
@@ -331,7 +332,7 @@ def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
     problem = classification_problem(
         Gram(data[0], Gaussian(0.5)), data[1], np.ones(2500)
     )
-    end = solve(problem, tol=1e-6)
+    end = solve(problem, SolveOptions(tol=1e-6))
     found = screen(problem, end.beta, end.values, rank=False)
     decided = np.mean(found.at_lower | found.at_upper)
     assert found.at_lower.any() and found.at_upper.any()

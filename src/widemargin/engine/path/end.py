@@ -11,6 +11,7 @@ from widemargin.engine.certificate import optimal_intercept, violation
 from widemargin.engine.polish import EXACT, polish
 from widemargin.engine.problem import DualProblem, only_point
 from widemargin.engine.solution import Solution
+from widemargin.engine.status import Status
 
 from .dependent_rows import independent
 from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow
@@ -139,7 +140,7 @@ def _certified(
         problem=target,
         beta=beta,
         known_values=values,
-        status="polished",
+        status=Status.POLISHED,
         n_iter=account.steps,
         seconds=time.perf_counter() - begun,
         exact=True,

@@ -6,7 +6,6 @@ apart) or one of the smaller steps it is made of; everything else is here once.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,9 +27,12 @@ from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.multilevel.driver import Plan, automatic_levels, solve_divided
 from widemargin.multilevel.level import Limits
 from widemargin.runtime.cancellation import Together
+from widemargin.runtime.deadline import Deadline
 
 from .feature_scales import warn_if_unscaled
 from .multiclass import BinaryTask, class_pairs, pair_start, stack
@@ -44,6 +46,7 @@ from .sklearn_compat import (
     StrOptions,
     validated,
 )
+from .task import Answer
 from .training_data import Training, validate_training
 from .validation import (
     cache_megabytes,
@@ -98,6 +101,9 @@ class KernelClassifier(
         "solver": [StrOptions({"auto", "direct", "divide"})],
         "screening": [StrOptions({"safe"}), None],
     }
+
+    solver: str
+    screening: str | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.
@@ -179,7 +185,7 @@ class KernelClassifier(
     ) -> list[BinaryTask]:
         costs = self._costs(data)
         warm = self._starts_warm(data, kernel)
-        seed = self._seed()
+        seed, deadline = self._seed(), Deadline.after(self.max_time)
         tasks = []
         for positive, negative in class_pairs(data.classes.size):
             members = np.flatnonzero(
@@ -194,6 +200,7 @@ class KernelClassifier(
                 positive=positive,
                 negative=negative,
                 seed=seed,
+                deadline=deadline,
             )
             if warm:
                 task.start = self._former_solution(data, task)
@@ -227,8 +234,8 @@ class KernelClassifier(
         self,
         tasks: list[BinaryTask],
         threads: int,
-        solve_pair: Callable[[BinaryTask], Solution] | None = None,
-    ) -> tuple[list[Solution], bool]:
+        solve_pair: Callable[[BinaryTask], Answer] | None = None,
+    ) -> tuple[list[Answer], bool]:
         """Solve all pairs; return their solutions, and False if Ctrl-C cut them short.
 
         It is raised where a pair has no point yet, and where a model is there already.
@@ -245,7 +252,7 @@ class KernelClassifier(
                 raise
             return points, False
 
-    def _point(self, task: BinaryTask) -> Solution | None:
+    def _point(self, task: BinaryTask) -> Answer | None:
         """Return where Ctrl-C met the solve of a pair; None if it had no point yet."""
         if task.stopped is None:
             return None
@@ -257,14 +264,9 @@ class KernelClassifier(
         self,
         tasks: list[BinaryTask],
         threads: int,
-        solve_pair: Callable[[BinaryTask], Solution],
-    ) -> list[Solution]:
-        if self.max_time is not None:
-            deadline = time.perf_counter() + self.max_time
-            for task in tasks:
-                task.deadline = deadline
-
-        def solved(task: BinaryTask) -> Solution:
+        solve_pair: Callable[[BinaryTask], Answer],
+    ) -> list[Answer]:
+        def solved(task: BinaryTask) -> Answer:
             try:
                 task.solution = solve_pair(task)
             except Interrupted as stop:
@@ -282,13 +284,11 @@ class KernelClassifier(
         with ThreadPoolExecutor(threads) as pool, Together() as together:
             return list(pool.map(partial(together.run, solved), tasks))
 
-    def _solve_pair(self, task: BinaryTask) -> Solution:
+    def _solve_pair(self, task: BinaryTask) -> Answer:
         """Tell two classes apart: build the problem, solve it, record it."""
         problem = self._pair_problem(task)
-        solution = self._solve(
-            problem, task.start, task.history.append,
-            seed=task.seed, max_time=task.seconds_left,
-        )  # fmt: skip
+        options = self._solve_options(problem.n, task)
+        solution = self._solve(problem, options, task.start, task.history.append)
         task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 
@@ -298,33 +298,21 @@ class KernelClassifier(
     def _solve(
         self,
         problem: DualProblem,
-        start: Any = None,
+        options: SolveOptions,
+        start: NDArray[np.float64] | Solution | None = None,
         record: Callable[[dict[str, Any]], None] | None = None,
-        *,
-        seed: int,
-        **wishes: Any,
     ) -> Solution:
-        """Solve to this estimator's tolerance and limits; `record` earlier stages.
-
-        `wishes` are options of :func:`~widemargin.engine.solve.solve` that differ.
-        """
-        options = self._solve_options(problem, seed) | wishes
-        return self._solve_with(problem, start, record, options)
-
-    def _solve_with(
-        self, problem: DualProblem, start: Any, record: Any, options: dict[str, Any]
-    ) -> Solution:
+        """Solve, with progress for those who asked for it; `record` earlier stages."""
         label = type(self).__name__
         with Progress(self.verbose, self.tol, label, estimator=self) as progress:
-            options = options | {"monitor": progress.monitor}
-            max_time = options.pop("max_time", self.max_time)
+            options = replace(options, monitor=progress.monitor)
             # A solved neighbour is a better start than clusters are.
-            if isinstance(start, Solution) or not self._divides:
-                return solve(problem, start=start, max_time=max_time, **options)
-            plan = Plan(automatic_levels(problem.n), seed=options["seed"])
-            with ClusterProgress(self.verbose, type(self).__name__) as clusters:
+            if isinstance(start, Solution) or self.solver != "divide":
+                return solve(problem, options, start=start)
+            plan = Plan(automatic_levels(problem.n), seed=options.seed)
+            with ClusterProgress(self.verbose, label) as clusters:
                 return solve_divided(
-                    problem, plan, options, Limits.of(problem.gram, max_time),
+                    problem, plan, options, Limits.of(problem.gram),
                     start=start, record=record, progress=clusters,
                 )  # fmt: skip
 
@@ -332,24 +320,18 @@ class KernelClassifier(
         """Return the seed of a fit, drawn once: class pairs run in several threads."""
         return seed_of(self.random_state)
 
-    def _solve_options(self, problem: DualProblem, seed: int) -> dict[str, Any]:
-        """Return what is asked of every solve of this fit."""
-        options = {
-            "tol": self.tol,
-            "accuracy": "exact" if problem.n <= EXACT_SIZE else "tol",
-            "polish_limit": EXACT_MARGIN,
-            "max_iter": self.max_iter,
-            "shrinking": self.shrinking,
-            "seed": seed,
-        }
-        if getattr(self, "screening", None) is not None:
-            options["screen"] = Screener()
-        return options
-
-    @property
-    def _divides(self) -> bool:
-        """Whether problems are solved through levels of clusters."""
-        return getattr(self, "solver", "direct") == "divide"  # "auto" is direct
+    def _solve_options(self, n: int, task: BinaryTask) -> SolveOptions:
+        """Return what is asked of every solve of `n` samples in this fit."""
+        return SolveOptions(
+            tol=self.tol,
+            exact=n <= EXACT_SIZE,
+            polish_limit=EXACT_MARGIN,
+            max_iter=self.max_iter,
+            deadline=task.deadline,
+            shrinking=self.shrinking,
+            seed=task.seed,
+            screen=None if self.screening is None else Screener(),
+        )
 
     def _store(
         self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
@@ -380,7 +362,7 @@ class KernelClassifier(
         certificates = [s.certificate for s in solutions]
         self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
         self.history_ = [record for task in tasks for record in task.history]
-        self._exact = all(s.status == "polished" for s in solutions)
+        self._exact = all(s.status == Status.POLISHED for s in solutions)
         self._fitted_on = (data.n_given, tuple(data.classes), kernel)
 
     def _warn_unless_converged(self, solutions: Any) -> None:
@@ -392,7 +374,7 @@ class KernelClassifier(
         if worst is not None:
             warnings.warn(
                 f"{type(self).__name__} stopped before tol={self.tol} was reached "
-                f"(status {worst.status!r}, KKT violation "
+                f"(status {worst.certificate.status!r}, KKT violation "
                 f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or "
                 "max_time, or scale the features with StandardScaler or MinMaxScaler.",
                 ConvergenceWarning,

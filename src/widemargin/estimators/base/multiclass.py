@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,63 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.engine.gram import Gram
-from widemargin.engine.interrupted import Interrupted
-from widemargin.engine.solution import Solution
+from .task import Answer, Task
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
 @dataclass
-class BinaryTask:
-    """Two classes to be told apart: what a system solves.
+class BinaryTask(Task):
+    """Two classes to be told apart.
 
     Attributes
     ----------
-    gram : Gram
-        View of the rows of the two classes.
     y : ndarray
         +1 for the positive class, -1 for the negative one.
     costs : ndarray
         C times class weight times sample weight, one per row.
-    rows : ndarray
-        The rows of X (as given to ``fit``) that take part.
     positive, negative : int
         Class numbers.
-    seed : int
-        Of whatever the solve draws.
-    start : ndarray or None
-        Coefficients of a former solution, for a warm start.
-    history : list of dict
-        Stage records; a system appends its own.
-    deadline : float or None
-        Reading of ``time.perf_counter`` at which the fit must end.
-    solution : Solution or None
-        The answer, once it is there.
-    stopped : Interrupted or None
-        The point at which Ctrl-C met the solve.
     """
 
-    gram: Gram
     y: Vector
     costs: Vector
-    rows: Indices
     positive: int
     negative: int
-    seed: int = 0
-    start: Vector | None = None
-    history: list[dict[str, Any]] = field(default_factory=list)
-    deadline: float | None = None
-    solution: Solution | None = None
-    stopped: Interrupted | None = None
-
-    @property
-    def seconds_left(self) -> float | None:
-        """What is left of the time of the whole fit."""
-        if self.deadline is None:
-            return None
-        return max(0.0, self.deadline - time.perf_counter())
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -93,7 +59,10 @@ class Stacked:
 
 
 def stack(
-    labels: Indices, n_classes: int, tasks: Sequence[BinaryTask], solutions: Any
+    labels: Indices,
+    n_classes: int,
+    tasks: Sequence[BinaryTask],
+    solutions: Sequence[Answer],
 ) -> Stacked:
     """Merge pair solutions: a row is a support vector if it is one in any pair.
 

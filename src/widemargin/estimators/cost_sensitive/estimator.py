@@ -130,6 +130,8 @@ class CostSensitiveSVC(IncrementalClassifier):
         "pos_label": "no_validation",
     }
 
+    screening = None
+
     def __init__(
         self,
         *,

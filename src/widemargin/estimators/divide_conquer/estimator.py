@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -14,17 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.solution import Solution, summary
+from widemargin.engine.status import Status
 from widemargin.estimators.base.machine import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import ClusterProgress, Progress
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
+from widemargin.estimators.base.task import Answer
 from widemargin.estimators.base.training_data import Training, validate_training
 from widemargin.estimators.base.validation import effective_threads
-from widemargin.estimators.divide_conquer.dask.workers import is_dask
 from widemargin.multilevel.driver import Plan, conquer, levels_pay
 from widemargin.multilevel.level import Division, Limits
 
 from . import checkpoint as checkpoints
+from .dask.workers import is_dask
 from .early import EarlyModel, early_model
 from .level_choice import check_levels, early_levels, exact_levels, skipped_stage
 from .level_run import Ladder, early_solutions
@@ -128,6 +131,8 @@ feature_names_in_
         "checkpoint": "no_validation",
     }
 
+    solver = "direct"
+
     def __init__(
         self,
         *,
@@ -208,9 +213,7 @@ feature_names_in_
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
         checkpoints.check(self.checkpoint)
         if is_dask(X, y, sample_weight):
-            from widemargin.estimators.divide_conquer.dask.fitting import (
-                fit_collections,
-            )
+            from .dask.fitting import fit_collections
 
             return fit_collections(self, X, y, sample_weight)
         data = validate_training(self, X, y, sample_weight)
@@ -220,8 +223,7 @@ feature_names_in_
         tasks = self._binary_tasks(data, gram, kernel)
         problems = [self._pair_problem(task) for task in tasks]
         division = Division(data.X, kernel, problems, [task.rows for task in tasks])
-        limits = Limits.of(gram, self.max_time)
-        ladder = self._ladder(division, limits, tasks[0].seed)
+        ladder = self._ladder(division, Limits.of(gram), tasks[0])
         with ClusterProgress(self.verbose, type(self).__name__) as progress:
             ladder.climb(progress)
         solutions = self._finished(ladder, tasks, threads)
@@ -235,9 +237,10 @@ feature_names_in_
 
     # ---- levels --------------------------------------------------------------
 
-    def _ladder(self, division: Division, limits: Limits, seed: int) -> Ladder:
+    def _ladder(self, division: Division, limits: Limits, task: BinaryTask) -> Ladder:
+        seed = task.seed
         finest, stop, pays = self._levels(division, seed)
-        options = self._solve_options(division.problems[0], seed)
+        options = self._solve_options(division.problems[0].n, task)
         plan = Plan(
             finest, self.n_branches, self.clustering, self.sample_size, seed=seed
         )
@@ -259,7 +262,7 @@ feature_names_in_
 
     def _finished(
         self, ladder: Ladder, tasks: list[BinaryTask], threads: int
-    ) -> list[Solution] | None:
+    ) -> list[Answer] | None:
         """Solve the whole problem from the last level; None to keep that level."""
         if self.prediction == "early":
             return None
@@ -267,7 +270,7 @@ feature_names_in_
         for pair, task in enumerate(tasks):
             if level is not None and not ladder.insurance:
                 task.start = level.betas[pair]
-        late = level is not None and ladder.limits.late
+        late = level is not None and ladder.options.deadline.passed
         if ladder.interrupted or late:
             return None
         finish = partial(self._conquer, ladder=ladder)
@@ -280,17 +283,17 @@ feature_names_in_
         except KeyboardInterrupt:
             ladder.interrupted = True
             return None
-        cut = any(s.status in ("max_time", "interrupted") for s in solutions)
+        cut = any(s.status in (Status.MAX_TIME, Status.INTERRUPTED) for s in solutions)
         return None if cut else solutions
 
     def _conquer(self, task: BinaryTask, ladder: Ladder) -> Solution:
         problem = self._pair_problem(task)
+        options = self._solve_options(problem.n, task)
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
             solution = conquer(
                 problem,
                 task.start,
-                self._solve_options(problem, task.seed) | {"monitor": progress.monitor},
-                ladder.limits,
+                replace(options, monitor=progress.monitor),
                 refine=ladder.level is not None and ladder.stop_at == 1,
                 record=task.history.append,
             )
@@ -303,9 +306,9 @@ feature_names_in_
         kernel: Kernel,
         tasks: list[BinaryTask],
         ladder: Ladder,
-        solutions: list[Solution],
+        solutions: list[Answer],
     ) -> None:
-        ladder.foretold([solution.support for solution in solutions])
+        ladder.foretold([np.flatnonzero(solution.beta) for solution in solutions])
         self._store(data, kernel, tasks, solutions)
         self.early_: EarlyModel | None = None
         if ladder.plan.n_levels == 0 and self.n_levels == "auto":
@@ -330,8 +333,7 @@ feature_names_in_
             )
         solutions = early_solutions(ladder, threads)
         self._store(data, kernel, tasks, solutions)
-        model = early_model(level, data.X, kernel, ladder.division.rows)
-        self.early_ = model
+        self.early_ = model = early_model(level, data.X, kernel, ladder.division.rows)
         self._columns = None
         if isinstance(kernel, Precomputed) and data.rows.size < data.n_given:
             self._columns = data.rows  # of the kernel matrix that prediction gets
@@ -375,7 +377,7 @@ feature_names_in_
         a dask array or dataframe is answered by a dask array, lazily.
         """
         if is_dask(X):
-            from widemargin.estimators.divide_conquer.dask.fitting import lazy_decisions
+            from .dask.fitting import lazy_decisions
 
             return lazy_decisions(self._at_once(), X)
         return super().decision_function(X)
@@ -383,7 +385,7 @@ feature_names_in_
     def predict(self, X: Any) -> Any:
         """Return the predicted labels; for a dask array or dataframe lazily."""
         if is_dask(X):
-            from widemargin.estimators.divide_conquer.dask.fitting import lazy_labels
+            from .dask.fitting import lazy_labels
 
             return lazy_labels(self._at_once(), X)
         return super().predict(X)

@@ -7,7 +7,7 @@ at the end, which samples each level took for support vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from widemargin.engine.bounds import gap_between, total_above, total_below
 from widemargin.engine.certificate import Certificate
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.multilevel.driver import Plan, precision_recall, run_levels
 from widemargin.multilevel.level import (
     ClusterMonitor,
@@ -40,7 +42,7 @@ class Ladder:
         What is divided, and how.
     stop_at : int
         Last level to solve.
-    options, limits : dict, Limits
+    options, limits : SolveOptions, Limits
         Of every solve.
     path : path-like or None
         Where checkpoints go.
@@ -52,7 +54,7 @@ class Ladder:
     division: Division
     plan: Plan
     stop_at: int
-    options: dict[str, Any]
+    options: SolveOptions
     limits: Limits
     path: Any = None
     insurance: bool = False
@@ -132,9 +134,9 @@ class Ladder:
             for array in (problem.linear, problem.lower, problem.upper)
         ]
         settings = {
-            "plan": vars(self.plan),
+            "plan": asdict(self.plan),
             "stop_at": self.stop_at,
-            "tol": self.options["tol"],
+            "tol": self.options.tol,
             "equality": [problem.total for problem in division.problems],
         }
         return checkpoint.Origin(
@@ -161,14 +163,14 @@ class EarlySolution:
         return self.certificate.n_iter
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         """How the solve ended."""
-        return self.certificate.status
+        return Status(self.certificate.status)
 
     @property
     def converged(self) -> bool:
         """Whether every cluster reached the tolerance."""
-        return self.status == "early"
+        return self.status == Status.EARLY
 
 
 def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
@@ -184,7 +186,7 @@ def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
         average = float(np.average(local[known], weights=sizes[known]))
         certificate = block_certificate(parts, seconds, threads)
         if ladder.interrupted:
-            certificate = replace(certificate, status="interrupted")
+            certificate = replace(certificate, status=Status.INTERRUPTED.value)
         solutions.append(EarlySolution(beta, average, certificate))
     return solutions
 
@@ -195,9 +197,9 @@ def block_certificate(
     """Certificate of the block-kernel problem: sums over the clusters."""
     objective = total_above(part.objective for part in parts)
     bound = total_below(part.bound for part in parts)
-    unsolved = [p.status for p in parts if p.status not in ("converged", "polished")]
+    unsolved = [part.status for part in parts if not part.status.solved]
     return Certificate(
-        status=unsolved[0] if unsolved else "early",
+        status=(unsolved[0] if unsolved else Status.EARLY).value,
         objective=objective,
         bound=bound,
         gap=gap_between(objective, bound),

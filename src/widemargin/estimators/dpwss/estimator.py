@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.engine.certificate import Certificate, dual_objective
 from widemargin.engine.solution import Solution, certify, summary
-from widemargin.engine.solve import DrawnPairs, solve
+from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import DrawnPairs, SolveOptions
+from widemargin.engine.status import Status
 from widemargin.estimators.base.machine import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import Progress
@@ -21,7 +23,7 @@ from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
 
 from .composition import SelectionReport, selection_report
 
-_REASONS = {"converged": "stationary"}
+_REASONS = {Status.CONVERGED: "stationary"}
 
 
 class DPWSSClassifier(KernelClassifier):
@@ -125,6 +127,8 @@ class DPWSSClassifier(KernelClassifier):
     probability = False
     fit_intercept = True
     warm_start = False
+    solver = "direct"
+    screening = None
     decision_function_shape = "ovr"
     break_ties = False
 
@@ -190,17 +194,17 @@ class DPWSSClassifier(KernelClassifier):
             self.selection_epsilon, self.sigma, self.once, self.robust_maximum
         )
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
-            solution = solve(
-                self._pair_problem(task),
+            options = SolveOptions(
                 tol=self.tol,
                 max_iter=self.max_iter,
-                max_time=task.seconds_left,
+                deadline=task.deadline,
                 shrinking=self.shrinking,
                 # Class pairs draw from streams of their own.
                 seed=task.seed + 2**31 * (task.positive * 65537 + task.negative),
                 selection=draws,
                 monitor=progress.monitor,
             )
+            solution = solve(self._pair_problem(task), options)
         certificate = self._certificate(solution)
         figures = {"objective": certificate.objective, "gap": certificate.gap}
         task.history.append(summary(solution, "draws") | figures)
@@ -222,7 +226,7 @@ class DPWSSClassifier(KernelClassifier):
         objectives = [
             dual_objective(s.beta, s.values, s.problem.linear) for s in solutions
         ]
-        reasons = [_REASONS.get(s.status, s.status) for s in solutions]
+        reasons = [_REASONS.get(s.status, s.status.value) for s in solutions]
         violations = [certificate.kkt_violation for certificate in certificates]
         single = len(solutions) == 1
         self.certificate_ = certificates[0] if single else certificates
@@ -231,7 +235,7 @@ class DPWSSClassifier(KernelClassifier):
         self.kkt_violation_ = violations[0] if single else np.array(violations)
 
     def _warn_unless_converged(self, solutions: list[Solution]) -> None:
-        exhausted = [s for s in solutions if s.status == "exhausted"]
+        exhausted = [s for s in solutions if s.status == Status.EXHAUSTED]
         if not exhausted:
             super()._warn_unless_converged(solutions)
             return

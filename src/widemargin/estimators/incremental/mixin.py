@@ -35,6 +35,7 @@ from widemargin.estimators.base.prediction import check_fitted
 from widemargin.estimators.base.sklearn_compat import validated
 from widemargin.estimators.base.training_data import Training, refuse_probability
 from widemargin.estimators.base.validation import effective_threads
+from widemargin.runtime.deadline import Deadline
 
 from .chunk import validate_chunk
 from .live_rows import LiveRows, check_ids, find_rows, lasting, trimmed
@@ -332,9 +333,9 @@ class IncrementalClassifier(KernelClassifier):
             old_gram = self._make_gram(former_rows, self._kernel, threads)
         tasks = self._binary_tasks(data, gram, self._kernel)
         moved = []
+        deadline = Deadline(begun + (self.max_time or np.inf))
         for number, task in enumerate(tasks):
-            if self.max_time is not None:
-                task.deadline = begun + self.max_time
+            task.deadline = deadline
             members = np.flatnonzero(
                 (before.labels == task.positive) | (before.labels == task.negative)
             )
@@ -371,7 +372,8 @@ class IncrementalClassifier(KernelClassifier):
             target = replace(target, total=0.0)
         convex = self._kernel.semidefinite  # otherwise there is no path to follow
         if state is None or not (convex and members.size and state.leads_to(target)):
-            solver = partial(self._solve, seed=task.seed, max_time=task.seconds_left)
+            options = self._solve_options(target.n, task)
+            solver = partial(self._solve, options=options)
             return *updates.fresh(target, solver, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)

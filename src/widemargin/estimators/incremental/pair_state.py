@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from widemargin.engine.gram import Gram
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
+from widemargin.engine.status import Status
 
 Vector = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ class PairState:
             lower=p.lower,
             upper=p.upper,
             total=p.total,
-            solved=known and solution.status == "polished",
+            solved=known and solution.status == Status.POLISHED,
             age=age,
         )
         object.__setattr__(state, "intercept", solution.intercept)
@@ -75,10 +76,10 @@ class PairState:
         problem = DualProblem(gram, self.linear, self.lower, self.upper, self.total)
         values = self.values if self.trusted else gram.times(self.beta)
         assert values is not None
-        solution = Solution(problem, self.beta, values, "polished", exact=True)
-        if self.trusted and self.intercept is not None:
-            vars(solution)["intercept"] = self.intercept  # its cached property
-        return solution
+        return Solution(
+            problem, self.beta, values, Status.POLISHED, exact=True,
+            kept_intercept=self.intercept if self.trusted else None,
+        )  # fmt: skip
 
     def leads_to(self, problem: DualProblem) -> bool:
         """Whether a path leads from here: both have an intercept, or neither has."""

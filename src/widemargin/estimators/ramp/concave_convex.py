@@ -22,6 +22,7 @@ import numpy as np
 from widemargin.engine.feasible import project
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
+from widemargin.engine.status import Status
 from widemargin.numerics.products import inner
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 SPARE = 2.0  # the sum is put right on samples with this much more room than needed
 UNBALANCED = 1e-9  # share of sum(abs(beta)) that rounding may leave in sum(beta)
 SURE = 1e-9  # rounding that leaves no doubt worth another sum
-STOPPED = ("max_iter", "max_time", "interrupted")  # statuses that end the procedure
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
         beta[chosen] = project(beta[chosen], lower[chosen], upper[chosen], rest)
     times = ramp.gram.times if solution.exact else ramp.gram.roughly_times
     values = solution.values + times(beta - solution.beta)
-    return Solution(problem, beta, values, "start", exact=solution.exact)
+    return Solution(problem, beta, values, Status.START, exact=solution.exact)
 
 
 def _adjustable(
@@ -258,7 +258,7 @@ def descend(
             record(
                 {"round": round_, "objective": objective, "clipped": after}, solution
             )
-        if solution.status in STOPPED:
+        if solution.status.stopped:
             return Outcome(solution, clipped, objective, False)
         repeats = np.array_equal(after, clipped)
         if best is not None and objective >= best.objective and not repeats:
@@ -279,6 +279,6 @@ def resume(ramp: RampProblem, beta: Vector) -> tuple[Mask, Solution]:
     """Return the clipped set and the start that a former model's `beta` stands for."""
     problem = ramp.convex(np.zeros(ramp.gram.n, bool))
     point = project(beta, problem.lower, problem.upper, problem.total)
-    former = Solution(problem, point, ramp.gram.times(point), "start", exact=True)
+    former = Solution(problem, point, ramp.gram.times(point), Status.START, exact=True)
     clipped = ramp.clips(former)
     return clipped, carry(ramp, former, clipped)

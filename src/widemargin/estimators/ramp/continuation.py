@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widemargin.engine.solution import Solution
+from widemargin.engine.status import Status
 from widemargin.numerics.products import inner
 
-from .concave_convex import STOPPED, Outcome, RampProblem, descend
+from .concave_convex import Outcome, RampProblem, descend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,16 +67,19 @@ def economical_descent(
     ramp: RampProblem, plan: Plan, clipped: Mask | None = None
 ) -> Outcome:
     """Run the procedure from the samples `clipped` (none: the SVM), loosely first."""
-    rounds: dict[str, Any] = {"max_rounds": plan.max_rounds}
     start: Solution | None = None
     if ramp.gram.n > FEW and np.isfinite(ramp.s):
-        end = descend(ramp, plan.rough, clipped=clipped, record=plan.loose, **rounds)
-        if end.solution.status in STOPPED:
+        end = descend(
+            ramp, plan.rough, clipped=clipped,
+            max_rounds=plan.max_rounds, record=plan.loose,
+        )  # fmt: skip
+        if end.solution.status.stopped:
             return end
         clipped, start = end.clipped, end.solution
     return descend(
-        ramp, plan.solver, clipped=clipped, start=start, record=plan.record, **rounds
-    )
+        ramp, plan.solver, clipped=clipped, start=start,
+        max_rounds=plan.max_rounds, record=plan.record,
+    )  # fmt: skip
 
 
 def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
@@ -104,7 +108,7 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
             max_rounds=plan.max_rounds,
             record=plan.loose,
         )
-        if end.solution.status in STOPPED:
+        if end.solution.status.stopped:
             return None
         clipped, start, believed = None, None, None
         if believable(sample, end.clipped):
@@ -137,6 +141,6 @@ def grow(solution: Solution, most: float = STEP) -> Solution:
         solution.problem,
         factor * solution.beta,
         factor * solution.values,
-        "start",
+        Status.START,
         exact=solution.exact,
     )

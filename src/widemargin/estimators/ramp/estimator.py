@@ -10,31 +10,21 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin.engine.bounds import UNIT, gap_between, total_above, total_below
-from widemargin.engine.certificate import Certificate
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
-from widemargin.engine.solution import Solution, summary
-from widemargin.engine.solve import proved
+from widemargin.engine.solution import Solution
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.estimators.base.machine import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
 from widemargin.estimators.base.training_data import Training
-from widemargin.multilevel.level import Limits
 
-from .concave_convex import (
-    STOPPED,
-    Outcome,
-    RampProblem,
-    descend,
-    resume,
-    stationarity,
-    with_certain_margins,
-)
+from .concave_convex import Outcome, RampProblem, descend, resume
 from .continuation import Plan, continuation, economical_descent
+from .ramp_solution import RampSolution, convex_record, finished
 
 ROUGH = 1e-2  # tolerance of the stages that only have to find whom to clip
-ROUNDS_RAN_OUT = "max_cccp_iter"
 
 
 class RampSVC(KernelClassifier):
@@ -178,22 +168,22 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.warm_start = warm_start
         self.solver = solver
 
-    def _solve_pair(self, task: BinaryTask) -> Solution:
+    def _solve_pair(self, task: BinaryTask) -> RampSolution:
         """Run the concave-convex procedure on two classes."""
         ramp = self._ramp(task)
-        limits = Limits.of(task.gram, task.seconds_left)
-        # The next clipped set is read off all values.
-        wishes: dict[str, Any] = {
-            "every_value": True, "seed": task.seed, "certify": False,
-        }  # fmt: skip
         earlier = task.history.append  # levels, where a problem is solved by division
 
+        def options(problem: DualProblem) -> SolveOptions:
+            # The next clipped set is read off all values.
+            asked = self._solve_options(problem.n, task)
+            return replace(asked, every_value=True, certify=False)
+
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
-            return self._solve(problem, start, earlier, **limits.timed(wishes))
+            return self._solve(problem, options(problem), start, earlier)
 
         def rough(problem: DualProblem, start: Solution | None) -> Solution:
-            loose = wishes | {"tol": max(self.tol, ROUGH), "accuracy": "tol"}
-            return self._solve(problem, start, earlier, **limits.timed(loose))
+            loose = replace(options(problem), tol=max(self.tol, ROUGH), exact=False)
+            return self._solve(problem, loose, start, earlier)
 
         def record(figures: dict[str, Any], solution: Solution) -> None:
             task.history.append(convex_record(figures, solution))
@@ -201,8 +191,10 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         plan = Plan(solver, rough, self.max_cccp_iter, record, task.seed)
         if task.start is not None:
             clipped, start = resume(ramp, task.start)
-            rounds: dict[str, Any] = {"max_rounds": plan.max_rounds, "record": record}
-            end = descend(ramp, solver, clipped=clipped, start=start, **rounds)
+            end = descend(
+                ramp, solver, clipped=clipped, start=start,
+                max_rounds=plan.max_rounds, record=record,
+            )  # fmt: skip
         elif self.init == "continuation" and np.isfinite(self.s):
             end = economical_descent(ramp, plan, continuation(ramp, plan))
         else:
@@ -214,7 +206,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             task.gram, task.y, task.costs, float(self.s), self.fit_intercept
         )
 
-    def _point(self, task: BinaryTask) -> Solution | None:
+    def _point(self, task: BinaryTask) -> RampSolution | None:
         """Return where Ctrl-C met a convex problem; one at a lower C has no point."""
         if task.stopped is None:
             return None
@@ -231,22 +223,24 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         return finished(ramp, end, task.history, self.tol)
 
     def _store(
-        self, data: Training, kernel: Kernel, tasks: list[BinaryTask], solutions: Any
+        self,
+        data: Training,
+        kernel: Kernel,
+        tasks: list[BinaryTask],
+        solutions: list[RampSolution],
     ) -> None:
         super()._store(data, kernel, tasks, solutions)
         clipped = [
-            task.rows[solution.extras["clipped"]]
+            task.rows[solution.clipped]
             for task, solution in zip(tasks, solutions, strict=True)
         ]
         self.outliers_ = data.rows[np.unique(np.concatenate(clipped))]
-        objectives = np.array([s.extras["objective"] for s in solutions])
+        objectives = np.array([solution.objective for solution in solutions])
         self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
-        self.n_cccp_iter_ = np.array([s.extras["rounds"] for s in solutions])
-        certificates = [certificate_of(solution) for solution in solutions]
-        self.certificate_ = certificates[0] if len(tasks) == 1 else certificates
+        self.n_cccp_iter_ = np.array([solution.rounds for solution in solutions])
 
-    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
-        if any(solution.status == ROUNDS_RAN_OUT for solution in solutions):
+    def _warn_unless_converged(self, solutions: list[RampSolution]) -> None:
+        if any(solution.status == Status.MAX_ROUNDS for solution in solutions):
             warnings.warn(
                 f"RampSVC solved max_cccp_iter={self.max_cccp_iter} convex problems "
                 "and the clipped samples still change. Increase max_cccp_iter.",
@@ -255,52 +249,3 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             )
         else:
             super()._warn_unless_converged(solutions)
-
-
-def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]:
-    """Return the stage record of a convex problem; of the clipped set its size."""
-    clipped = int(np.count_nonzero(figures["clipped"]))
-    return summary(solution, "convex") | figures | {"clipped": clipped}
-
-
-def certificate_of(solution: Solution) -> Certificate:
-    """Certificate of the last convex problem, with the loss of the clipped samples.
-
-    So its objective is an upper bound of J too; the violation is that of J.
-    """
-    own, flat = solution.certificate, solution.extras["flat_loss"]
-    spare = 4.0 * UNIT * flat
-    objective = total_above([own.objective, flat, spare])
-    bound = total_below([own.bound, flat, -spare])
-    return replace(
-        own,
-        objective=objective,
-        bound=bound,
-        gap=gap_between(objective, bound),
-        kkt_violation=solution.extras["stationarity"],
-    )
-
-
-def finished(
-    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
-) -> Solution:
-    """Return the last convex problem's solution as that of the whole procedure."""
-    solution = with_certain_margins(ramp, proved(end.solution, tol))
-    assert solution.checked is not None
-    size = np.abs(solution.checked.values) + abs(solution.intercept)
-    rounding = solution.checked.errors + 4.0 * UNIT * size
-    convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
-    ran_out = not end.settled and solution.status not in STOPPED
-    return replace(
-        solution,
-        status=ROUNDS_RAN_OUT if ran_out else solution.status,
-        n_iter=sum(entry["n_iter"] for entry in convex),
-        seconds=sum(entry["seconds"] for entry in convex),
-        extras={
-            "objective": end.objective,
-            "flat_loss": ramp.flat_loss(end.clipped),
-            "clipped": ramp.clips(solution),
-            "stationarity": stationarity(ramp, solution, rounding),
-            "rounds": len(convex),
-        },
-    )

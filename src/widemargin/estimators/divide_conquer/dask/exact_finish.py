@@ -25,6 +25,7 @@ from widemargin.engine.bounds import UNIT, gap_between, sum_above, total_above
 from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
 from widemargin.engine.solution import stage_record
+from widemargin.engine.status import Status
 from widemargin.engine.verification import bounded_cross
 from widemargin.estimators.base.multiclass import class_pairs, pair_coefficients
 from widemargin.estimators.base.validation import cache_megabytes
@@ -183,10 +184,10 @@ def _whole(
     So the dual value, a lower bound of the optimum, is that of the rows inside.
     """
     objective = total_above([inner.objective, loss])
-    solved = inner.status in ("converged", "polished")
+    solved = Status(inner.status).solved
     return replace(
         inner,
-        status="stalled" if solved and violation > tol else inner.status,
+        status=Status.STALLED.value if solved and violation > tol else inner.status,
         objective=objective,
         gap=gap_between(objective, inner.bound),
         kkt_violation=violation,

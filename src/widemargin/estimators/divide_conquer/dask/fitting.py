@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel, gamma_of, make_kernel
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.status import Status
 from widemargin.estimators.base.feature_scales import warn_if_unscaled
 from widemargin.estimators.base.multiclass import class_pairs
 from widemargin.estimators.base.validation import class_weights
@@ -67,12 +69,12 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
         seen.classes,
         estimator.C * factors,
         fit_intercept=estimator.fit_intercept,
-        options={
-            "tol": estimator.tol,
-            "max_iter": estimator.max_iter,
-            "shrinking": estimator.shrinking,
-            "seed": seed,
-        },
+        options=SolveOptions(
+            tol=estimator.tol,
+            max_iter=estimator.max_iter,
+            shrinking=estimator.shrinking,
+            seed=seed,
+        ),
     )
     seconds = (clustered - clock, time.perf_counter() - clustered)
     _describe(estimator, X, blocks, n)
@@ -90,11 +92,11 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
 
 def _keep_early(estimator: Any) -> None:
     estimator.fit_status_ = 1
-    early = estimator.certificate_
+    early, word = estimator.certificate_, Status.INTERRUPTED.value
     if isinstance(early, list):
-        estimator.certificate_ = [replace(c, status="interrupted") for c in early]
+        estimator.certificate_ = [replace(c, status=word) for c in early]
     else:
-        estimator.certificate_ = replace(early, status="interrupted")
+        estimator.certificate_ = replace(early, status=word)
 
 
 def _refuse(estimator: Any) -> None:
@@ -173,7 +175,7 @@ def _store_early(
     estimator.dual_coef_ = _stacked(model.coefficients, codes, len(classes))[:, order]
     estimator.intercept_ = np.average(model.intercepts, axis=0, weights=trained.sizes)
     estimator.n_iter_ = np.array([c.n_iter for c in certificates], dtype=np.int32)
-    estimator.fit_status_ = int(any(c.status != "early" for c in certificates))
+    estimator.fit_status_ = int(any(c.status != Status.EARLY for c in certificates))
     estimator.certificate_ = certificates[0] if len(classes) == 2 else certificates
     estimator.history_ = [
         level_record(level, trained.sizes, trained.parts, len(codes), seconds)

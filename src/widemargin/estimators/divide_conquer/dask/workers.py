@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.engine.kernels import Kernel, Moments
+from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.base.labels import refuse_odd_labels
 from widemargin.estimators.base.validation import check_weights, plain_labels
 from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
@@ -227,7 +228,7 @@ def train(
     costs: Vector,
     *,
     fit_intercept: bool,
-    options: dict[str, Any],
+    options: SolveOptions,
 ) -> Trained:
     """Assign, shuffle and train every cluster on the workers.
 
@@ -241,8 +242,8 @@ def train(
         The kernel; the labels in order.
     costs : array of shape (n_classes,)
         C of each class, multiplied by a row's weight.
-    fit_intercept, options : bool, dict
-        As in :func:`widemargin.multilevel.driver.solve_cluster`.
+    fit_intercept, options : bool, SolveOptions
+        Of every problem and its solve.
     """
     import dask
     import dask.dataframe as dd
@@ -302,7 +303,11 @@ def _table(
 
 
 def _train_cluster(
-    table: Any, kernel: Kernel, costs: Vector, fit_intercept: bool, options: Any
+    table: Any,
+    kernel: Kernel,
+    costs: Vector,
+    fit_intercept: bool,
+    options: SolveOptions,
 ) -> dict[str, Any]:
     """Train the local models of a cluster; keeps only its support vectors."""
     order = np.argsort(table["row"].to_numpy(), kind="stable")

@@ -1,0 +1,30 @@
+"""How a solve ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """How a solve ended; equal to its word, as in ``certificate.status``."""
+
+    START = "start"  # a feasible point that no solver has worked on yet
+    CONVERGED = "converged"  # the KKT violation is at most the tolerance
+    POLISHED = "polished"  # exact up to rounding
+    STALLED = "stalled"  # rounding leaves more than the tolerance
+    EXHAUSTED = "exhausted"  # no admissible pair is left to draw (DPWSS)
+    MAX_ITER = "max_iter"
+    MAX_TIME = "max_time"
+    INTERRUPTED = "interrupted"
+    EARLY = "early"  # converged with the kernel cut to clusters
+    MAX_ROUNDS = "max_cccp_iter"  # the clipped samples of a ramp loss still change
+
+    @property
+    def solved(self) -> bool:
+        """Whether the requested tolerance was reached."""
+        return self in (Status.CONVERGED, Status.POLISHED)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit, or the user, ended the solve."""
+        return self in (Status.MAX_ITER, Status.MAX_TIME, Status.INTERRUPTED)

@@ -1,0 +1,80 @@
+"""What an estimator solves: one task, or several side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.certificate import Certificate
+from widemargin.engine.gram import Gram
+from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.status import Status
+from widemargin.runtime.deadline import NEVER, Deadline
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Answer(Protocol):
+    """What a task ends with: a solution of the engine, or one of a system's own."""
+
+    @property
+    def beta(self) -> Vector:
+        """Coefficients of the rows of the task."""
+
+    @property
+    def intercept(self) -> float:
+        """Constant of the decision function."""
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the solver."""
+
+    @property
+    def status(self) -> Status:
+        """How the solve ended."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """How good it provably is."""
+
+
+@dataclass
+class Task:
+    """One dual problem of a fit, and what became of it.
+
+    Attributes
+    ----------
+    gram : Gram
+        View of the rows that take part.
+    rows : ndarray
+        Which rows of the training data they are.
+    seed : int
+        Of whatever the solve draws.
+    start : ndarray or None
+        Coefficients of a former solution, for a warm start.
+    history : list of dict
+        Stage records; a system appends its own.
+    deadline : Deadline
+        When the fit must end.
+    solution : Answer or None
+        The answer, once it is there.
+    stopped : Interrupted or None
+        The point at which Ctrl-C met the solve.
+    """
+
+    gram: Gram
+    rows: Indices
+    seed: int = field(default=0, kw_only=True)
+    start: Vector | None = field(default=None, kw_only=True)
+    history: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
+    deadline: Deadline = field(default=NEVER, kw_only=True)
+    solution: Answer | None = field(default=None, kw_only=True)
+    stopped: Interrupted | None = field(default=None, kw_only=True)

@@ -1,0 +1,125 @@
+"""The answer of the concave-convex procedure, with the certificate of the ramp loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.bounds import UNIT, gap_between, total_above, total_below
+from widemargin.engine.certificate import Certificate
+from widemargin.engine.solution import Solution, summary
+from widemargin.engine.solve import proved
+from widemargin.engine.status import Status
+from widemargin.runtime.lazy import lazy_property
+
+from .concave_convex import (
+    Outcome,
+    RampProblem,
+    stationarity,
+    with_certain_margins,
+)
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RampSolution:
+    """The last convex problem's solution as that of the whole procedure.
+
+    Attributes
+    ----------
+    convex : Solution
+        Of the last convex problem, verified.
+    status : Status
+        How the procedure ended.
+    objective : float
+        The ramp objective ``J``.
+    flat_loss : float
+        Loss of the clipped samples, which the convex problem leaves out.
+    clipped : mask
+        The samples on the flat part of the loss.
+    stationarity : float
+        Upper bound on how far the point is from a stationary one of ``J``.
+    rounds : int
+        Convex problems solved.
+    n_iter, seconds : int, float
+        Pair steps and time of all rounds.
+    """
+
+    convex: Solution
+    status: Status
+    objective: float
+    flat_loss: float
+    clipped: NDArray[np.bool_]
+    stationarity: float
+    rounds: int
+    n_iter: int
+    seconds: float
+
+    @property
+    def beta(self) -> Vector:
+        """Signed dual variables."""
+        return self.convex.beta
+
+    @property
+    def intercept(self) -> float:
+        """Intercept of the model."""
+        return self.convex.intercept
+
+    @property
+    def converged(self) -> bool:
+        """Whether the procedure settled, to the tolerance."""
+        return self.status.solved
+
+    @lazy_property
+    def certificate(self) -> Certificate:
+        """Certificate of the last convex problem, with the loss of clipped samples.
+
+        So its objective is an upper bound of ``J`` too; the violation is that of ``J``.
+        """
+        own, flat = self.convex.certificate, self.flat_loss
+        spare = 4.0 * UNIT * flat
+        objective = total_above([own.objective, flat, spare])
+        bound = total_below([own.bound, flat, -spare])
+        return replace(
+            own,
+            status=self.status.value,
+            objective=objective,
+            bound=bound,
+            gap=gap_between(objective, bound),
+            kkt_violation=self.stationarity,
+            n_iter=self.n_iter,
+            seconds=self.seconds,
+        )
+
+
+def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]:
+    """Return the stage record of a convex problem; of the clipped set its size."""
+    clipped = int(np.count_nonzero(figures["clipped"]))
+    return summary(solution, "convex") | figures | {"clipped": clipped}
+
+
+def finished(
+    ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
+) -> RampSolution:
+    """Verify where the procedure ended; `history` has its rounds."""
+    solution = with_certain_margins(ramp, proved(end.solution, tol))
+    assert solution.checked is not None
+    size = np.abs(solution.checked.values) + abs(solution.intercept)
+    rounding = solution.checked.errors + 4.0 * UNIT * size
+    convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
+    ran_out = not end.settled and not solution.status.stopped
+    return RampSolution(
+        convex=solution,
+        status=Status.MAX_ROUNDS if ran_out else solution.status,
+        objective=end.objective,
+        flat_loss=ramp.flat_loss(end.clipped),
+        clipped=ramp.clips(solution),
+        stationarity=stationarity(ramp, solution, rounding),
+        rounds=len(convex),
+        n_iter=sum(entry["n_iter"] for entry in convex),
+        seconds=sum(entry["seconds"] for entry in convex),
+    )
