@@ -6,7 +6,7 @@ python benchmarks/chance.py --write    write them to the documentation page
 python benchmarks/chance.py --only growth --again    measure these anew
 """
 
-from widemargin_papers.chance.report import main
+from widemargin_papers.harness.campaign import paper_main
 
 if __name__ == "__main__":
-    main()
+    paper_main("chance")

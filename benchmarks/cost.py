@@ -2,12 +2,12 @@
 
 python benchmarks/cost.py                   measure what is missing, then print
 python benchmarks/cost.py --only n=5000     only tasks whose names contain this
-python benchmarks/cost.py --for 540         begin no task after so many seconds
+python benchmarks/cost.py --minutes 9       begin no task after so many minutes
 python benchmarks/cost.py --print           print the stored results
 python benchmarks/cost.py --write           write them to the documentation
 """
 
-from widemargin_papers.cost.report import main
+from widemargin_papers.harness.campaign import paper_main
 
 if __name__ == "__main__":
-    main()
+    paper_main("cost")

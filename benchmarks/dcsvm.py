@@ -6,7 +6,7 @@ python benchmarks/dcsvm.py --print             the tables of the stored results
 python benchmarks/dcsvm.py --draw FOLDER       their figures and heat maps
 """
 
-from widemargin_papers.dcsvm.report import main
+from widemargin_papers.harness.campaign import paper_main
 
 if __name__ == "__main__":
-    main()
+    paper_main("dcsvm")

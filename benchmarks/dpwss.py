@@ -6,7 +6,7 @@ python benchmarks/dpwss.py --write           write them to the documentation pag
 python benchmarks/dpwss.py --only audit --again --minutes 5      measure these anew
 """
 
-from widemargin_papers.dpwss.report import main
+from widemargin_papers.harness.campaign import paper_main
 
 if __name__ == "__main__":
-    main()
+    paper_main("dpwss")

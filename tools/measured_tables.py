@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.pages import filled
+from widemargin_papers.ramp.report import draw
 
 ROOT = Path(__file__).resolve().parent.parent
+SHARES = ROOT / "benchmarks" / "results" / "ramp_shares.json"
+FIGURES = ROOT / "docs" / "systems" / "figures"
 
 
 def main() -> None:
-    """Rewrite the tables of every page that has some."""
+    """Rewrite the tables of every page that has some, and the ramp page's picture."""
+    draw(ResultStore(SHARES), FIGURES / "ramp_figure3.png")
     for page in sorted((ROOT / "docs").rglob("*.rst")) + sorted(
         (ROOT / "docs").rglob("*.inc")
     ):

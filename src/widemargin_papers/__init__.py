@@ -1,14 +1,8 @@
-"""What an installed wheel can rerun: data sets, contestants, checks, results, tables.
+"""What an installed wheel can rerun: a folder a paper, benchmarks, and their harness.
 
-Nothing is measured twice in two ways: ``benchmarks/run.py``, ``widemargin bench`` and
+Nothing is measured twice in two ways: ``benchmarks/``, ``widemargin bench`` and
 ``widemargin reproduce`` all call this package.
 """
 
-#: name on the command line -> module
-PAPERS = {
-    "dpwss": "widemargin_papers.dpwss.tasks",
-    "dcsvm": "widemargin_papers.dcsvm.tasks",
-    "ramp": "widemargin_papers.ramp.tasks",
-    "cost": "widemargin_papers.cost.tasks",
-    "chance": "widemargin_papers.chance.tasks",
-}
+#: names on the command line, and of the folders
+PAPERS = ("dpwss", "dcsvm", "ramp", "cost", "chance")

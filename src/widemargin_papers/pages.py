@@ -15,19 +15,18 @@ test holds the pages to it, so that no figure on a page is typed by hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from widemargin_papers.command_benchmarks import early_pays, memory
-from widemargin_papers.command_benchmarks import runs as command_runs
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import further_timing as ramp_more
-from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
-from widemargin_papers.ramp import rank_rule as ramp_rank
-from widemargin_papers.ramp import report as ramp_report
-from widemargin_papers.speed import campaign as bench
+from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
+from .harness.campaign import Campaign
+from .harness.results import ResultStore
+from .ramp.report import CAMPAIGNS as RAMP
+from .speed.campaign import SUITES
+from .speed.campaign import as_rst as speed_table
 
+Table = tuple[str, Callable[[ResultStore], str]]
 _MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
 
 
@@ -48,22 +47,13 @@ def names(page: str) -> list[str]:
     return [found[2] for found in _MARKED.finditer(page)]
 
 
-#: name on the page -> file of results, and who writes the table
-TABLES: dict[str, tuple[str, Callable[[ResultStore], str]]] = {
-    **{
-        f"speed {suite}": (suite, partial(bench.as_rst, suite))
-        for suite in ("ratios", "one-thread", "tight", "growth", "sweep")
-    },
-    "ramp robustness": ("mislabelled", ramp_report.robustness_tables),
-    "ramp untuned": ("mislabelled_untuned", ramp_report.robustness_tables),
-    "ramp shares": ("ramp_shares", ramp_report.share_tables),
-    "ramp times": ("ramp_times", ramp_report.timing_tables),
-    "ramp targets": ("ramp_times", ramp_report.target_tables),
-    "ramp rank": ("ramp_rank", ramp_rank.table),
-    "ramp more": ("ramp_more", ramp_more.tables),
-    "ramp pairs": ("ramp_pairs", ramp_pairs_timing.tables),
-    "early pays": ("early_pays", early_pays.as_rst),
-    "train memory": ("memory", memory.as_rst),
-    "demo run": ("demo", command_runs.demo_table),
-    "quick papers": ("quick", command_runs.quick_table),
+def _tables(group: str, campaigns: Mapping[str, Campaign]) -> dict[str, Table]:
+    return {f"{group} {name}": (c.store, c.table) for name, c in campaigns.items()}
+
+
+#: name on the page -> file of results, and what makes the table
+TABLES: dict[str, Table] = {
+    **{f"speed {suite}": (suite, partial(speed_table, suite)) for suite in SUITES},
+    **_tables("ramp", RAMP),
+    **_tables("command", COMMAND),
 }

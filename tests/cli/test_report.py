@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from widemargin.cli.demo.stage import Act, Stage
 from widemargin.cli.html_report import demo_page
 from widemargin.display import ComparisonDisplay
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.html_page import paper_page
-from widemargin_papers.harness.reproduction import Cell, Outcome, Task
+from widemargin_papers.harness.reproduction import Outcome
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 import types
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
 
+from widemargin_papers import PAPERS
 from widemargin_papers.commands import reproduce
 from widemargin_papers.harness import reproduction as papers
-from widemargin_papers.harness.reproduction import Cell, Task, paper_module
+from widemargin_papers.harness.campaign import paper_modules
+from widemargin_papers.harness.cells import Cell, Task
 
 
 @pytest.fixture
@@ -38,8 +39,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         Task("absent", row("absent", 1.0), ("gisette",), "Table 9", 4),
     ][: None if not quick else 1]
     paper.figures = lambda cells: {"figure": Figure()}
-    monkeypatch.setitem(sys.modules, "paper", paper)
-    monkeypatch.setitem(papers.PAPERS, "dcsvm", "paper")
+    monkeypatch.setattr(papers, "paper_modules", lambda name: (paper, paper))
     monkeypatch.setattr(
         papers.ResultStore, "has", lambda self, key: key in self.records
     )
@@ -88,9 +88,9 @@ def test_unknown_paper() -> None:
     assert "'poetry' is not one of" in result.output
 
 
-@pytest.mark.parametrize("name", papers.PAPERS)
+@pytest.mark.parametrize("name", PAPERS)
 def test_every_paper_lists_its_tasks(name: str) -> None:
-    module = paper_module(name)
+    module, _ = paper_modules(name)
     assert module.TITLE
     for quick in (True, False):
         tasks = module.tasks(quick)

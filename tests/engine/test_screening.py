@@ -24,7 +24,7 @@ from widemargin.engine.screening.rules import (
 )
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin_papers.ramp.printed import printed_rule
+from widemargin_papers.ramp.printed_algorithm import printed_rule
 
 from tests.oracles.reference_smo import iterates
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from widemargin.cli.hints import _EARLY_PAYS
+from widemargin_papers import PAPERS
 from widemargin_papers.command_benchmarks.early_pays import line, pays_from
+from widemargin_papers.harness.campaign import cells_of, paper_modules
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.pages import TABLES, filled, names
 
@@ -24,6 +26,17 @@ PAGES = [
 def test_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert filled(text, RESULTS) == text, "run python tools/measured_tables.py"
+
+
+@pytest.mark.parametrize("paper", [name for name in PAPERS if name != "ramp"])
+def test_parts_of_a_papers_page(paper: str) -> None:
+    module, report = paper_modules(paper)
+    store = ResultStore(ROOT / report.STORE)
+    cells = cells_of(module.tasks(quick=False), store)
+    for path, text in report.parts(store, cells).items():
+        stored = (ROOT / path).read_bytes()
+        assert stored == text.encode(), f"run python benchmarks/{paper}.py --write"
+    assert all((ROOT / path).is_file() for path in report.PICTURES)
 
 
 def test_every_table_stands_on_a_page() -> None:

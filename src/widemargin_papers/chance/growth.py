@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, row_cells
+from widemargin_papers.harness.text_tables import exponent
+from widemargin_papers.harness.timing import processor_seconds
+from widemargin_papers.harness.worker import status_megabytes
 
-from .methods import METHODS, class_problem, dense_data, partition
+from .methods import METHODS, class_problem, dense_data, partition, timed
+from .printed import SEDUMI
 
 Floats = NDArray[np.float64]
 
@@ -38,24 +40,14 @@ def tasks(quick: bool) -> list[Task]:
     """Return the growth tables, the stream from disk, and the asked ratios."""
     rows = ROWS[:2] if quick else ROWS
     features = FEATURES[:3] if quick else FEATURES
+    streamed = partial(stream, STREAMED // 100 if quick else STREAMED)
     return [
         Task("growth with rows", partial(with_rows, rows), (), "Growth", len(rows) * 2),
-        Task(
-            "growth with features",
-            partial(with_features, features),
-            (),
-            "Growth",
-            len(features) * 2,
-        ),
-        Task(
-            "stream from disk",
-            partial(stream, STREAMED // 100 if quick else STREAMED),
-            (),
-            "Growth",
-            4,
-        ),
+        Task("growth with features", partial(with_features, features), (), "Growth",
+             len(features) * 2),
+        Task("stream from disk", streamed, (), "Growth", 4),
         Task("asked ratios", partial(ratios, quick), ("magic04",), "Asked", 4),
-    ]
+    ]  # fmt: skip
 
 
 def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
@@ -64,18 +56,6 @@ def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     direction = rng.normal(size=d) / np.sqrt(d)
     return rng.normal(size=(n, d)) + 1.2 * y[:, None] * direction, y
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return processor time on one thread, and the result."""
-    with threadpool_limits(1):
-        started = time.process_time()
-        result = work()
-        return time.process_time() - started, result
-
-
-def _exponent(sizes: list[int], seconds: list[float]) -> float:
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
 def _warm_up(name: str) -> None:
@@ -90,17 +70,16 @@ def _grown(
     _warm_up(name)
     sizes, seconds = list(shapes), []
     for size, shape in shapes.items():
-        problem = class_problem(*two_clouds(*shape))
-        spent, solution = _timed(partial(METHODS[name], problem, 0))
+        spent, solution = timed(name, class_problem(*two_clouds(*shape)), 0)
         seconds.append(spent)
-        note = ""
-        if solution.proof.relative is not None:
-            relative = solution.proof.relative
+        note, relative = "", solution.proof.relative
+        if relative is not None:
             note = f"relative gap {relative:.1e}, {solution.n_iter} steps"
         yield Cell("Growth", row, f"seconds, {symbol} = {size}", spent, note=note)
-    yield Cell("Growth", row, f"exponent in {symbol}", _exponent(sizes, seconds))
-    last = _exponent(sizes[-3:], seconds[-3:])
-    yield Cell("Growth", row, f"exponent in {symbol}, last three sizes", last)
+    last = exponent(sizes[-3:], seconds[-3:])
+    slopes = {"": exponent(sizes, seconds), ", last three sizes": last}
+    for part, slope in slopes.items():
+        yield Cell("Growth", row, f"exponent in {symbol}{part}", slope)
 
 
 def with_rows(rows: tuple[int, ...]) -> Iterable[Cell]:
@@ -126,18 +105,13 @@ def stream(rows: int) -> Iterable[Cell]:
         model = ChanceConstrainedSVC(
             C=10.0 / rows, solver="ssgd", epochs=2, memory_mb=BUDGET_MB, random_state=0
         )
-        with _peak_memory() as memory:
-            spent, _ = _timed(partial(model.fit, X, labels))
-        size = X.nbytes / 1e6
-    yield Cell("Growth", row, "file, MB", size)
+        with _memory_added() as memory, threadpool_limits(1):
+            spent, _ = processor_seconds(lambda: model.fit(X, labels))
+        yield Cell("Growth", row, "file, MB", X.nbytes / 1e6)
     yield Cell("Growth", row, "seconds, two epochs", spent)
-    yield Cell(
-        "Growth",
-        row,
-        "memory added, MB",
-        memory.get("added"),
-        note=f"budget {BUDGET_MB:g}; anonymous pages, largest of samples",
-    )
+    note = f"budget {BUDGET_MB:g}; anonymous pages, largest of samples"
+    added = memory[0] if memory else None
+    yield Cell("Growth", row, "memory added, MB", added, note=note)
     yield Cell("Growth", row, "share of slack below one", float(model.bounded_share_))
 
 
@@ -156,63 +130,43 @@ def _write(path: Path, rows: int) -> NDArray[np.int8]:
 
 
 @contextmanager
-def _peak_memory() -> Any:
-    """Sample the process's anonymous memory; fills ``added`` in MB (Linux only)."""
-    found: dict[str, float] = {}
-    before, ended = _anonymous(), threading.Event()
-    peak = [before]
+def _memory_added() -> Iterator[list[float]]:
+    """Sample the anonymous memory; at the end the list has its growth in MB (Linux)."""
+    grown: list[float] = []
+    before, ended = status_megabytes("RssAnon"), threading.Event()
+    samples = [before or 0.0]
 
     def watch() -> None:
         while not ended.wait(0.02):
-            peak.append(max(peak.pop(), _anonymous()))
+            samples.append(status_megabytes("RssAnon") or 0.0)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    yield found
+    yield grown
     ended.set()
     watcher.join()
     if before:
-        found["added"] = peak[0] - before
-
-
-def _anonymous() -> float:
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return float(line.split()[1]) / 1e3
-    except OSError:
-        pass
-    return 0.0
+        grown.append(max(samples) - before)
 
 
 def ratios(quick: bool) -> Iterable[Cell]:
     """What was asked of the Newton solver on MAGIC, 80 % training, in one run."""
+    row = "magic04, 80% training"
     X, y = dense_data("magic04")
     train, _ = partition(len(y), 0.8, 0)
     problem = class_problem(X[train], y[train])
     seconds, gap = {}, 0.0
-    for name in ("newton", "SSGD 50m", "interior point, m cones"):
-        repeats = 1 if name.startswith("interior") or quick else 5
-        times = []
-        for seed in range(repeats):
-            spent, solution = _timed(partial(METHODS[name], problem, seed))
-            times.append(spent)
-        seconds[name] = float(np.median(times))
-        gap = solution.proof.relative if name == "newton" else gap
-        yield Cell("Asked", "magic04, 80% training", f"seconds, {name}", seconds[name])
-    row = "magic04, 80% training"
-    yield Cell("Asked", row, "relative gap of newton", gap, note="asked: <= 1e-6")
-    yield Cell(
-        "Asked",
-        row,
-        "m cones over newton",
-        seconds["interior point, m cones"] / seconds["newton"],
-        note="asked: at least 20",
+    for name in ("newton", "SSGD 50m", SEDUMI):
+        repeats = 1 if name == SEDUMI or quick else 5
+        runs = [timed(name, problem, seed) for seed in range(repeats)]
+        seconds[name] = float(np.median([spent for spent, _ in runs]))
+        gap = runs[-1][1].proof.relative if name == "newton" else gap
+    yield from row_cells(
+        "Asked", row, {f"seconds, {name}": spent for name, spent in seconds.items()}
     )
-    yield Cell(
-        "Asked",
-        row,
-        "newton over SSGD 50m",
-        seconds["newton"] / seconds["SSGD 50m"],
-        note="asked: at most 5",
-    )
+    for column, figure, asked in (
+        ("relative gap of newton", gap, "<= 1e-6"),
+        ("m cones over newton", seconds[SEDUMI] / seconds["newton"], "at least 20"),
+        ("newton over SSGD 50m", seconds["newton"] / seconds["SSGD 50m"], "at most 5"),
+    ):
+        yield Cell("Asked", row, column, figure, note=f"asked: {asked}")

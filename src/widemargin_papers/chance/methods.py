@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +38,12 @@ from widemargin.estimators.chance_constrained.solvers.smoothed_newton import new
 from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
 from widemargin.numerics.row_blocks import times, transpose_times
 from widemargin_papers.harness.datasets import load_dense
+from widemargin_papers.harness.timing import processor_seconds
+
+from .printed import COVARIANCE_SCALE, EPOCHS, RISK, SEDUMI, C
 
 Floats = NDArray[np.float64]
-
-RISK, COVARIANCE_SCALE = 0.1, 0.01  # the paper's
-C = 1.0  # not in the paper; see the grid
-EPOCHS = (2, 10, 50)
+Method = Callable[[ChanceProblem, int], ChanceSolution]  # of a problem and a seed
 
 
 def dense_data(name: str) -> tuple[Floats, Floats]:
@@ -72,37 +74,25 @@ def partition(n: int, share: float, seed: int) -> tuple[NDArray[np.intp], ...]:
     return order[:cut], order[cut:]
 
 
-def _published(epochs: int) -> Callable[[ChanceProblem, int], ChanceSolution]:
+def _stochastic(epochs: int, refine: bool) -> Method:
     return lambda problem, seed: stochastic(
-        problem, epochs=epochs, refine=False, rng=np.random.default_rng(seed)
+        problem, epochs=epochs, refine=refine, rng=np.random.default_rng(seed)
     )
 
 
-def _refined(problem: ChanceProblem, seed: int) -> ChanceSolution:
-    return stochastic(problem, epochs=50, rng=np.random.default_rng(seed))
-
-
-def _interior_point(problem: ChanceProblem, _seed: int) -> ChanceSolution:
-    return sample_cones(problem, tol=1e-8)
-
-
-def _two_cones(problem: ChanceProblem, _seed: int) -> ChanceSolution:
-    return shared_cones(problem, tol=1e-8)
-
-
-def _newton(problem: ChanceProblem, _seed: int) -> ChanceSolution:
-    return newton(problem, tol=1e-6)
-
-
-METHODS: dict[str, Callable[[ChanceProblem, int], ChanceSolution]] = {
-    "interior point, m cones": _interior_point,
-    "interior point, 2 cones": _two_cones,
-    "SSGD 2m": _published(2),
-    "SSGD 10m": _published(10),
-    "SSGD 50m": _published(50),
-    "refined SSGD 50m": _refined,
-    "newton": _newton,
+METHODS: dict[str, Method] = {
+    SEDUMI: lambda problem, _: sample_cones(problem, tol=1e-8),
+    "interior point, 2 cones": lambda problem, _: shared_cones(problem, tol=1e-8),
+    **{f"SSGD {epochs}m": _stochastic(epochs, False) for epochs in EPOCHS},
+    "refined SSGD 50m": _stochastic(50, True),
+    "newton": lambda problem, _: newton(problem, tol=1e-6),
 }
+
+
+def timed(method: str, problem: ChanceProblem, seed: int) -> tuple[float, Any]:
+    """Return the processor seconds of a method on one thread, and its solution."""
+    with threadpool_limits(1):
+        return processor_seconds(partial(METHODS[method], problem, seed))
 
 
 @dataclass(frozen=True)
@@ -119,10 +109,7 @@ def run_method(
     method: str, problem: ChanceProblem, X_test: Floats, y_test: Floats, seed: int
 ) -> Run:
     """Time a method on one thread and judge its model."""
-    with threadpool_limits(1):
-        started = time.process_time()
-        solution = METHODS[method](problem, seed)
-        seconds = time.process_time() - started
+    seconds, solution = timed(method, problem, seed)
     predicted = np.where(times(X_test, solution.w) + solution.b > 0.0, 1.0, -1.0)
     return Run(
         seconds,

@@ -3,18 +3,15 @@
 Tables 2, 3 and 4: time and test accuracy of the interior point (one cone for each
 sample), of the published method after 2, 10 and 50 epochs, of the refined one and of
 the Newton solver, over random partitions. Table 1: time to accuracy of the batch and
-the stochastic method. The paper states neither C nor a scaling: the features are as
-they are and C = 1 here; a grid over C stands beside it. "Above the optimum" is
-``f / f* - 1``, f* certified by the Newton solver.
+the stochastic method. "Above the optimum" is ``f / f* - 1``, f* certified by the Newton
+solver.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +19,11 @@ from numpy.typing import NDArray
 from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
 from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
-from widemargin_papers.harness.reproduction import Cell, Task
 
-from . import growth as chance_growth
+from . import growth
 from .methods import (
-    EPOCHS,
     METHODS,
     Run,
     batch_subgradient,
@@ -36,6 +32,7 @@ from .methods import (
     partition,
     run_method,
 )
+from .printed import DATA, EPOCHS, PAPER, SEDUMI
 
 Floats = NDArray[np.float64]
 
@@ -45,128 +42,28 @@ TITLE = (
 )
 RUNS, QUICK_RUNS = 20, 2
 COSTS = (0.01, 0.1, 1.0, 10.0)
-SEDUMI = "interior point, m cones"  # as the paper gave the problem to SeDuMi
-
-
-@dataclass(frozen=True)
-class Printed:
-    """What the paper prints of one method: seconds and accuracy, with deviations."""
-
-    seconds: float
-    spread: float
-    accuracy: float
-    deviation: float
-
-
-Column = dict[str, Printed]
-
-
-def _column(*figures: tuple[float, float, float, float] | None) -> Column:
-    names = (SEDUMI, "SSGD 2m", "SSGD 10m", "SSGD 50m")
-    pairs = zip(names, figures, strict=True)
-    return {name: Printed(*figure) for name, figure in pairs if figure is not None}
-
-
-#: table -> file, and the paper's figures by training share and method
-PAPER: dict[str, tuple[str, dict[float, Column]]] = {
-    "Table 2": (
-        "breast-cancer-wisconsin",
-        {
-            0.2: _column(
-                (0.857, 0.063, 96.16, 0.98),
-                (0.013, 0.002, 93.90, 4.23),
-                (0.034, 0.001, 96.09, 1.27),
-                (0.146, 0.002, 96.08, 0.64),
-            ),
-            0.8: _column(
-                (2.542, 0.094, 96.72, 1.12),
-                (0.029, 0.001, 95.84, 2.12),
-                (0.117, 0.001, 96.68, 1.31),
-                (0.564, 0.007, 96.70, 1.28),
-            ),
-        },
-    ),
-    "Table 3": (
-        "ionosphere",
-        {
-            0.2: _column(
-                (0.728, 0.053, 83.56, 2.50),
-                (0.010, 0.000, 76.89, 7.96),
-                (0.024, 0.001, 81.09, 4.63),
-                (0.099, 0.003, 82.85, 2.93),
-            ),
-            0.8: _column(
-                (1.961, 0.044, 85.93, 3.48),
-                (0.022, 0.001, 80.71, 5.07),
-                (0.083, 0.002, 85.57, 4.14),
-                (0.394, 0.013, 85.64, 4.33),
-            ),
-        },
-    ),
-    "Table 4": (
-        "magic04",
-        {
-            0.2: _column(
-                (41.198, 4.558, 76.80, 0.52),
-                (0.215, 0.002, 64.29, 6.61),
-                (1.031, 0.011, 72.09, 4.09),
-                (5.011, 0.115, 74.35, 3.87),
-            ),
-            0.8: _column(
-                None,
-                (0.850, 0.028, 67.47, 6.49),
-                (4.061, 0.075, 72.14, 4.71),
-                (20.105, 0.654, 74.68, 3.39),
-            ),
-        },
-    ),
-}
 
 
 def tasks(quick: bool) -> list[Task]:
     """Return the partitions of Tables 2 to 4, the curves of Table 1, and the grid."""
-    work = []
-    for table, (name, shares) in PAPER.items():
-        for share in shares:
-            runs = QUICK_RUNS if quick else RUNS
-            work.append(
-                Task(
-                    f"{table}, {name}, {share:.0%} training",
-                    partial(partitions, table, name, share, runs),
-                    (name,),
-                    table,
-                    5 * len(METHODS),
-                )
-            )
-    for _, (name, _) in PAPER.items():
-        work.append(
-            Task(
-                f"Table 1, curves, {name}",
-                partial(curves, name, 256 if quick else 4096),
-                (name,),
-                "Table 1",
-                12,
-            )
-        )
-        work.append(
-            Task(
-                f"scaled data, {name}",
-                partial(scaled, name, QUICK_RUNS if quick else 5),
-                (name,),
-                "Above the optimum, scaled",
-                len(EPOCHS) * 2,
-            )
-        )
-        work.append(
-            Task(
-                f"grid over C, {name}",
-                partial(grid, name, QUICK_RUNS if quick else RUNS),
-                (name,),
-                "Grid over C",
-                len(COSTS) * 3,
-            )
-        )
-    return work + chance_growth.tasks(quick)
+    runs, few, steps = (QUICK_RUNS, 2, 256) if quick else (RUNS, 5, 4096)
+    work = [
+        Task(f"{table}, {name}, {share:.0%} training",
+             partial(partitions, table, name, share, runs), (name,), table,
+             5 * len(METHODS))
+        for table, (name, shares) in PAPER.items()
+        for share in shares
+    ]  # fmt: skip
+    for name in DATA:
+        work += [
+            Task(f"Table 1, curves, {name}", partial(curves, name, steps), (name,),
+                 "Table 1", 12),
+            Task(f"scaled data, {name}", partial(scaled, name, few), (name,),
+                 "Above the optimum, scaled", len(EPOCHS) * 2),
+            Task(f"grid over C, {name}", partial(grid, name, runs), (name,),
+                 "Grid over C", len(COSTS) * 3),
+        ]  # fmt: skip
+    return work + growth.tasks(quick)
 
 
 def partitions(table: str, name: str, share: float, runs: int) -> Iterable[Cell]:
@@ -184,77 +81,35 @@ def partitions(table: str, name: str, share: float, runs: int) -> Iterable[Cell]
             slow = method == SEDUMI and len(train) > 2000
             if not (slow and len(done) >= most):
                 done.append(run_method(method, problem, X[test], y[test], seed))
-    printed = PAPER[table][1][share]
     best = [run.objective for run in results["newton"]]
     for method, done in results.items():
-        yield from _cells(
-            f"{table}, {share:.0%} training", method, done, best, printed.get(method)
-        )
+        yield from _cells(table, share, method, done, best)
 
 
 def _cells(
-    table: str,
-    method: str,
-    done: Sequence[Run],
-    best: Sequence[float],
-    printed: Printed | None,
+    table: str, share: float, method: str, done: Sequence[Run], best: Sequence[float]
 ) -> Iterable[Cell]:
-    """Lay out one method: seconds, accuracy, deviation, objective above the optimum."""
-    accuracies = 100.0 * np.array([run.accuracy for run in done])
-    excess = [
-        run.objective / f - 1.0 for run, f in zip(done, best[: len(done)], strict=True)
-    ]
+    """Yield seconds, accuracy, their deviations, objective above the optimum."""
+    printed = PAPER[table][1][share].get(method)
+    paper: dict[str, float] = {} if printed is None else vars(printed)
+    title = f"{table}, {share:.0%} training"
     note = f"mean of {len(done)} runs"
     seconds = np.array([run.seconds for run in done])
-    paper: dict[str, float] = {} if printed is None else vars(printed)
-    yield Cell(
-        table,
-        method,
-        "seconds",
-        float(seconds.mean()),
-        paper.get("seconds"),
-        None,
-        note,
-    )
-    yield Cell(
-        table,
-        method,
-        "deviation of seconds",
-        _deviation(seconds),
-        paper.get("spread"),
-        None,
-        note,
-    )
-    yield Cell(
-        table,
-        method,
-        "accuracy %",
-        float(accuracies.mean()),
-        paper.get("accuracy"),
-        paper.get("deviation"),
-        note,
-    )
-    yield Cell(
-        table,
-        method,
-        "deviation of accuracy",
-        _deviation(accuracies),
-        paper.get("deviation"),
-        None,
-        note,
-    )
-    yield Cell(
-        table,
-        method,
-        "above the optimum",
-        float(np.mean(excess)),
-        None,
-        None,
-        f"from {min(excess):.3g} to {max(excess):.3g}",
-    )
+    right = 100.0 * np.array([run.accuracy for run in done])
+    spread, deviation = paper.get("spread"), paper.get("deviation")
+    for column, ours, figure, tolerance in (
+        ("seconds", float(seconds.mean()), paper.get("seconds"), None),
+        ("deviation of seconds", _deviation(seconds), spread, None),
+        ("accuracy %", float(right.mean()), paper.get("accuracy"), deviation),
+        ("deviation of accuracy", _deviation(right), deviation, None),
+    ):
+        yield Cell(title, method, column, ours, figure, tolerance, note)
+    excess = [run.objective / f - 1.0 for run, f in zip(done, best, strict=False)]
+    note = f"from {min(excess):.3g} to {max(excess):.3g}"
+    yield Cell(title, method, "above the optimum", float(np.mean(excess)), note=note)
     gaps = [run.relative_gap for run in done if run.relative_gap is not None]
     if gaps:
-        yield Cell(table, method, "largest relative gap", max(gaps), note="certified")
+        yield Cell(title, method, "largest relative gap", max(gaps), note="certified")
 
 
 def _deviation(values: Floats) -> float:
@@ -265,35 +120,30 @@ def curves(name: str, iterations: int) -> Iterable[Cell]:
     """Time to reach 1, 0.1 and 0.01 above the optimum, on standardised data."""
     X, y = dense_data(name)
     problem = class_problem(standardise(X), y)
-    exact = newton(problem)
+    best = newton(problem).objective
+    rng = np.random.default_rng
     found = {
         "batch subgradient": [
             (seconds, value)
             for _, seconds, value in batch_subgradient(problem, iterations)
         ],
         "SSGD, published": _curve(
-            partial(stochastic, problem, refine=False, rng=np.random.default_rng(0))
+            partial(stochastic, problem, refine=False, rng=rng(0))
         ),
-        "SSGD, refined": _curve(
-            partial(stochastic, problem, rng=np.random.default_rng(0))
-        ),
+        "SSGD, refined": _curve(partial(stochastic, problem, rng=rng(0))),
         "newton": _curve(partial(newton, problem)),
     }
     for label, curve in found.items():
-        best = np.inf
-        for seconds, value in curve:
-            best = min(best, value / exact.objective - 1.0)
-            note = f"{seconds:.9g}"
-            yield Cell("Table 1, curve", f"{name}, {label}", note, max(best, 0.0))
+        row = f"{name}, {label}"
+        above = np.array([value / best - 1.0 for _, value in curve])
+        lowest = np.maximum(np.minimum.accumulate(above), 0.0)
+        for (seconds, _), value in zip(curve, lowest, strict=True):
+            yield Cell("Table 1, curve", row, f"{seconds:.9g}", float(value))
         for target in (1.0, 0.1, 0.01):
-            reached = [s for s, value in curve if value / exact.objective - 1 <= target]
-            yield Cell(
-                "Table 1",
-                f"{name}, {label}",
-                f"seconds to {target:g} above",
-                min(reached) if reached else None,
-                note="" if reached else "not reached",
-            )
+            reached = [s for (s, _), v in zip(curve, above, strict=True) if v <= target]
+            spent, note = (min(reached), "") if reached else (None, "not reached")
+            column = f"seconds to {target:g} above"
+            yield Cell("Table 1", row, column, spent, note=note)
 
 
 def _curve(solve: Callable[[], ChanceSolution]) -> list[tuple[float, float]]:
@@ -311,24 +161,16 @@ def scaled(name: str, runs: int) -> Iterable[Cell]:
     exact = newton(problem).objective
     for refine in (False, True):
         for epochs in EPOCHS:
-            values = [
-                stochastic(
-                    problem,
-                    epochs=epochs,
-                    refine=refine,
-                    rng=np.random.default_rng(seed),
-                ).objective
-                / exact
-                - 1.0
-                for seed in range(runs)
-            ]
+            solve = partial(stochastic, problem, epochs=epochs, refine=refine)
+            ends = [solve(rng=np.random.default_rng(k)).objective for k in range(runs)]
+            above = np.array(ends) / exact - 1.0
+            asked = "; asked: at most 0.01" if refine and epochs == 50 else ""
             yield Cell(
                 "Above the optimum, scaled",
                 name,
                 f"{'refined' if refine else 'published'} {epochs}m",
-                float(np.mean(values)),
-                note=f"largest of {runs}: {max(values):.3g}"
-                + ("; asked: at most 0.01" if refine and epochs == 50 else ""),
+                float(above.mean()),
+                note=f"largest of {runs}: {above.max():.3g}{asked}",
             )
 
 
@@ -342,42 +184,12 @@ def grid(name: str, runs: int) -> Iterable[Cell]:
     }
     for label, (method, samples) in variants.items():
         for cost in COSTS:
-            accuracies = []
+            accuracies = np.empty(runs)
             for seed in range(runs):
                 train, test = partition(len(y), 0.8, seed)
                 problem = class_problem(samples[train], y[train], cost)
                 run = run_method(method, problem, samples[test], y[test], seed)
-                accuracies.append(100.0 * run.accuracy)
-            yield Cell(
-                "Grid over C",
-                f"{name}, {label}",
-                f"C = {cost:g}",
-                float(np.mean(accuracies)),
-                note=f"± {_deviation(np.array(accuracies)):.2g}, {runs} runs",
-            )
-
-
-def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw the time-to-accuracy curves of Table 1."""
-    from matplotlib.figure import Figure
-
-    from widemargin.display import HistoryDisplay
-
-    names = [name for _, (name, _) in PAPER.items()]
-    figure = Figure(figsize=(4.2 * len(names), 3.6), layout="constrained")
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
-    for ax, name in zip(axes, names, strict=True):
-        curves: dict[str, list[tuple[float, float]]] = {}
-        for cell in cells:
-            if cell.table == "Table 1, curve" and cell.row.startswith(f"{name}, "):
-                label = cell.row.removeprefix(f"{name}, ")
-                point = (float(cell.column), max(float(cell.ours or 0.0), 1e-12))
-                curves.setdefault(label, []).append(point)
-        series: dict[str, Any] = {
-            label: tuple(zip(*points, strict=True)) for label, points in curves.items()
-        }
-        above = "objective above the optimum, relative" if ax is axes[0] else ""
-        display = HistoryDisplay(series, "seconds", above)
-        display.plot(ax=ax, log=True, log_x=True, legend=ax is axes[0])
-        ax.set_title(name)
-    return {"time_to_accuracy": figure}
+                accuracies[seed] = 100.0 * run.accuracy
+            note = f"± {_deviation(accuracies):.2g}, {runs} runs"
+            row, mean = f"{name}, {label}", float(accuracies.mean())
+            yield Cell("Grid over C", row, f"C = {cost:g}", mean, note=note)

@@ -10,16 +10,19 @@ the ratio of ten at very different sizes on different data.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from widemargin import SVC, DivideConquerSVC
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import processor_seconds
 
 #: data set -> C and gamma, as in the table of ratios (features in [0, 1])
 SETTINGS = {
@@ -46,28 +49,20 @@ def measure(name: str, n: int) -> dict[str, Any]:
         ("early", DivideConquerSVC(prediction="early", **common)),
         ("exact", SVC(**common)),
     ):
-        seconds = []
-        for _ in range(3 if n <= 12_000 else 1):  # the least of repeats
-            begun = time.process_time()
-            model.fit(X[train], y[train])
-            seconds.append(time.process_time() - begun)
-        found[f"{way} seconds"] = min(seconds)
+        repeats = 3 if n <= 12_000 else 1
+        found[f"{way} seconds"], _ = processor_seconds(
+            partial(model.fit, X[train], y[train]), repeats
+        )
         found[f"{way} accuracy"] = float(model.score(X[test], y[test]))
         found[f"{way} support"] = int(np.sum(model.n_support_))
     return found
 
 
-def campaign(store: ResultStore, sizes: Sequence[int] = SIZES) -> None:
-    """Measure what is missing; at least 2,000 rows of each file are left to test on."""
-    for n in sizes:
-        for name in SETTINGS:
-            key = f"{name}, {n} rows"
-            if not store.has(key, any_commit=True) and n <= _most(name):
-                store.add(key, measure(name, n))
-
-
-def _most(name: str) -> int:
-    return len(load_libsvm(name)[1]) - 2_000
+def work() -> Iterator[Measurement]:
+    """Yield every size; at least 2,000 rows of each file are left to test on."""
+    for n, name in product(SIZES, SETTINGS):
+        if n <= len(load_libsvm(name)[1]) - 2_000:
+            yield f"{name}, {n} rows", partial(measure, name, n)
 
 
 def line(store: ResultStore) -> tuple[float, float, float]:

@@ -15,16 +15,19 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
 _ROWS = 2_000  # written at a time
 _NUMBERS = 10_000
+MEGABYTES = 1000.0  # of a file
 # the peak of the process itself: a parent's would be counted by getrusage
 _CHILD = """
 import sys
@@ -166,14 +169,17 @@ METHODS = {
 }
 
 
-def campaign(store: ResultStore, megabytes: float, only: str = "") -> None:
-    """Measure what is missing and has the text in its name."""
-    for kind, shape in SHAPES.items():
-        for method, options in METHODS.items():
-            key = f"{kind}, {method}, {megabytes:g} MB"
-            if only in key and not store.has(key, any_commit=True):
-                found = train_memory(shape, megabytes, options)
-                store.add(key, {"file": kind, "method": method, **found})
+def work() -> Iterator[Measurement]:
+    """Yield every method on a file of every kind."""
+    for (kind, shape), (method, options) in itertools.product(
+        SHAPES.items(), METHODS.items()
+    ):
+        name = f"{kind}, {method}, {MEGABYTES:g} MB"
+        yield name, partial(_record, kind, shape, method, options)
+
+
+def _record(kind: str, shape: Shape, method: str, options: Sequence[str]) -> Record:
+    return {"file": kind, "method": method, **train_memory(shape, MEGABYTES, options)}
 
 
 def as_rst(store: ResultStore) -> str:

@@ -15,10 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from widemargin_papers import PAPERS
-from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
 
@@ -55,13 +58,18 @@ def run(*arguments: str) -> Run:
     return Run(times, text, spent)
 
 
-def play_demo(store: ResultStore) -> None:
-    """Play the demo once more and store how it went."""
+def demo_work() -> Iterator[Measurement]:
+    """Yield the demo."""
+    yield "demo", play_demo
+
+
+def play_demo() -> Record:
+    """Play the demo and return how it went."""
     found = run("demo")
     rests = [after - before for before, after in itertools.pairwise(found.times)]
     times = {"first line": found.times[0], "longest rest": max(rests)}
     all_of_it = {"seconds": found.times[-1], "processor seconds": found.processor}
-    store.add("demo", times | all_of_it)
+    return times | all_of_it
 
 
 def demo_table(store: ResultStore) -> str:
@@ -78,16 +86,19 @@ def demo_table(store: ResultStore) -> str:
     return rst_table(header, rows)
 
 
-def quick_papers(store: ResultStore, only: str = "") -> None:
-    """Reproduce each paper quickly and store its processor seconds and its summary."""
+def quick_work() -> Iterator[Measurement]:
+    """Yield the quick reproduction of each paper."""
     for paper in PAPERS:
-        if only in paper:
-            found = run("reproduce", paper, "--quick", "--summary")
-            summary = next(
-                line for line in found.text.splitlines() if " attempted, " in line
-            )
-            record = {"summary": summary, "processor seconds": found.processor}
-            store.add(paper, {"paper": paper} | record)
+        yield paper, partial(quick_paper, paper)
+
+
+def quick_paper(paper: str) -> Record:
+    """Reproduce a paper quickly; return its processor seconds and its summary."""
+    found = run("reproduce", paper, "--quick", "--summary")
+    lines = found.text.splitlines()
+    summary = next(line for line in lines if " attempted, " in line)
+    seconds = found.processor
+    return {"paper": paper, "summary": summary, "processor seconds": seconds}
 
 
 def quick_table(store: ResultStore) -> str:

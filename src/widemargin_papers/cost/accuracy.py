@@ -25,8 +25,8 @@ from sklearn.model_selection import (
 )
 
 from widemargin import SVC, CostSensitiveSVC, total_cost_scorer
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
-from widemargin_papers.harness.reproduction import Cell, Task
 
 SETS = (
     "abalone19",
@@ -116,39 +116,9 @@ def fitted_methods(X: Any, y: Any, seed: int) -> dict[str, Any]:
 
 def _tuned(model: Any, folds: Any) -> Any:
     """Move the threshold of a model to the least cost, as scikit-learn does it."""
-    wrapped = TunedThresholdClassifierCV(
+    return TunedThresholdClassifierCV(
         model, scoring=SCORER, response_method="decision_function", cv=folds
     )
-    return wrapped
-
-
-def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw the mean cost and AUC of the methods on every set."""
-    from matplotlib.figure import Figure
-
-    from widemargin.display import ComparisonDisplay
-
-    drawn: dict[str, Any] = {}
-    for quantity, stem in (("total cost", "figure5_cost"), ("AUC", "figure5_auc")):
-        own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
-        names = sorted({cell.row.split(",")[0] for cell in own})
-        if not names:
-            continue
-        figure = Figure(
-            figsize=(11, 2.2 * ((len(names) + 1) // 2)), layout="constrained"
-        )
-        axes = figure.subplots((len(names) + 1) // 2, 2, squeeze=False)
-        for name, ax in zip(names, axes.ravel(), strict=False):
-            values = summary(own, name)
-            means = [values[method][0] for method in METHODS]
-            errors = [values[method][1] for method in METHODS]
-            display = ComparisonDisplay(
-                METHODS, means, errors=errors, quantity=quantity
-            )
-            display.plot(ax=ax)
-            ax.set_title(name)
-        drawn[stem] = figure
-    return drawn
 
 
 def summary(cells: Sequence[Cell], name: str) -> dict[str, tuple[float, float]]:

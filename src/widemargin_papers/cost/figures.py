@@ -1,4 +1,4 @@
-"""Figures 1 to 4 of the chunk-incremental paper, drawn from the stored cells.
+"""Figures 1 to 5 of the chunk-incremental paper, drawn from the stored cells.
 
 A colour for each way to take in the chunk, a line style for each kernel; hollow markers
 are lower bounds, where scikit-learn was stopped.
@@ -6,13 +6,17 @@ are lower bounds, where scikit-learn was stopped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress, product
 from typing import Any
 
+from widemargin.display import ComparisonDisplay, HistoryDisplay
 from widemargin.display.canvas import COLOURS
-from widemargin.display.history import HistoryDisplay
-from widemargin_papers.harness.reproduction import Cell
+from widemargin_papers.harness.cells import Cell
+from widemargin_papers.harness.figures import canvas
+
+from .accuracy import METHODS, summary
+from .printed import KERNELS, ROWS
 
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
 STYLES = ("solid", "dashed", "dotted")
@@ -35,42 +39,24 @@ Rows = Mapping[str, Mapping[str, float]]
 Curve = tuple[list[int], list[float]]
 
 
-def draw_growth(
-    cells: Sequence[Cell], rows: Rows, names: Iterable[str], kernels: Iterable[str]
-) -> dict[str, Any]:
+def draw_growth(cells: Sequence[Cell], rows: Rows) -> dict[str, Any]:
     """Draw each quantity against the training rows, one panel a data set.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-        All of them: their notes say which peer was stopped.
-    rows : mapping
-        The figures by row, as `cost.table` returns them.
-    names, kernels : iterables of str
-        Data sets and kernels in the order of panels and line styles.
+    The notes of the cells say which peer was stopped; `rows` are the figures by row.
     """
     stopped = {cell.row for cell in cells if cell.note.startswith("stopped")}
-    styles = dict(zip(kernels, STYLES, strict=True))
     return {
-        stem: _panels(rows, stopped, list(names), styles, quantity, ways)
+        stem: _panels(rows, stopped, quantity, ways)
         for stem, (quantity, ways) in PANELS.items()
     }
 
 
-def _panels(
-    rows: Rows,
-    stopped: set[str],
-    names: Sequence[str],
-    styles: Mapping[str, str],
-    quantity: str,
-    ways: Sequence[str],
-) -> Any:
-    from matplotlib.figure import Figure
+def _panels(rows: Rows, stopped: set[str], quantity: str, ways: Sequence[str]) -> Any:
     from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(11, 9.6), layout="constrained")
-    axes = figure.subplots(3, 3, squeeze=False)
-    for name, ax in zip(names, axes.ravel(), strict=True):
+    styles = dict(zip(KERNELS, STYLES, strict=True))
+    figure, axes = canvas(len(ROWS), 3, (11 / 3, 9.6 / 3))
+    for name, ax in zip(ROWS, axes, strict=True):
         series: dict[str, Curve] = {}
         looks: dict[str, dict[str, Any]] = {}
         for way, (kernel, line) in product(ways, styles.items()):
@@ -120,3 +106,23 @@ def curve(rows: Rows, name: str, kernel: str, column: str) -> Curve:
     least = 0.5 if column.endswith("steps") else 0.0
     sizes = sorted(found)
     return sizes, [max(found[size], least) for size in sizes]
+
+
+def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Draw the mean cost and AUC of the methods on every set (Figure 5)."""
+    drawn: dict[str, Any] = {}
+    for quantity, stem in (("total cost", "figure5_cost"), ("AUC", "figure5_auc")):
+        own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
+        names = sorted({cell.row.split(",")[0] for cell in own})
+        if not names:
+            continue
+        drawn[stem], axes = canvas(len(names), 2, (5.5, 2.2))
+        for name, ax in zip(names, axes, strict=True):
+            values = summary(own, name)
+            means, errors = zip(*(values[method] for method in METHODS), strict=True)
+            display = ComparisonDisplay(
+                METHODS, means, errors=errors, quantity=quantity
+            )
+            display.plot(ax=ax)
+            ax.set_title(name)
+    return drawn

@@ -7,7 +7,7 @@ and how many steps are left to a chunk with foresight, which leaves them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from statistics import median
 
@@ -18,57 +18,36 @@ from widemargin.engine import updates
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, row_cells
+
+from . import printed
+from .printed import CHUNK, KERNELS, ROWS, problem
 
 TABLE = "Newcomers"
 SIZES = (250, 500, 1000, 2000)
 TRIALS = 10
-CHUNK = 50
 COLUMNS = ("chunks", "two or more set out", "set out", "come back", "chunk",
            "with foresight")  # fmt: skip
 TIE = 1e-11  # a gradient this small is rounding
 
-Vector = NDArray[np.float64]
-Samples = Callable[[str, int], tuple[Vector, Vector]]
-Problems = Callable[[Vector, Vector, Kernel, int], DualProblem]
 
-
-def newcomer_tasks(
-    rows: dict[str, int],
-    samples: Samples,
-    problem: Problems,
-    kernels: dict[str, Kernel],
-) -> list[Task]:
+def newcomer_tasks() -> list[Task]:
     """Return one task per data set."""
+    count = len(COLUMNS) + 1
     return [
-        Task(
-            f"{TABLE}, {name}",
-            partial(newcomer_cells, name, count, samples, problem, kernels),
-            (name,),
-            TABLE,
-            len(COLUMNS) + 1,
-        )
-        for name, count in rows.items()
+        Task(f"{TABLE}, {name}", partial(newcomer_cells, name), (name,), TABLE, count)
+        for name in ROWS
     ]
 
 
-def newcomer_cells(
-    name: str,
-    count: int,
-    samples: Samples,
-    problem: Problems,
-    kernels: dict[str, Kernel],
-) -> Iterable[Cell]:
+def newcomer_cells(name: str) -> Iterable[Cell]:
     """Yield how many newcomers set out and come back, and the steps without these."""
-    sizes = [size for size in SIZES if size + CHUNK <= count]
     cells = [
-        np.array([
-            _draw(samples(name, trial), kernel, size, problem)
-            for trial in range(TRIALS)
-        ])
-        for size in sizes
-        for kernel in kernels.values()
-    ]  # fmt: skip
+        np.array([_draw(name, trial, kernel, size) for trial in range(TRIALS)])
+        for size in SIZES
+        if size + CHUNK <= ROWS[name]
+        for kernel in KERNELS.values()
+    ]
     draws = np.concatenate(cells)
     found = (
         len(draws),
@@ -77,18 +56,16 @@ def newcomer_cells(
         median(float(own[:, 2].mean()) for own in cells),
         median(float(own[:, 3].mean()) for own in cells),
     )
-    for column, figure in zip(COLUMNS, found, strict=True):
-        yield Cell(TABLE, name, column, float(figure))
+    figures = map(float, found)
+    yield from row_cells(TABLE, name, dict(zip(COLUMNS, figures, strict=True)))
     worst = float(draws[:, 4].max())
     yield Cell("same objective", f"{name}, foresight", "largest difference, relative",
                worst, 0.0, 1e-8)  # fmt: skip
 
 
-def _draw(
-    data: tuple[Vector, Vector], kernel: Kernel, size: int, problem: Problems
-) -> tuple[float, ...]:
+def _draw(name: str, trial: int, kernel: Kernel, size: int) -> tuple[float, ...]:
     """Return set out, come back, steps, steps with foresight, difference."""
-    X, y = data
+    X, y = printed.samples(name, trial)
     base, _ = updates.fresh(problem(X, y, kernel, size))
     target = problem(X, y, kernel, size + CHUNK)
     moved, account = updates.add(base, target, route="path")

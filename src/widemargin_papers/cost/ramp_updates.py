@@ -9,7 +9,6 @@ and by the same start solved as exactly as the path ends.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -18,11 +17,14 @@ import numpy as np
 
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Kernel
 from widemargin.engine.solve import solve
 from widemargin.estimators.ramp.concave_convex import RampProblem, carry
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.timing import processor_seconds
 from widemargin_papers.ramp.printed import PAPERS_S
+
+from . import printed
+from .printed import KERNELS
 
 SETS = ("svmguide3", "page-blocks0", "ijcnn1", "covtype.binary")
 MOST_ROWS = 5000
@@ -30,33 +32,25 @@ REPEATS = 3
 WAYS = ("path", "warm start, tol 1e-3", "warm start, exact")
 
 
-def ramp_tasks(
-    samples: Callable[[str, int], Any], kernels: dict[str, Kernel]
-) -> list[Task]:
+def ramp_tasks() -> list[Task]:
     """Return one task per data set and kernel."""
     return [
-        Task(
-            f"Ramp update, {name}, {label}",
-            partial(update_cells, name, label, samples, kernel),
-            (name,),
-            "Ramp update",
-            len(WAYS) + 2,
-        )
+        Task(f"Ramp update, {name}, {kernel}", partial(update_cells, name, kernel),
+             (name,), "Ramp update", len(WAYS) + 2)
         for name in SETS
-        for label, kernel in kernels.items()
-    ]
+        for kernel in KERNELS
+    ]  # fmt: skip
 
 
-def update_cells(
-    name: str, label: str, samples: Callable[[str, int], Any], kernel: Kernel
-) -> Iterable[Cell]:
+def update_cells(name: str, kernel: str) -> Iterable[Cell]:
     """Yield processor seconds of the three ways, path steps and clipped samples."""
-    X, y = samples(name, 0)
+    X, y = printed.samples(name, 0)
     X, y = X[:MOST_ROWS], y[:MOST_ROWS]
-    ramp = RampProblem(Gram(X, kernel, threads=1), y, np.ones(len(y)), PAPERS_S)
+    gram = Gram(X, KERNELS[kernel], threads=1)
+    ramp = RampProblem(gram, y, np.ones(len(y)), PAPERS_S)
     plain, _ = updates.fresh(ramp.convex(np.zeros(len(y), dtype=bool)))
     clipped = ramp.clips(plain)
-    row = f"{name}, {label}, n={len(y)}"
+    row = f"{name}, {kernel}, n={len(y)}"
     yield Cell("Ramp update", row, "clipped", float(np.count_nonzero(clipped)))
     steps = 0
 
@@ -73,7 +67,7 @@ def update_cells(
 
     runs: list[Callable[[], None]] = [follow, partial(warm, False), partial(warm, True)]
     for way, run in zip(WAYS, runs, strict=True):
-        yield Cell("Ramp update", row, way, _least_seconds(run))
+        yield Cell("Ramp update", row, way, processor_seconds(run, REPEATS)[0])
     yield Cell("Ramp update", row, "steps", float(steps))
 
 
@@ -81,12 +75,3 @@ def _fresh(ramp: RampProblem, clipped: Any) -> Any:
     """Return the next convex problem with a cache of its own: no way helps another."""
     gram = Gram(ramp.gram.samples, ramp.gram.kernel, threads=1)
     return RampProblem(gram, ramp.y, ramp.costs, ramp.s).convex(clipped)
-
-
-def _least_seconds(run: Callable[[], None]) -> float:
-    least = np.inf
-    for _ in range(REPEATS):
-        begun = time.process_time()
-        run()
-        least = min(least, time.process_time() - begun)
-    return float(least)

@@ -1,85 +1,48 @@
 """The chunk-incremental paper's figures, as tasks: ``widemargin reproduce cost``.
 
-Setting of the paper: C = 1, C+ = 1, C- = 4; linear, quadratic (2 x'z + 1)^2 and
-Gaussian (gamma 1/4) kernels; features in [0, 1]; 50 new samples enter models of growing
-size. Figures 1 and 2 are path steps and margin-set sizes, 3 and 4 times: processor
-seconds on one thread, so that a busy machine does not blur the ratios. The paper prints
-curves and no numbers; `targets` judges our own targets from the cells.
+Figures 1 and 2 are path steps and margin-set sizes, 3 and 4 times: processor seconds on
+one thread, so that a busy machine does not blur the ratios. Figure 5, updates of the
+ramp loss and newcomers that come back are files of their own.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import resource
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
-from functools import lru_cache, partial
+from functools import partial
 from math import ceil
 from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import SVC as ScikitLearnSVC
 
 from widemargin import CostSensitiveSVC
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear, Polynomial
-from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin.estimators.cost_sensitive.costs import PairCosts, cost_problem
-from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin.estimators.cost_sensitive.costs import cost_problem
+from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.timing import processor_seconds
 
-from .accuracy import accuracy_tasks, draw_accuracy
-from .figures import draw_growth
+from . import printed
+from .accuracy import accuracy_tasks
 from .newcomers import newcomer_tasks
+from .printed import CHUNK, KERNELS, OPTIONS, PRICES, ROWS, SIZES, Vector, problem
 from .ramp_updates import ramp_tasks
 
-Vector = NDArray[np.float64]
 Moves = list[tuple[Solution, updates.PathAccount]]
 
 TITLE = (
     "Gu, Quan, Gu, Sheng and Zheng: Chunk incremental learning for cost-sensitive "
     "hinge loss support vector machine (Pattern Recognition 2018)"
 )
-PRICES = PairCosts((1, 0), positive=1, cost_positive=1.0, cost_negative=4.0)
-CHUNK = 50
-KERNELS: dict[str, Kernel] = {
-    "linear": Linear(),
-    "quadratic": Polynomial(2, 2.0, 1.0),
-    "Gaussian": Gaussian(0.25),
-}
-OPTIONS: dict[str, dict[str, Any]] = {  # the same kernels by their names
-    "linear": {"kernel": "linear"},
-    "quadratic": {"kernel": "poly", "degree": 2, "gamma": 2.0, "coef0": 1.0},
-    "Gaussian": {"kernel": "rbf", "gamma": 0.25},
-}
 PUBLIC_FROM = 5000  # rows from which partial_fit is timed beside the engine
 FAR = 1.2  # times the steps of one by one: asked that no cell is above
-SIZES = (250, 500, 1000, 2000, 5000, 20000)
-ROWS = {
-    "abalone19": 4174,
-    "covtype.binary": 20050,
-    "ijcnn1": 20050,
-    "page-blocks0": 5472,
-    "segment0": 2308,
-    "shuttle-c0-vs-c4": 1829,
-    "svmguide3": 1243,
-    "winequality-red-4": 1599,
-    "yeast4": 1484,
-}
 STEPWISE = ("chunk", "one by one")  # by the engine: steps are counted
 WAYS = (*STEPWISE, "partial_fit", "batch")
-PAIRS = (  # what is compared, both ways
-    ("chunk", "batch"),
-    ("chunk", "scikit-learn"),
-    ("chunk", "one by one"),
-    ("partial_fit", "batch"),
-    ("partial_fit", "scikit-learn"),
-)
 CAP = 3  # least seconds after which scikit-learn is stopped; then a lower bound
 CAP_RATIO = 40  # and times the chunk's time: twice what is claimed
 SMALL_CAP = 1  # the same below 5,000 rows
@@ -106,8 +69,8 @@ def tasks(quick: bool) -> list[Task]:
     ]
     more = accuracy_tasks(quick)
     if not quick:
-        more += ramp_tasks(samples, KERNELS)
-        more += newcomer_tasks(ROWS, samples, problem, KERNELS)
+        more += ramp_tasks()
+        more += newcomer_tasks()
     return work + more
 
 
@@ -122,28 +85,6 @@ def trials(size: int) -> int:
     return 10 if size <= 5000 else 3
 
 
-def samples(name: str, trial: int) -> tuple[Vector, Vector]:
-    """Return the data in a random order of its own for each trial."""
-    X, y = _scaled(name)
-    order = np.random.default_rng(trial).permutation(len(y))
-    return np.ascontiguousarray(X[order]), y[order]
-
-
-@lru_cache(maxsize=2)
-def _scaled(name: str) -> tuple[Vector, Vector]:
-    """Return the data with features in [0, 1] and labels -1 and +1."""
-    X, y = load_libsvm(name)
-    X, y = subsample(X, y, min(ROWS[name], len(y)), seed=0)
-    scaled = np.ascontiguousarray(scale_to_interval(X))
-    return scaled, np.where(y == y.max(), 1.0, -1.0)
-
-
-def problem(X: Vector, y: Vector, kernel: Kernel, n: int) -> DualProblem:
-    """Return the paper's problem on the first ``n`` rows."""
-    gram = Gram(X[:n], kernel, threads=1)
-    return cost_problem(gram, y[:n], 1.0, PRICES)
-
-
 def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
     """Yield steps, margin sizes and times of one chunk of 50, taken in four ways.
 
@@ -153,7 +94,9 @@ def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
     public ``partial_fit``: the engine and all that is around it.
     """
     row = f"{name}, {kernel}, n={size}"
-    draws = [_draw(*samples(name, trial), kernel, size) for trial in range(trials)]
+    draws = [
+        _draw(*printed.samples(name, trial), kernel, size) for trial in range(trials)
+    ]
     for way in (way for way in WAYS if f"{way}: seconds" in draws[0]):
         figure = "Figure 4" if way in STEPWISE else "Figure 3"
         worst = max(draw[f"{way}: KKT"] for draw in draws)
@@ -175,7 +118,7 @@ def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
                max(draw["difference"] for draw in draws), 0.0, 1e-8)  # fmt: skip
     chunk = median(draw["chunk: seconds"] for draw in draws)
     cap = SMALL_CAP if size < 5000 else max(CAP, ceil(CAP_RATIO * chunk))
-    X, y = samples(name, 0)
+    X, y = printed.samples(name, 0)
     rows = slice(0, size + CHUNK)
     if len(np.unique(y[rows])) < 2:
         return
@@ -209,7 +152,7 @@ def _draw(X: Vector, y: Vector, name: str, size: int) -> dict[str, float]:
     objectives = []
     for way, run in zip((*STEPWISE, "batch"), (chunk, one_by_one, batch), strict=True):
         # one by one repeats itself 50 times
-        seconds, moves = _timed(run, 1 if way == "one by one" else 2)
+        seconds, moves = processor_seconds(run, 1 if way == "one by one" else 2)
         certificate = moves[-1][0].certificate
         objectives.append(certificate.objective)
         found[f"{way}: seconds"] = seconds
@@ -242,17 +185,10 @@ def _public(
         **OPTIONS[kernel],
     ).partial_fit(X[:size], y[:size], classes=[-1.0, 1.0])
     rows = slice(size, size + CHUNK)
-    seconds, moved = _timed(lambda: copy(model).partial_fit(X[rows], y[rows]), 2)
+    seconds, moved = processor_seconds(
+        lambda: copy(model).partial_fit(X[rows], y[rows]), 2
+    )
     return seconds, moved.history_[-1]
-
-
-def _timed(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    best = np.inf
-    for _ in range(repeats):
-        begun = time.process_time()
-        result = run()
-        best = min(best, time.process_time() - begun)
-    return best, result
 
 
 def scikit_learn_seconds(
@@ -283,59 +219,4 @@ def scikit_learn_seconds(
 
 def _fit_and_send(model: Any, X: Vector, y: Vector, sender: Any, cap: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cap, cap + 1))
-    begun = time.process_time()
-    model.fit(X, y)
-    sender.send(time.process_time() - begun)
-
-
-def table(cells: Sequence[Cell]) -> dict[str, dict[str, float]]:
-    """Return all figures of one row together: row -> column -> figure."""
-    rows: dict[str, dict[str, float]] = {}
-    for cell in cells:
-        if cell.ours is not None and cell.table.startswith("Figure"):
-            rows.setdefault(cell.row, {})[cell.column] = cell.ours
-    return {row: found for row, found in rows.items() if "chunk: steps" in found}
-
-
-def targets(cells: Sequence[Cell]) -> list[Cell]:
-    """Judge the targets: steps on each set, times at 5,000 and 20,000 rows."""
-    rows, judged = table(cells), []
-    for name in ROWS:
-        own = [found for row, found in rows.items() if row.startswith(f"{name},")]
-        if not own:
-            continue
-        means = [(found["chunk: steps"], found["one by one: steps"]) for found in own]
-        ratios = [chunk / single for chunk, single in means if single > 0.0]
-        draws = [found.get("largest ratio of one draw", 0.0) for found in own]
-        judged += [
-            Cell("steps", name, "chunk, median", median(
-                chunk for chunk, _ in means)),
-            Cell("steps", name, "one by one, median", median(
-                single for _, single in means)),
-            Cell("steps", name, "median ratio", median(ratios)),
-            Cell("steps", name, "largest ratio", max(ratios)),
-            Cell("steps", name, "largest ratio of one draw", max(draws)),
-            Cell("steps", name, "draws above", sum(
-                found.get("draws above", 0.0) for found in own)),
-            Cell("steps", name, "draws", sum(
-                found.get("draws", 0.0) for found in own)),
-        ]  # fmt: skip
-    for size in (5000, 20000):
-        own = [found for row, found in rows.items() if row.endswith(f"n={size}")]
-        for way, other in PAIRS:
-            upper, lower = f"{other}: seconds", f"{way}: seconds"
-            ratios = [found[upper] / found[lower] for found in own
-                      if upper in found and lower in found]  # fmt: skip
-            if ratios:
-                row, column = f"n={size}, {len(ratios)} cells", f"{way} against {other}"
-                judged += [
-                    Cell("times", row, f"{column}, median", median(ratios)),
-                    Cell("times", row, f"{column}, least", min(ratios)),
-                ]
-    return judged
-
-
-def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw Figures 1 to 5 with the package's displays."""
-    growth = draw_growth(cells, table(cells), ROWS, KERNELS)
-    return draw_accuracy(cells) | growth
+    sender.send(processor_seconds(lambda: model.fit(X, y))[0])

@@ -23,14 +23,14 @@ from widemargin.multilevel.driver import Plan, conquer, precision_recall, run_le
 from widemargin.multilevel.level import Division, Level, Limits, solve_level
 from widemargin.multilevel.partition import divide
 from widemargin.runtime.deadline import Deadline
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, row_cells
+from widemargin_papers.harness.timing import processor_seconds
 
 from . import printed as paper
 from .methods import Cascade, make_method
-from .splits import FILES, accuracy, subset
+from .splits import FILES, accuracy, fit_seconds, subset
 
 Vector = NDArray[np.float64]
-Panels = dict[str, dict[str, list[tuple[float, float]]]]  # data set, curve, points
 SPENT = "processor s"
 TOLERANCES = (0.3, 0.1, 1e-2, 1e-3)  # at 1 the point 0 is a solution: nothing to draw
 CUBIC = ("covtype", 2.0, Polynomial(3, 1.0, 0.0))  # Figure 4's setting
@@ -78,14 +78,8 @@ def figure_1(k: int, n: int) -> Iterable[Cell]:
     lowest = dual_objective(best.beta, best.values, problem.linear)
     for way in ("kernel", "input", "random"):
         parts = divide(data.X, Gaussian(gamma), k, clustering=way, seed=0)
-        level = solve_level(
-            1,
-            parts,
-            Division.of(problem),
-            [np.zeros(n)],
-            SolveOptions(tol=1e-4),
-            Limits(),
-        )
+        whole, options = Division.of(problem), SolveOptions(tol=1e-4)
+        level = solve_level(1, parts, whole, [np.zeros(n)], options, Limits())
         beta = level.betas[0]
         value = dual_objective(beta, problem.gram.times(beta), problem.linear)
         bound = 0.5 * C**2 * mass_between(problem.gram, parts.labels)
@@ -145,12 +139,10 @@ def figure_3(name: str, n: int, ranks: Sequence[int]) -> Iterable[Cell]:
     for method in ("LLSVM", "FastFood", "LTPU"):
         for rank in ranks:
             model = make_method(method, C=C, gamma=gamma, rank=rank)
-            clock = time.process_time()
-            model.fit(data.X, data.y)
-            spent = time.process_time() - clock
+            spent, model = fit_seconds(model, data)
             row = f"{name}, {n} rows, {method} rank {rank}"
-            yield Cell("Figure 3", row, SPENT, spent)
-            yield Cell("Figure 3", row, "accuracy %", accuracy(model, data))
+            found = {SPENT: spent, "accuracy %": accuracy(model, data)}
+            yield from row_cells("Figure 3", row, found)
 
 
 def figure_4(n: int) -> Iterable[Cell]:
@@ -164,18 +156,15 @@ def _exact_curves(
 ) -> Iterable[Cell]:
     data = subset(name, n)
     problem = _problem(data.X, data.y, C, kernel)
-    best = solve(problem, SolveOptions(tol=1e-4, deadline=Deadline.after(300.0)))
+    best = solve(problem, _within(1e-4))
     lowest = dual_objective(best.beta, best.values, problem.linear)
 
     def point(label: str, spent: float, beta: Vector, decisions: Vector) -> list[Cell]:
         value = dual_objective(beta, problem.gram.times(beta), problem.linear)
         right = 100 * np.mean(np.where(decisions >= 0, 1, -1) == data.y_test)
-        row = f"{name}, {n} rows, {label}"
-        return [
-            Cell(table, row, SPENT, spent),
-            Cell(table, row, "relative error", (value - lowest) / abs(lowest)),
-            Cell(table, row, "accuracy %", float(right)),
-        ]
+        error = (value - lowest) / abs(lowest)
+        found = {SPENT: spent, "relative error": error, "accuracy %": float(right)}
+        return row_cells(table, f"{name}, {n} rows, {label}", found)
 
     def whole(label: str, spent: float, solution: Solution) -> list[Cell]:
         used = solution.support
@@ -192,98 +181,16 @@ def _exact_curves(
         label = f"DC {level.partition.n_clusters} clusters"
         yield from point(label, spent, level.betas[0], decisions)
     last, before = levels[-1]
-    clock = time.process_time()
-    solution = conquer(
-        divided, last.betas[0], SolveOptions(deadline=Deadline.after(300.0)),
-        refine=True, record=lambda _: None,
+    spent, solution = processor_seconds(
+        lambda: conquer(divided, last.betas[0], _within(1e-3), refine=True,
+                        record=lambda _: None)
     )  # fmt: skip
-    yield from whole("DC exact", before + time.process_time() - clock, solution)
+    yield from whole("DC exact", before + spent, solution)
     for tol in TOLERANCES:
-        clock = time.process_time()
-        solution = solve(
-            _problem(data.X, data.y, C, kernel),
-            SolveOptions(tol=tol, deadline=Deadline.after(300.0)),
-        )
-        yield from whole(f"SVC tol {tol:g}", time.process_time() - clock, solution)
+        fresh = _problem(data.X, data.y, C, kernel)
+        run = partial(solve, fresh, _within(tol))
+        yield from whole(f"SVC tol {tol:g}", *processor_seconds(run))
 
 
-def draw_curves(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw Figures 1 to 4 with the package's displays."""
-    from matplotlib.figure import Figure
-
-    from widemargin.display import HistoryDisplay
-
-    drawn: dict[str, Any] = {}
-    bounds = _series(cells, "Figure 1", by=lambda row: row.split(", k=")[0])
-    if bounds:
-        figure = Figure(figsize=(5.5, 4), layout="constrained")
-        display = HistoryDisplay(bounds, "clusters", "objective above the optimum")
-        display.plot(ax=figure.subplots(), log=True, log_x=True)
-        drawn["figure1"] = figure
-    foretold = _foretold(cells)
-    if foretold:
-        labels = "clusters or parts", "share of the support vectors"
-        drawn["figure2"] = _panels(foretold, *labels)
-    for table in ("Figure 3", "Figure 4"):
-        for column, stem in (("accuracy %", ""), ("relative error", "_objective")):
-            curves = _timed_curves(cells, table, column)
-            if curves:
-                name = table.lower().replace(" ", "") + stem
-                drawn[name] = _panels(curves, "processor seconds", column, bool(stem))
-    return drawn
-
-
-def _panels(curves: Panels, x_label: str, y_label: str, log: bool = False) -> Any:
-    """One panel a data set, side by side."""
-    from matplotlib.figure import Figure
-
-    from widemargin.display import HistoryDisplay
-
-    figure = Figure(figsize=(4.5 * len(curves), 4), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(curves)))
-    for ax, (name, points) in zip(axes, curves.items(), strict=True):
-        series: dict[str, Any] = {
-            label: tuple(np.transpose(sorted(curve))) for label, curve in points.items()
-        }
-        HistoryDisplay(series, x_label, y_label).plot(ax=ax, log_x=True, log=log)
-        ax.tick_params(axis="x", which="minor", labelrotation=60, labelsize=7)
-        ax.set_title(name)
-    return figure
-
-
-def _series(cells: Sequence[Cell], table: str, by: Any) -> dict[str, Any]:
-    series: dict[str, list[tuple[float, float]]] = {}
-    for cell in cells:
-        if cell.table == table and cell.ours is not None:
-            k = float(cell.row.split("k=")[1].split(",")[0])
-            label = f"{by(cell.row)}: {cell.column}"
-            series.setdefault(label, []).append((k, cell.ours))
-    return {name: tuple(np.transpose(sorted(p))) for name, p in series.items()}
-
-
-def _foretold(cells: Sequence[Cell]) -> Panels:
-    """Precision and recall by the number of clusters, of levels and cascade."""
-    panels: Panels = {}
-    for cell in cells:
-        if cell.table == "Figure 2" and cell.ours is not None:
-            name, rows, method, size = (part.strip() for part in cell.row.split(","))
-            panel = panels.setdefault(f"{name}, {rows}", {})
-            curve = panel.setdefault(f"{method}, {cell.column}", [])
-            curve.append((float(size.split()[0]), cell.ours))
-    return panels
-
-
-def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
-    """Figures 3 and 4: one column against the seconds spent, of every method."""
-    points: dict[str, dict[str, float]] = {}
-    for cell in cells:
-        if cell.table == table and cell.ours is not None:
-            points.setdefault(cell.row, {})[cell.column] = cell.ours
-    panels: Panels = {}
-    for row, values in points.items():
-        name, rows, method = (part.strip() for part in row.split(",", 2))
-        if column in values:  # approximate methods have no dual objective
-            panel = panels.setdefault(f"{name}, {rows}", {})
-            curve = panel.setdefault(method.split()[0], [])
-            curve.append((values[SPENT], values[column]))
-    return panels
+def _within(tol: float) -> SolveOptions:
+    return SolveOptions(tol=tol, deadline=Deadline.after(300.0))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.worker import peak_megabytes
 
 FEATURES = 20

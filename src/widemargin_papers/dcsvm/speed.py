@@ -20,9 +20,9 @@ import numpy as np
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin.estimators.svc import SVC
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem, run
-from widemargin_papers.harness.reproduction import Cell, Task
 from widemargin_papers.harness.worker import peak_megabytes, timed
 
 from . import printed as paper

@@ -13,6 +13,7 @@ from widemargin_papers.harness.datasets import (
     load_dense,
     scale_to_interval,
 )
+from widemargin_papers.harness.timing import processor_seconds
 
 FILES = {
     "ijcnn1": ("ijcnn1", "ijcnn1.t"),
@@ -63,3 +64,8 @@ def subset(name: str, n: int | None, n_test: int | None = None) -> Split:
 def accuracy(model: Any, data: Split) -> float:
     """Per cent of the test rows that a model labels rightly."""
     return float(100 * np.mean(model.predict(data.X_test) == data.y_test))
+
+
+def fit_seconds(model: Any, data: Split) -> tuple[float, Any]:
+    """Return the processor seconds of a fit, and the fitted model."""
+    return processor_seconds(lambda: model.fit(data.X, data.y))

@@ -8,8 +8,7 @@ rows and is not counted as reproduced or not.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -17,14 +16,15 @@ import numpy as np
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin.estimators.svc import SVC
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.timing import processor_seconds
 
 from . import printed as paper
-from .curves import curve_tasks, draw_curves
+from .curves import curve_tasks
 from .dask_scale import scale_tasks
 from .methods import METHODS, Bagging, committee, make_method, naive_sum
 from .speed import speed_tasks
-from .splits import FILES, accuracy, subset
+from .splits import FILES, accuracy, fit_seconds, subset
 
 TITLE = (
     "Hsieh, Si and Dhillon: A Divide-and-Conquer Solver for Kernel Support Vector "
@@ -65,12 +65,6 @@ def _row(name: str, n: int | None) -> str:
     return name if n is None else f"{name}, {n} rows"
 
 
-def _fitted(model: Any, X: Any, y: Any) -> tuple[Any, float]:
-    clock = time.process_time()
-    model.fit(X, y)
-    return model, time.process_time() - clock
-
-
 # ---- Table 1: three ways to predict from the clusters' models -----------------
 
 
@@ -102,9 +96,9 @@ def table_1(k: int, n: int | None) -> Iterable[Cell]:
         ),
     }
     for way, decide in ways.items():
-        clock = time.process_time()
-        right = 100 * np.mean(np.where(decide() >= 0, 1, -1) == data.y_test)
-        spent = 1e3 * (time.process_time() - clock) / len(data.y_test)
+        seconds, decisions = processor_seconds(decide)
+        right = 100 * np.mean(np.where(decisions >= 0, 1, -1) == data.y_test)
+        spent = 1e3 * seconds / len(data.y_test)
         printed, per_sample = paper.TABLE_1[way.partition(" with")[0]][k]
         held = WITHIN if n is None and way == "early" else None
         row = _row(f"{way}, k={k}", n)
@@ -143,7 +137,7 @@ def table_2(name: str, method: str, n: int | None, rank: int) -> Iterable[Cell]:
     data = subset(name, n)
     C, gamma = paper.PARAMETERS[name]
     model = make_method(method, C=C, gamma=gamma, rank=rank)
-    model, seconds = _fitted(model, data.X, data.y)
+    seconds, model = fit_seconds(model, data)
     printed = paper.TABLE_2.get(method, {}).get(name, (None, None))
     ours = method.startswith(("DC", "SVC"))
     held = WITHIN if n is None and ours else None
@@ -178,12 +172,9 @@ def table_5(n: int) -> Iterable[Cell]:
             level = int(stage["stage"].split()[1])
             clustering, training = paper.TABLE_5[level]
             row = _row(f"level {level}", n)
-            yield Cell(
-                "Table 5", row, "clustering s", stage["clustering_seconds"], clustering
-            )
-            yield Cell(
-                "Table 5", row, "training s", stage["training_seconds"], training
-            )
+            for kind, printed in (("clustering", clustering), ("training", training)):
+                spent = stage[f"{kind}_seconds"]
+                yield Cell("Table 5", row, f"{kind} s", spent, printed)
     last = sum(s["seconds"] for s in model.history_ if "clusters" not in s)
     yield Cell("Table 5", _row("level 0", n), "training s", last, paper.TABLE_5[0][1])
 
@@ -257,81 +248,10 @@ def grid_point(name: str, C: int, gamma: int, n: int | None) -> Iterable[Cell]:
     for (method, model), (right, seconds) in zip(
         methods.items(), printed[:2], strict=True
     ):
-        model, spent = _fitted(model, data.X, data.y)
+        spent, model = fit_seconds(model, data)
         held = WITHIN if n is None else None
         found, note = accuracy(model, data), ""
         if model.fit_status_:
             note = f"stopped after {PATIENCE:g} s, the accuracy is the early model's"
         yield Cell(f"grid {name}", row, f"{method} %", found, right, held, note)
         yield Cell(f"grid {name}", row, f"{method} s", spent, seconds, note=note)
-
-
-# ---- pictures -------------------------------------------------------------------
-
-
-def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw the grids as heat maps, and the curves of Figures 1 to 4."""
-    drawn = draw_curves(cells)
-    for name in ("ijcnn1", "covtype", "census"):
-        found = [c for c in cells if c.table == f"grid {name}" and c.column[-1] == "%"]
-        if found:
-            drawn[f"grid_{name}"] = _heat_maps(name, found, cells)
-    return drawn
-
-
-def _heat_maps(name: str, cells: Sequence[Cell], everything: Sequence[Cell]) -> Any:
-    from matplotlib.figure import Figure
-
-    from widemargin.display import GridDisplay
-
-    def powers(cell: Cell) -> tuple[int, int]:
-        C, gamma = cell.row.split(",")[0].split()
-        return int(C.split("^")[1]), int(gamma.split("^")[1])
-
-    columns = sorted({cell.column for cell in cells})
-    places = sorted({power for cell in cells for power in powers(cell)})
-    figure = Figure(figsize=(4.2 * len(columns), 3.6), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(columns)))
-    for ax, column in zip(axes, columns, strict=True):
-        table = np.full((len(places), len(places)), np.nan)
-        for cell in cells:
-            if cell.column == column:
-                C, gamma = powers(cell)
-                table[places.index(C), places.index(gamma)] = cell.ours
-        labels = [f"$2^{{{p}}}$" for p in places]
-        GridDisplay(table, labels, labels, "gamma", "C").plot(ax=ax)
-        own, printed = total(everything, name, column.split()[0])
-        title = f"{name + _rows_note(cells)}: {column}"
-        title += f"\n{own:.0f} s in all (paper, all rows: {printed:.0f} s)"
-        ax.set_title(title)
-    return figure
-
-
-def totals(cells: Sequence[Cell]) -> list[Cell]:
-    """Table 4 from the points of the grids that were run: total processor seconds."""
-    found = []
-    for name in paper.TABLE_4:
-        grid = [cell for cell in cells if cell.table == f"grid {name}"]
-        points = {cell.row for cell in grid}
-        for method in ("early", "exact") if points else ():
-            own, printed = total(cells, name, method)
-            note = f"{len(points)} of {len(paper.GRIDS[name])} points"
-            row = f"{name}, {method}{_rows_note(grid)}"
-            found.append(Cell("Table 4", row, "processor s", own, printed, note=note))
-    return found
-
-
-def _rows_note(grid: Sequence[Cell]) -> str:
-    """``", 20000 rows"`` of a grid on a subset, nothing of one on all rows."""
-    _, comma, rows = grid[0].row.partition(",")
-    return comma + rows
-
-
-def total(cells: Sequence[Cell], name: str, method: str) -> tuple[float, float]:
-    """Total processor seconds of a grid, ours, and the paper's seconds (Table 4)."""
-    own = sum(
-        cell.ours or 0.0
-        for cell in cells
-        if cell.table == f"grid {name}" and cell.column == f"{method} s"
-    )
-    return own, paper.TABLE_4[name][("early", "exact").index(method)]

@@ -1,13 +1,11 @@
-"""Beside the DPWSS paper: what an attacker finds, and what an iteration costs.
+"""What an attacker finds in DPWSS, which the paper does not ask.
 
-The audit holds three contestants to the same attack with the same settings: DPWSS, a
-`PrivateSVC` whose noise was divided by 20, and the real one. The cost of an iteration
-is measured in processor time, all rules on the same rows.
+Three contestants are held to the same attack with the same settings: DPWSS, a
+`PrivateSVC` whose noise was divided by 20, and the real one.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,20 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
-from widemargin.engine.solve import solve
-from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.estimators.dpwss import DPWSSClassifier
 from widemargin.estimators.private import PrivateSVC, privacy_audit
 from widemargin.estimators.private.mechanisms import Mechanism
-from widemargin_papers.harness.reproduction import Cell
-
-from .runs import problem_of
+from widemargin_papers.harness.cells import Cell
 
 AUDIT = "Audit: epsilon at least, 200 + 200 runs"
-COST = "Processor time per iteration, microseconds"
 TOO_LITTLE = 20.0
-STEPS = 2000
-REPEATS = 3
 
 
 class TooLittleNoise(PrivateSVC):
@@ -70,30 +61,3 @@ def audit(name: str, seed: int, runs: int = 200, held_out: int = 100) -> Iterabl
     verdict = "refuted" if found.caught else "not caught"
     note = f"{told}; {verdict}; at most {found.epsilon_limit:.2f}"
     yield Cell(AUDIT, name, f"seed {seed}", found.epsilon_lower, note=note)
-
-
-def cost_of_an_iteration(name: str) -> Iterable[Cell]:
-    """Time DPWSS against WSS2 from the same start, kernel rows cached beforehand."""
-    rules: dict[str, str | DrawnPairs] = {
-        "WSS2": "second_order",
-        "WSS2, LIBSVM's float rows": "libsvm_second_order",
-        "DPWSS sigma=0.1": DrawnPairs(1.0, 0.1),
-        "DPWSS sigma=0.7": DrawnPairs(1.0, 0.7),
-    }
-    problem = problem_of(name)
-    for rule in rules.values():
-        solve(problem, SolveOptions(selection=rule, max_iter=STEPS, shrinking=False))
-    least = dict.fromkeys(rules, float("inf"))
-    for _ in range(REPEATS):
-        for rule, selection in rules.items():
-            started = time.process_time()
-            run = solve(
-                problem,
-                SolveOptions(selection=selection, max_iter=STEPS, shrinking=False),
-            )
-            spent = (time.process_time() - started) / run.n_iter
-            least[rule] = min(least[rule], spent)
-    row = f"{name} ({problem.n} rows)"
-    for rule, seconds in least.items():
-        note = f"{seconds / least['WSS2']:.2f} of WSS2; least of {REPEATS}"
-        yield Cell(COST, row, rule, 1e6 * seconds, note=note)

@@ -7,12 +7,15 @@ from typing import Any
 
 from widemargin.display import HistoryDisplay
 from widemargin.display.canvas import COLOURS
-from widemargin_papers.harness.reproduction import Cell
+from widemargin_papers.harness.cells import Cell
+from widemargin_papers.harness.figures import canvas, legend_below
 
-from .runs import SETTINGS
+from .printed import SETTINGS
+
+SIZE = (3.2, 2.6)  # of a panel
 
 
-def draw(cells: Sequence[Cell]) -> dict[str, Any]:
+def figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """Return a figure for each group of cells that is there."""
     wanted = {
         "dpwss_objerror": _against_paper(cells, "Figures 2-5", "objError"),
@@ -26,26 +29,13 @@ def draw(cells: Sequence[Cell]) -> dict[str, Any]:
     return {name: figure for name, figure in wanted.items() if figure is not None}
 
 
-def _canvas(count: int, columns: int = 4) -> tuple[Any, list[Any]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    rows = -(-count // columns)
-    figure = Figure(figsize=(3.2 * columns, 2.6 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax in axes[count:]:
-        ax.set_visible(False)
-    return figure, list(axes[:count])
-
-
 def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
     """Ours beside the paper's for each data set and setting, as Figures 2 to 21."""
     kept = [cell for cell in cells if cell.table == table]
     names = sorted({cell.row.split()[0] for cell in kept})
     if not names:
         return None
-    figure, axes = _canvas(len(names))
+    figure, axes = canvas(len(names), 4, SIZE)
     places = range(len(SETTINGS))
     for ax, name in zip(axes, names, strict=True):
         curves, styles = {}, {}
@@ -69,14 +59,9 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
         ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
         ax.set_xlim(-0.4, len(SETTINGS) - 0.6)
         ax.set_ylim(bottom=0)
-    _legend_below(figure, axes[0])
+    legend_below(figure, axes[0])
     figure.suptitle(f"{quantity} by epsilon/sigma")
     return figure
-
-
-def _legend_below(figure: Any, ax: Any) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
 
 
 def _height(value: float | None) -> float:
@@ -90,7 +75,7 @@ def _apart(cells: Sequence[Cell]) -> Any:
     if not names:
         return None
     rules = list(dict.fromkeys(cell.row.split(": ")[1] for cell in kept))
-    figure, axes = _canvas(2, columns=2)
+    figure, axes = canvas(2, 2, SIZE)
     for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
         own = {cell.row: cell.ours for cell in kept if cell.column == metric}
         curves = {
@@ -106,7 +91,7 @@ def _apart(cells: Sequence[Cell]) -> Any:
         ax.set_yticks(range(len(rules)), rules, fontsize=7)
         ax.invert_yaxis()
     axes[1].tick_params(labelleft=False)
-    _legend_below(figure, axes[0])
+    legend_below(figure, axes[0])
     return figure
 
 
@@ -116,7 +101,7 @@ def _sweep(cells: Sequence[Cell]) -> Any:
     names = sorted({cell.row.split()[0] for cell in kept})
     if not names:
         return None
-    figure, axes = _canvas(2, columns=2)
+    figure, axes = canvas(2, 2, SIZE)
     for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
         curves = {}
         for name in names:
@@ -125,7 +110,7 @@ def _sweep(cells: Sequence[Cell]) -> Any:
             curves[name] = (sigma, [_height(c.ours) for c in own])
         display = HistoryDisplay(curves, "sigma", metric)
         display.plot(ax=ax, log=True, legend=False)
-    _legend_below(figure, axes[0])
+    legend_below(figure, axes[0])
     return figure
 
 
@@ -135,7 +120,7 @@ def _accuracy(cells: Sequence[Cell]) -> Any:
     rows = sorted({cell.row for cell in kept})
     if not rows:
         return None
-    figure, axes = _canvas(len(rows), columns=3)
+    figure, axes = canvas(len(rows), 3, SIZE)
     for ax, row in zip(axes, rows, strict=True):
         own = {c.column: c.ours for c in kept if c.row == row}
         plain = own.pop("SVC, not private", None)
@@ -160,5 +145,5 @@ def _accuracy(cells: Sequence[Cell]) -> Any:
         display = HistoryDisplay(curves, "stated epsilon", what)
         display.plot(ax=ax, log_x=True, styles=styles, legend=False)
         ax.set_title(row, fontsize=9)
-    _legend_below(figure, axes[0])
+    legend_below(figure, axes[0])
     return figure

@@ -1,49 +1,34 @@
 """The measured parts of the pages on DPWSS and on privacy, from the stored results.
 
-``python benchmarks/dpwss.py --write`` writes them (`PARTS`), with ``cells.csv`` and the
-figures, and measures nothing.
+With them go all cells as ``cells.csv`` and the figures, beside the results.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from widemargin.estimators.dpwss.composition import selection_report
-from widemargin_papers.harness import reproduction as papers
-from widemargin_papers.harness.datasets import MissingDataError, find
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, as_csv
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.stored_tasks import cells_of, run_missing
 from widemargin_papers.harness.text_tables import list_table
 
-from . import audit as dpwss_extra
-from . import tasks as dpwss
-from .runs import FILES, SETTINGS
+from .audit import AUDIT
+from .figures import figures
+from .iteration_cost import COST
+from .printed import FILES, SETTINGS
+from .tasks import APART, EPSILONS, METRICS, TABLE
 
-FOLDER = Path("benchmarks/results/dpwss")
-PAGES = Path("docs/systems")
+__all__ = ["PICTURES", "STORE", "figures", "parts"]
+
+FOLDER = "benchmarks/results/dpwss"
+STORE = f"{FOLDER}/full.json"
+PICTURES = {
+    f"{FOLDER}/{stem}.png": stem
+    for stem in ("dpwss_objerror", "dpwss_iteration_ratio", "dpwss_apart",
+                 "dpwss_sigma", "dpwss_equal_epsilon")
+}  # fmt: skip
 COMPOSED = ((0.1, 400), (0.1, 13_688), (1.0, 372), (1.0, 13_688))
 SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
-
-
-def measure(store: ResultStore, only: str, again: bool, minutes: float) -> None:
-    """Run the tasks whose results are missing and whose data is at hand."""
-    tasks = [task for task in dpwss.tasks(quick=False) if _at_hand(task)]
-    run_missing(tasks, store, only, again, 60 * minutes)
-
-
-def _at_hand(task: Task) -> bool:
-    try:
-        return all(find(name) for name in task.needs)
-    except MissingDataError:
-        return False
-
-
-def stored_cells(store: ResultStore) -> list[Cell]:
-    """Return the cells of all tasks done so far."""
-    return cells_of(dpwss.tasks(quick=False), store)
 
 
 def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -60,17 +45,14 @@ def apart(cells: Sequence[Cell]) -> str:
     own = {(c.row, c.column): c.ours for c in _of(cells, "Randomness and early")}
     rules = dict.fromkeys(row.partition(": ")[2] for row, _ in own)
     named = {row.partition(":")[0] for row, _ in own}
-    names = [name for name in dpwss.APART if name in named]
+    names = [name for name in APART if name in named]
 
     def entry(name: str, rule: str) -> str:
-        figures = [own.get((f"{name}: {rule}", metric)) for metric in _METRICS]
+        figures = [own.get((f"{name}: {rule}", metric)) for metric in METRICS]
         return _triple(figures)
 
     table = [(rule, *(entry(name, rule) for name in names)) for rule in rules]
     return _list_table(("rule", *names), table)
-
-
-_METRICS = ("obj", "iteration", "KKT violation")
 
 
 def _triple(figures: Sequence[float | None]) -> str:
@@ -95,14 +77,14 @@ def exact_rows(cells: Sequence[Cell]) -> str:
 
 def drawn_rows(cells: Sequence[Cell]) -> str:
     """Return DPWSS beside the paper at the settings shown, without shrinking."""
-    own = {(c.row, c.column): c for c in _of(cells, dpwss.TABLE)}
+    own = {(c.row, c.column): c for c in _of(cells, TABLE)}
     rows = []
     for name in FILES:
         row = [name]
         for setting in SHOWN:
             column = f"DPWSS epsilon/sigma={setting}"
             at = f"{name} shrinking=0"
-            found = [own.get((at, f"{column} {metric}")) for metric in _METRICS]
+            found = [own.get((at, f"{column} {metric}")) for metric in METRICS]
             if any(cell is None for cell in found):
                 row += ["-", "-"]
                 continue
@@ -127,7 +109,7 @@ def cost(cells: Sequence[Cell]) -> str:
     """Return the processor time of an iteration by rule."""
     rows = [
         (c.row, c.column, f"{c.ours:.0f}", c.note)
-        for c in _of(cells, dpwss_extra.COST)
+        for c in _of(cells, COST)
         if c.ours is not None
     ]
     return _list_table(("data", "rule", "microseconds", "ratio"), rows)
@@ -135,7 +117,7 @@ def cost(cells: Sequence[Cell]) -> str:
 
 def audit(cells: Sequence[Cell]) -> str:
     """Return what the audit found, smallest and largest over its seeds."""
-    own = _of(cells, dpwss_extra.AUDIT)
+    own = _of(cells, AUDIT)
     rows = []
     for name in dict.fromkeys(cell.row for cell in own):
         found = [c.ours for c in own if c.row == name and c.ours is not None]
@@ -158,13 +140,13 @@ def price(cells: Sequence[Cell]) -> str:
         plain = own[name, "SVC, not private"]
         title, last = name, f"{plain:.3f}"
         for method in ("output", "objective", "gradient", "DPWSS"):
-            figures = [own.get((name, f"{method} {e}")) for e in dpwss.EPSILONS]
+            figures = [own.get((name, f"{method} {e}")) for e in EPSILONS]
             if None in figures:
                 continue
             label = "DPWSS (no guarantee)" if method == "DPWSS" else method
             rows.append((title, label, *(f"{f:.3f}" for f in figures), last))
             title = last = ""
-    epsilons = [f"{epsilon:g}" for epsilon in dpwss.EPSILONS]
+    epsilons = [f"{epsilon:g}" for epsilon in EPSILONS]
     return _list_table(("data", "method", *epsilons, "SVC, not private"), rows)
 
 
@@ -180,7 +162,7 @@ def composed(_: Sequence[Cell]) -> str:
     return list_table((*header, "zCDP by bounded range"), rows)
 
 
-#: part of a page -> what writes it
+#: part of a page -> what makes it of the cells
 PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "dpwss_apart.inc": apart,
     "dpwss_exact.inc": exact_rows,
@@ -192,23 +174,7 @@ PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
 }
 
 
-def main() -> None:
-    """Measure, print, or write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--print", action="store_true", help="print stored results")
-    parser.add_argument("--write", action="store_true", help="write the pages' parts")
-    parser.add_argument("--only", default="", help="part of the name of the tasks")
-    parser.add_argument("--again", action="store_true", help="also what is stored")
-    parser.add_argument("--minutes", type=float, default=float("inf"))
-    parser.add_argument("--results", type=Path, default=FOLDER, help="folder")
-    told = parser.parse_args()
-    store = ResultStore(told.results / "full.json")
-    if not (told.print or told.write):
-        measure(store, told.only, told.again, told.minutes)
-    cells = stored_cells(store)
-    parts = {name: part(cells) for name, part in PARTS.items()}
-    if told.write:
-        papers.write(told.results, dpwss, cells)
-        for name, text in parts.items():
-            (PAGES / name).write_text(text, encoding="utf-8")
-    print("\n".join(parts.values()))
+def parts(_: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
+    """Return the measured parts of both pages, and all cells."""
+    pages = {f"docs/systems/{name}": make(cells) for name, make in PARTS.items()}
+    return pages | {f"{FOLDER}/cells.csv": as_csv(cells)}

@@ -1,17 +1,14 @@
 """One training run of the DPWSS paper, by any rule, scored as Table 3 scores it.
 
 Linear kernel, C = 1, tolerance 1e-3, scores on the training data (mathematics 1.2).
-The printed table is in ``table3.csv``, taken from a text copy of the paper; cells
-that the copy scrambles (they contradict their own row or column) are left empty.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import import_module, resources
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,38 +26,9 @@ from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.estimators.dpwss.estimator import free_intercept
 from widemargin_papers.harness.datasets import load_libsvm
 
-Vector = NDArray[np.float64]
+from .printed import FILES, FLIPPED
 
-#: name in the paper -> file; in the paper's order
-FILES = {
-    "a1a": "a1a",
-    "a5a": "a5a",
-    "australian": "australian_scale",
-    "breast": "breast-cancer_scale",
-    "diabetes": "diabetes_scale",
-    "fourclass": "fourclass_scale",
-    "german": "german.numer_scale",
-    "gisette": "gisette_scale",
-    "heart": "heart_scale",
-    "ijcnn1": "ijcnn1",
-    "ionosphere": "ionosphere_scale",
-    "rcv1": "rcv1_train.binary",
-    "sonar": "sonar_scale",
-    "splice": "splice_scale",
-    "w1a": "w1a",
-    "w5a": "w5a",
-}
-FLIPPED = frozenset({"breast"})  # the paper's copy has the class of 444 as +1
-SCORES = ("auc", "accuracy", "precision", "recall", "f1", "mcc")
-#: the paper's settings: name -> (epsilon, sigma)
-SETTINGS = {
-    "1/0.1": (1.0, 0.1),
-    "1/0.3": (1.0, 0.3),
-    "1/0.5": (1.0, 0.5),
-    "1/0.7": (1.0, 0.7),
-    "0.5/0.7": (0.5, 0.7),
-    "0.1/0.7": (0.1, 0.7),
-}
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -72,19 +40,6 @@ class Run:
     violation: float
     reason: str
     scores: dict[str, float]
-
-
-@cache
-def printed() -> dict[tuple[str, int, str, str], float]:
-    """Return Table 3 by (data set, shrinking, metric, column), where legible."""
-    text = resources.files(__package__).joinpath("table3.csv")
-    table = {}
-    for row in csv.DictReader(text.read_text(encoding="ascii").splitlines()):
-        for column in ("wss2", *SETTINGS):
-            if row[column]:
-                key = row["dataset"], int(row["shrinking"]), row["metric"], column
-                table[key] = float(row[column])
-    return table
 
 
 @cache

@@ -5,7 +5,7 @@ training support vector machines*, PeerJ Computer Science 7 (2021). Besides the 
 figures: why a run stopped and how far from optimal; the effects of randomness and of
 early stopping apart; a sweep of sigma, the paper's open question; output and objective
 perturbation at the same stated epsilon, the comparison the paper declined; an audit and
-the cost of an iteration (`audit`).
+the cost of an iteration (`audit`, `iteration_cost`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from widemargin.engine.solve_options import DrawnPairs
 from widemargin.estimators.dpwss import DPWSSClassifier
 from widemargin.estimators.private import PrivateSVC
 from widemargin.estimators.svc import SVC
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, row_cells
 
-from .audit import AUDIT, audit, contestants, cost_of_an_iteration
-from .runs import FILES, SCORES, SETTINGS, Run, labelled, libsvm_run, printed, train
+from .audit import AUDIT, audit, contestants
+from .iteration_cost import cost_of_an_iteration
+from .printed import FILES, SCORES, SETTINGS, printed
+from .runs import Run, labelled, libsvm_run, train
 
 TITLE = "DPWSS (Sun, Yang, Li, Zhang 2021): working sets by the exponential mechanism"
 TABLE = "Table 3"
 SEEDS = 5
+METRICS = ("obj", "iteration", "KKT violation")
 SWEEP = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LARGE = ("a5a", "w5a", "ijcnn1")  # ten seconds to two minutes a run: last in the list
 APART = ("heart", "breast", "diabetes", "ionosphere", "sonar", "german")
@@ -100,16 +103,11 @@ def _wss2(name: str, shrinking: int) -> Iterable[Cell]:
     who = "libsvm-official" if shrinking else "ours, LIBSVM-compatible rule"
     if run is None:
         who = "libsvm-official is not installed"
+    row = f"{name} shrinking={shrinking}"
     for metric, tolerance in PRINTED_DIGIT.items():
-        yield Cell(
-            TABLE,
-            f"{name} shrinking={shrinking}",
-            f"WSS2 {metric}",
-            None if run is None else _figures_of(run)[metric],
-            printed().get((name, shrinking, metric, "wss2")),
-            tolerance,
-            who,
-        )
+        ours = None if run is None else _figures_of(run)[metric]
+        paper = printed().get((name, shrinking, metric, "wss2"))
+        yield Cell(TABLE, row, f"WSS2 {metric}", ours, paper, tolerance, who)
 
 
 def _mean(runs: Sequence[Run]) -> dict[str, float]:
@@ -120,6 +118,13 @@ def _mean(runs: Sequence[Run]) -> dict[str, float]:
 def _reasons(runs: Sequence[Run]) -> str:
     words = [run.reason.replace("converged", "stationary") for run in runs]
     return ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
+
+
+def _three(table: str, row: str, runs: Sequence[Run]) -> list[Cell]:
+    """Objective, iterations and violation, and how the runs stopped."""
+    ours = _mean(runs)
+    figures = {metric: ours[metric] for metric in METRICS}
+    return row_cells(table, row, figures, _reasons(runs))
 
 
 def _drawn(name: str, setting: str, shrinking: int, seeds: int) -> Iterable[Cell]:
@@ -147,13 +152,8 @@ def _drawn(name: str, setting: str, shrinking: int, seeds: int) -> Iterable[Cell
     yield Cell("Figures 2-5", row, f"objError {setting}", mean_error, error, None, note)
     theirs = printed().get((name, shrinking, "iteration", setting))
     ratio = None if theirs is None else theirs / iterations
-    yield Cell(
-        "Figures 6-21",
-        row,
-        f"iterationRatio {setting}",
-        ours["iteration"] / iterations,
-        ratio,
-    )
+    mean_ratio = ours["iteration"] / iterations
+    yield Cell("Figures 6-21", row, f"iterationRatio {setting}", mean_ratio, ratio)
 
 
 def _apart(name: str, seeds: int) -> Iterable[Cell]:
@@ -169,30 +169,15 @@ def _apart(name: str, seeds: int) -> Iterable[Cell]:
     }
     for rule, (selection, count) in rules.items():
         runs = [train(name, selection, seed=s) for s in range(count)]
-        ours = _mean(runs)
-        for metric in ("obj", "iteration", "KKT violation"):
-            yield Cell(
-                "Randomness and early stopping apart (epsilon 1, sigma 0.7)",
-                f"{name}: {rule}",
-                metric,
-                ours[metric],
-                note=_reasons(runs),
-            )
+        table = "Randomness and early stopping apart (epsilon 1, sigma 0.7)"
+        yield from _three(table, f"{name}: {rule}", runs)
 
 
 def _sweep(name: str, seeds: int) -> Iterable[Cell]:
     """Sweep sigma from 0.1 to 0.9, the paper's open question."""
     for sigma in SWEEP:
         runs = [train(name, DrawnPairs(1.0, sigma), seed=s) for s in range(seeds)]
-        ours = _mean(runs)
-        for metric in ("obj", "iteration", "KKT violation"):
-            yield Cell(
-                "Sweep of sigma (epsilon 1)",
-                f"{name} sigma={sigma}",
-                metric,
-                ours[metric],
-                note=_reasons(runs),
-            )
+        yield from _three("Sweep of sigma (epsilon 1)", f"{name} sigma={sigma}", runs)
 
 
 def _equal_epsilon(name: str, seeds: int) -> Iterable[Cell]:
@@ -224,10 +209,3 @@ def _equal_epsilon(name: str, seeds: int) -> Iterable[Cell]:
             yield Cell(
                 table, row, f"{mechanism} {epsilon}", accuracy(private), note=note
             )
-
-
-def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw objError, iterationRatio, the sweep, and accuracy against epsilon."""
-    from . import figures as dpwss_figures
-
-    return dpwss_figures.draw(cells)

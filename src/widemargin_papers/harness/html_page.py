@@ -9,7 +9,8 @@ from pathlib import Path
 from widemargin.cli.demo.stage import Picture, Table
 from widemargin.cli.html_report import html_picture, html_table, page
 
-from .reproduction import HEADER, Outcome, by_table
+from .cells import HEADER, by_table
+from .reproduction import Outcome
 
 
 def paper_page(outcome: Outcome, folder: Path) -> str:

@@ -68,11 +68,16 @@ class ResultStore:
 
     def __post_init__(self) -> None:
         """Load the records already on disk."""
-        if self.path.is_file():
-            self.records = json.loads(self.path.read_text())["records"]
+        self.records |= self._on_disk()
+
+    def _on_disk(self) -> dict[str, Record]:
+        if not self.path.is_file():
+            return {}
+        records: dict[str, Record] = json.loads(self.path.read_text())["records"]
+        return records
 
     def has(self, key: str, *, any_commit: bool = False) -> bool:
-        """Say whether the run is there, made by this commit (or by any)."""
+        """Whether the run is there, made by this commit (or by any)."""
         record = self.records.get(key)
         return record is not None and (any_commit or record["commit"] == commit())
 
@@ -85,7 +90,8 @@ class ResultStore:
             "load": load(),
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        self.records[key] = stored
+        # another process may have added records of its own meanwhile
+        self.records |= self._on_disk() | {key: stored}
         self.save()
         return stored
 

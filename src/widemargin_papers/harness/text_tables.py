@@ -58,6 +58,14 @@ def _described(machine: Record) -> str:
     return f"{machine['processor']}, {cores} core{'' if cores == 1 else 's'}"
 
 
+def origin(records: Iterable[Record]) -> tuple[str, str]:
+    """Return the processors and the commits of some records."""
+    kept = list(records)
+    processors = sorted({record["machine"]["processor"] for record in kept})
+    commits = sorted({record["commit"] for record in kept})
+    return ", ".join(processors), ", ".join(commits)
+
+
 def provenance(store: ResultStore) -> str:
     """Return where the figures come from: machine, commits, versions."""
     if not store.records:

@@ -29,17 +29,24 @@ BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 QUICK = 0.5  # seconds that are always spent on one figure
 
 
+def status_megabytes(field: str, process: int | str = "self") -> float | None:
+    """Return a size in a process's status in MB (10^6 bytes), None off Linux."""
+    status = Path(f"/proc/{process}/status")
+    if not status.exists():
+        return None
+    entries = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    return int(entries[field].split()[0]) * 1024 / 1e6 if field in entries else None
+
+
 def peak_megabytes(process: int | str = "self") -> float:
-    """Return the most memory a process has had so far, in MB (10^6 bytes).
+    """Return the most memory a process has had so far, in MB.
 
     Linux carries ``ru_maxrss`` over from the parent through exec, so a large parent
     would hide a small child; the high-water mark of the address space does not.
     """
-    status = Path(f"/proc/{process}/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024 / 1e6
+    most = status_megabytes("VmHWM", process)
+    if most is not None:
+        return most
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * BYTES_PER_UNIT / 1e6
 
 

@@ -7,21 +7,21 @@ directly and by division.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from widemargin import SVC, RampSVC
-from widemargin_papers.harness.measuring import say
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
-from widemargin_papers.speed import problems as speed
+from widemargin_papers.speed import problems
 
-from . import timing as ramp_timing
-from .printed import PAPERS_S
-from .timing import Setting, fit_in_turn, load
+from . import printed
+from .printed import CONTESTANTS, PAPERS_S, Setting
+from .timing import fit_in_turn, measure
 
 STARTS = ("svm", "continuation")
 PAPERS_TOLERANCE = 1e-8
@@ -34,13 +34,13 @@ def starts(setting: Setting, repeats: int, threads: int = 2) -> Record:
     shared = setting.parameters(threads)
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     models |= {init: RampSVC(s=PAPERS_S, init=init, **shared) for init in STARTS}
-    X, y = load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     return fit_in_turn(models, X, y, repeats, threads)
 
 
 def covtype(size: int, threads: int = 2) -> Record:
     """Time covtype in [0, 1], solved directly and by division."""
-    X, y = speed.covtype(size)
+    X, y = problems.covtype(size)
     shared: dict[str, Any] = {
         "C": 32.0,
         "gamma": 32.0,
@@ -53,28 +53,14 @@ def covtype(size: int, threads: int = 2) -> Record:
     return fit_in_turn(models, X, y, 1, threads)
 
 
-def tasks(quick: bool) -> Iterator[tuple[str, Callable[[], Record]]]:
-    """Yield name and measurement of every task."""
-    size, repeats = (1000, 1) if quick else (ramp_timing.SIZE, 3)
-    n = 2000 if quick else COVTYPE_SIZE
-    yield f"covtype, n {n}", partial(covtype, n)
-    for setting in ramp_timing.settings(size=size):
-        yield f"starts, {setting.key}", partial(starts, setting, repeats)
-    for setting in ramp_timing.settings(PAPERS_TOLERANCE, size):
-        measurement = partial(ramp_timing.measure, setting, repeats=1)
+def work() -> Iterator[Measurement]:
+    """Yield covtype, both starts of every setting, and all settings at 1e-8."""
+    yield f"covtype, n {COVTYPE_SIZE}", partial(covtype, COVTYPE_SIZE)
+    for setting in printed.settings():
+        yield f"starts, {setting.key}", partial(starts, setting, 3)
+    for setting in printed.settings(PAPERS_TOLERANCE):
+        measurement = partial(measure, setting, repeats=1)
         yield f"tolerance, {setting.key}", measurement
-
-
-def campaign(store: ResultStore, *, quick: bool = False) -> None:
-    """Measure every task that `store` does not hold."""
-    for name, measurement in tasks(quick):
-        if not store.has(name, any_commit=True):
-            figures = store.add(name, measurement())["contestants"]
-            say(f"{name}: {_times(figures)}")
-
-
-def _times(figures: dict[str, Record]) -> str:
-    return ", ".join(f"{n} {entry['processor']:.2f}" for n, entry in figures.items())
 
 
 def _stopped(record: Record) -> bool:
@@ -88,7 +74,7 @@ def tables(store: ResultStore) -> str:
     header = ["contestant", "lower quartile", "median", "upper quartile"]
     for kind, names in (
         ("starts", STARTS),
-        ("tolerance", tuple(ramp_timing.CONTESTANTS)),
+        ("tolerance", tuple(CONTESTANTS)),
     ):
         records = [r for key, r in store.records.items() if key.startswith(kind)]
         ended = [r["contestants"] for r in records if not _stopped(r)]
@@ -130,7 +116,7 @@ def tables(store: ResultStore) -> str:
 
 
 def _continuation(fits: list[dict[str, Record]]) -> str:
-    """Say how often a start by continuation keeps within three fits."""
+    """Return how often a start by continuation keeps within three fits."""
     seconds = np.array(
         [[fit[name]["processor"] for name in ("SVC", *STARTS)] for fit in fits]
     )

@@ -8,8 +8,9 @@ method calls mislabelled is compared with what was flipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -24,8 +25,8 @@ from sklearn.model_selection import (
 )
 
 from widemargin import SVC, RampSVC
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_dense, signs, subsample
-from widemargin_papers.harness.measuring import say
 from widemargin_papers.harness.results import Record, ResultStore
 
 from .printed import PAPERS_S
@@ -45,6 +46,7 @@ GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0]}
 CEILINGS = [0.0, -1.0]
 FOLDS = 3
 UNTUNED = (("rbf", 100.0), ("linear", 1.0))  # kernel and C nobody has tuned
+SEEDS = 10
 MOST_ROWS = 1000  # of a data set, so that a cell stays a matter of seconds
 
 
@@ -153,11 +155,11 @@ class Cell:
         return f"{self.dataset} {self.kind} {self.share:g} seed {self.seed}"
 
 
-def cells(datasets: Iterable[str] = DATASETS, seeds: int = 10) -> Iterator[Cell]:
+def cells() -> Iterator[Cell]:
     """Yield all settings, seed by seed, so that a stopped campaign is balanced."""
     kinds = [("random", share) for share in RANDOM_SHARES]
     kinds += [("confident", share) for share in CONFIDENT_SHARES]
-    for seed, dataset, (kind, share) in product(range(seeds), datasets, kinds):
+    for seed, dataset, (kind, share) in product(range(SEEDS), DATASETS, kinds):
         yield Cell(dataset, kind, share, seed)
 
 
@@ -222,23 +224,10 @@ def run_untuned(cell: Cell) -> Record:
     return record
 
 
-def campaign(
-    store: ResultStore,
-    *,
-    quick: bool = False,
-    run: Callable[[Cell], Record] | None = None,
-) -> None:
-    """Run every cell that `store` does not hold yet; `quick` takes two data sets."""
-    todo = list(cells(DATASETS[:2], 1) if quick else cells())
-    for number, cell in enumerate(todo, 1):
-        if store.has(cell.key, any_commit=True):
-            continue
-        record = store.add(cell.key, (run or run_cell)(cell))
-        figures = ", ".join(
-            f"{name} {figures['accuracy']:.3f}"
-            for name, figures in record["methods"].items()
-        )
-        say(f"{number}/{len(todo)} {cell.key}: {figures}")
+def work(run: Callable[[Cell], Record] = run_cell) -> Iterator[Measurement]:
+    """Yield all settings."""
+    for cell in cells():
+        yield cell.key, partial(run, cell)
 
 
 def summary(store: ResultStore) -> list[dict[str, Any]]:

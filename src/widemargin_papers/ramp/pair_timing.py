@@ -1,6 +1,6 @@
 """Times and counts of the four contestants of Figure 2 on a solver by pair steps.
 
-The settings are those of `widemargin_papers.ramp.timing` with fewer samples, so
+The settings are those of `widemargin_papers.ramp.printed` with fewer samples, so
 that the kernel matrix fits in memory: all four are given the same one, and neither
 evaluating it nor bringing it to the solver is in anybody's time. Samples may leave as
 often, in proportion to their number, as in LIBSVM with the paper's 20,000. Beside the
@@ -10,28 +10,26 @@ four stands this package's own fit, which evaluates the rows it needs.
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin import RampSVC
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear, Precomputed
+from widemargin.engine.kernels import Precomputed
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.measuring import say
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import processor_seconds
 
-from . import timing as ramp_timing
+from . import printed
 from .pair_solver import Tally, fit, scaled_piece
-from .printed import PAPERS_S
-from .timing import CONTESTANTS, Setting
+from .printed import CONTESTANTS, PAPERS_S, Setting, Vector
+from .timing import within_reach
 
-Vector = NDArray[np.float64]
 Runs = dict[str, Record]  # of a setting, by contestant
 
 SIZE = 8000
@@ -45,10 +43,9 @@ FIGURES = {"time": "processor", "entries": "entries"}  # on the page, in the rec
 
 def measure(setting: Setting, *, repeats: int = 3) -> Record:
     """Fit the four contestants and the engine in turn, and keep each one's best run."""
-    X, y = ramp_timing.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     n = len(y)
-    kernel: Kernel = Linear() if setting.kappa is None else Gaussian(setting.kappa)
-    matrix = Gram(X, kernel).rows(np.arange(n))
+    matrix = Gram(X, setting.kernel).rows(np.arange(n))
     gram = Gram(matrix, Precomputed(), cache_mb=KEPT * matrix.nbytes / 1e6)
     # The solver's cache copies a row when it is first asked for: a step a sample, in
     # nobody's time, asks for nearly all that will be.
@@ -57,9 +54,7 @@ def measure(setting: Setting, *, repeats: int = 3) -> Record:
     def engine() -> Record:
         shared = setting.parameters(threads=1)
         model = RampSVC(s=PAPERS_S, init="svm", **shared)
-        before = time.process_time()
-        model.fit(X, y)
-        processor = time.process_time() - before
+        processor, _ = processor_seconds(lambda: model.fit(X, y))
         return {"processor": processor, "objective": model.objective_}
 
     runs: dict[str, Callable[[], Record]] = {"engine": engine}
@@ -80,9 +75,9 @@ def run(
     """Fit one contestant and return what it took and where it ended."""
     ramp = RampProblem(gram, y, np.full(len(y), setting.C), PAPERS_S)
     tally = Tally(MOST_ENTRIES if most is None else most)
-    before = time.process_time()
-    end = fit(ramp, name, setting.tol, tally, scaled_piece(len(y)))
-    processor = time.process_time() - before
+    processor, end = processor_seconds(
+        lambda: fit(ramp, name, setting.tol, tally, scaled_piece(len(y)))
+    )
     certificate = end.solution.recomputed().certificate
     return {
         "processor": processor,
@@ -113,14 +108,10 @@ def check(runs: list[Record], tol: float) -> None:
                 raise RuntimeError(f"two objectives are {apart} apart")
 
 
-def campaign(store: ResultStore, *, quick: bool = False) -> None:
-    """Measure every setting that `store` does not hold."""
-    for setting in ramp_timing.settings(size=600 if quick else SIZE):
-        if not store.has(setting.key, any_commit=True):
-            record = store.add(setting.key, measure(setting, repeats=1 if quick else 3))
-            figures = record["contestants"].items()
-            times = ", ".join(f"{name} {run['processor']:.2f}" for name, run in figures)
-            say(f"{setting.key}: {times}")
+def work() -> Iterator[Measurement]:
+    """Yield the settings of Figure 2 with fewer samples."""
+    for setting in printed.settings(size=SIZE):
+        yield setting.key, partial(measure, setting)
 
 
 def tables(store: ResultStore) -> str:
@@ -160,7 +151,7 @@ def gains(chosen: list[Runs], what: str, rival: str) -> list[float]:
 def _caption(store: ResultStore) -> str:
     every = [record["contestants"] for record in store.records.values()]
     sizes = sorted({record["n"] for record in store.records.values()})
-    total = len(list(ramp_timing.settings()))
+    total = len(list(printed.settings()))
     stopped = [runs for runs in every if not _ended(runs["none"])]
     bounds = sum(_ended(runs["safe+shrink"]) for runs in stopped)
     return (
@@ -195,7 +186,7 @@ def _verdict(every: list[Runs]) -> str:
         for runs in every
         if _ended(runs["safe+shrink"])
     ]
-    reach = sum(ramp_timing.within_reach(seconds) for seconds in times)
+    reach = sum(within_reach(seconds) for seconds in times)
     engine = [runs["engine"]["processor"] for runs in every]
     best = [_fastest(runs) for runs in every]
     return (

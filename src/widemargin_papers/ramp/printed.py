@@ -1,226 +1,112 @@
-"""The robust SVM paper as printed: its unsafe rules, its schedule, Figures 2 and 3.
+"""The settings of Figures 2 and 3 of Zhai, Gu, Li and Huang (2020), and their data.
 
-Zhai, Gu, Li and Huang, *Safe Sample Screening for Robust Support Vector Machine*,
-AAAI 2020. The printed rules bound the gradient by the ball of ``w`` alone and forget
-that the intercept moves too (mathematics 5.2), so they fix samples at the wrong bound.
-They are kept here, and only here, to show what they do; ``RampSVC`` screens by
-`widemargin.engine.screening.rules`.
+The paper prints curves and no numbers; its rules are in `printed_algorithm`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from widemargin.engine.certificate import duality_gap, optimal_intercept
-from widemargin.engine.problem import DualProblem
-from widemargin.engine.solution import Solution
+from widemargin.engine.kernels import Gaussian, Kernel, Linear
+from widemargin_papers.harness.datasets import (
+    load_dense,
+    load_libsvm,
+    scale_to_interval,
+    signs,
+    subsample,
+)
 
 Vector = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-PAPERS_S = 0.0  # the loss is flat below this margin: everyone misclassified is given up
-FIRST_CHECK = 50  # "we typically start sample screening after 50 iterations
-CHECK_EVERY = 10  # and screen the samples every 10 iterations"
-SHRINK_BELOW = 1e-4  # "until the duality gap is smaller than 1e-4"; then shrinking
-TINY_CURVATURE = 1e-12
+PAPERS_S = 0.0  # the loss is flat below this margin: all misclassified samples
+SIZE = 20_000
+COSTS = (0.1, 1.0, 10.0, 100.0)
+KAPPAS = (None, 0.05, 0.5, 5.0)  # None: the linear kernel
+CONTESTANTS: dict[str, dict[str, Any]] = {
+    "none": {"screening": None, "shrinking": False},
+    "safe": {"screening": "safe", "shrinking": False},
+    "shrink": {"screening": None, "shrinking": True},
+    "safe+shrink": {"screening": "safe", "shrinking": True},
+}
+FIGURE_3 = ((0.05, 1.0), (0.05, 10.0), (0.5, 10.0), (5.0, 100.0))  # kappa, C
+LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
 
 
-def printed_rule(gradient: Vector, diagonal: Vector, gap: float) -> tuple[Mask, Mask]:
-    """Equations (20) and (21): unsafe, since the intercept may move as well.
+def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
+    """Load one of the paper's four data sets, `size` samples drawn with seed 0."""
+    if name == "letter":
+        parts = [load_dense("letter.scale"), load_dense("letter.scale.t")]
+        X = np.vstack([samples for samples, _ in parts])
+        y = signs(np.concatenate([labels for _, labels in parts]), lambda k: k <= 13)
+    elif name == "a9a":
+        X, y = load_libsvm("a9a")
+    elif name == "cod-rna":
+        X, y = load_dense("cod-rna")
+        X = scale_to_interval(X)
+    else:
+        X, y = load_dense(name)
+    y = signs(y, lambda labels: labels > 0)
+    X, y = subsample(X, y, size)
+    return (X if sparse.issparse(X) else np.ascontiguousarray(X)), y
 
-    ``gradient`` includes the intercept; returns what the rule fixes at the lower and at
-    the upper bound.
+
+#: data set -> the files it is made of
+FILES: dict[str, tuple[str, ...]] = {
+    "cod-rna": ("cod-rna",),
+    "a9a": ("a9a",),
+    "letter": ("letter.scale", "letter.scale.t"),
+    "ijcnn1": ("ijcnn1",),
+}
+DATASETS = tuple(FILES)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One panel point of Figure 2."""
+
+    dataset: str
+    kappa: float | None
+    C: float
+    tol: float = 1e-6
+    size: int = SIZE
+
+    @property
+    def key(self) -> str:
+        """The name of the setting in the results file."""
+        kernel = "linear" if self.kappa is None else f"kappa {self.kappa:g}"
+        return f"{self.dataset} {kernel} C {self.C:g} tol {self.tol:g} n {self.size}"
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel as the engine has it."""
+        return Linear() if self.kappa is None else Gaussian(self.kappa)
+
+    def parameters(self, threads: int) -> dict[str, Any]:
+        """Return the parameters every contestant shares."""
+        kernel = {"kernel": "linear"} if self.kappa is None else {"gamma": self.kappa}
+        return {
+            "C": self.C,
+            "tol": self.tol,
+            "cache_size": 1000,
+            "max_time": LONGEST,
+            "n_jobs": threads,
+            **kernel,
+        }
+
+
+def settings(tol: float = 1e-6, size: int = SIZE) -> Iterator[Setting]:
+    """Yield the settings of Figure 2 and those with the linear kernel.
+
+    In a fixed random order: what a stopped campaign has is a fair sample of them.
     """
-    radii = np.sqrt(diagonal * gap)
-    return gradient > radii, gradient < -radii
-
-
-def printed_propagation(
-    gradient: Vector,
-    diagonal: Vector,
-    gap: float,
-    row_norms: Vector,
-    change: tuple[float, float, Vector],
-) -> tuple[Mask, Mask]:
-    """Equations (26) and (27), with the signs as printed: unsafe.
-
-    ``change`` is the paper's ``(m, n, q)``: how far the variables, the intercept and
-    the gap (times ``K_ii``, rooted) move between the two convex problems.
-    """
-    m, n, q = change
-    radii = np.sqrt(diagonal * gap)
-    spread = m * row_norms + n
-    return gradient - radii + spread - q > 0, gradient + radii + spread + q < 0
-
-
-def propagate_as_printed(
-    solution: Solution, following: DualProblem
-) -> tuple[Mask, Mask]:
-    """Screen the problem `following` by (26) and (27) from the last one's solution.
-
-    ``m``, ``n`` and ``q`` are those of the point the paper proposes: the multipliers of
-    the hinge stay and the boxes move under them. It breaks the sum, and what is called
-    its gap need not be one (mathematics 5.4).
-    """
-    last = solution.problem
-    point = solution.beta + following.lower - last.lower
-    values = solution.values + last.gram.times(point - solution.beta)
-    box = following.lower, following.upper
-    intercept = optimal_intercept(values, following.linear, *box, following.total)
-    residual = following.linear - values - intercept
-    gradient = solution.values + solution.intercept - last.linear
-    diagonal = last.gram.diagonal()
-    gap = duality_gap(solution.beta, -gradient, last.lower, last.upper)
-    further = abs(duality_gap(point, residual, *box) - gap)
-    change = (
-        float(np.linalg.norm(point - solution.beta)),
-        abs(intercept - solution.intercept),
-        np.sqrt(diagonal * further),
-    )
-    row_norms = np.linalg.norm(last.gram.rows(np.arange(last.n)), axis=1)
-    return printed_propagation(gradient, diagonal, gap, row_norms, change)
-
-
-@dataclass
-class PrintedRun:
-    """What the printed algorithm did on one convex problem."""
-
-    beta: Vector
-    iterations: int = 0
-    gap: float = np.inf
-    fixed_low: Mask = field(default_factory=lambda: np.zeros(0, bool))
-    fixed_high: Mask = field(default_factory=lambda: np.zeros(0, bool))
-    rates: list[tuple[int, float]] = field(default_factory=list)
-    shrunk: int = 0  # most samples that shrinking has set aside at once
-
-
-def solve_as_printed(
-    problem: DualProblem,
-    *,
-    tol: float = 1e-8,
-    max_iter: int = 1_000_000,
-    screening: bool = True,
-    shrinking: bool = True,
-) -> PrintedRun:
-    """Algorithm 1: pair steps, the printed rule after 50 steps and every 10.
-
-    A fixed sample is moved to its bound and left there, and the sum of the variables
-    is put right on the others, without which the printed algorithm has no feasible
-    point to go on from. Once the gap is below 1e-4, LIBSVM's shrinking takes the rule's
-    place (without the rule: from the start). Stops when the violating pair among the
-    samples that are not fixed is within `tol`.
-    """
-    K = problem.gram.rows(np.arange(problem.n))
-    diagonal = np.diag(K).copy()
-    box = problem.lower, problem.upper
-    run = PrintedRun(np.clip(np.zeros(problem.n), *box))
-    run.fixed_low = np.zeros(problem.n, bool)
-    run.fixed_high = np.zeros(problem.n, bool)
-    gradient = K @ run.beta - problem.linear
-    aside = np.zeros(problem.n, bool)
-    while run.iterations < max_iter:
-        free = ~(run.fixed_low | run.fixed_high)
-        violation = _pair_step(K, diagonal, gradient, run.beta, *box, free & ~aside)
-        if violation <= tol:
-            if not aside.any():
-                break
-            aside[:] = shrinking = False  # all are looked at once more, as by LIBSVM
-            continue
-        run.iterations += 1
-        if run.iterations < FIRST_CHECK or run.iterations % CHECK_EVERY:
-            continue
-        if screening and run.gap > SHRINK_BELOW:
-            _screen(problem, K, diagonal, gradient, run)
-        elif shrinking:
-            aside |= free & out_of_reach(gradient, run.beta, *box, free & ~aside)
-            run.shrunk = max(run.shrunk, int(np.count_nonzero(aside)))
-    return run
-
-
-def _screen(
-    problem: DualProblem, K: Vector, diagonal: Vector, gradient: Vector, run: PrintedRun
-) -> None:
-    """Fix what the printed rule fixes, and put the sum and the gradient right."""
-    lower, upper = problem.lower, problem.upper
-    total = float(problem.total or 0.0)
-    free = ~(run.fixed_low | run.fixed_high)
-    part = np.flatnonzero(free)
-    values = gradient[part] + problem.linear[part]
-    rest = total - float(run.beta[~free].sum())
-    box = lower[part], upper[part]
-    intercept = optimal_intercept(values, problem.linear[part], *box, rest)
-    residual = -gradient[part] - intercept
-    run.gap = duality_gap(run.beta[part], residual, *box)
-    low, high = printed_rule(-residual, diagonal[part], run.gap)
-    if low.any() or high.any():
-        run.fixed_low[part[low]] = True
-        run.fixed_high[part[high]] = True
-        before = run.beta.copy()
-        run.beta[part[low]] = lower[part[low]]
-        run.beta[part[high]] = upper[part[high]]
-        free = ~(run.fixed_low | run.fixed_high)
-        _restore_sum(run.beta, free, lower, upper, total)
-        gradient += K @ (run.beta - before)
-    run.rates.append((run.iterations, 1.0 - float(np.mean(free))))
-
-
-def out_of_reach(
-    gradient: Vector, beta: Vector, lower: Vector, upper: Vector, active: Mask
-) -> Mask:
-    """Return samples at a bound that no violating pair would take: shrinking."""
-    up, down = active & (beta < upper), active & (beta > lower)
-    least = gradient[up].min(initial=np.inf)
-    most = gradient[down].max(initial=-np.inf)
-    stays_low = (beta <= lower) & (gradient > most)
-    stays_high = (beta >= upper) & (gradient < least)
-    mask: Mask = stays_low | stays_high
-    return mask
-
-
-def _pair_step(
-    K: Vector,
-    diagonal: Vector,
-    gradient: Vector,
-    beta: Vector,
-    lower: Vector,
-    upper: Vector,
-    free: Mask,
-) -> float:
-    """Move the most violating pair of the free samples; return its violation before."""
-    up = np.flatnonzero(free & (beta < upper))
-    low = np.flatnonzero(free & (beta > lower))
-    if not (up.size and low.size):
-        return 0.0
-    i = up[np.argmin(gradient[up])]
-    gain = np.maximum(gradient[low] - gradient[i], 0.0)
-    violation = float(gain.max())
-    if violation <= 0.0:
-        return 0.0
-    curvature = np.maximum(
-        diagonal[i] + diagonal[low] - 2.0 * K[i, low], TINY_CURVATURE
-    )
-    best = int(np.argmax(gain**2 / curvature))
-    j = low[best]
-    step = float(
-        min(gain[best] / curvature[best], upper[i] - beta[i], beta[j] - lower[j])
-    )
-    beta[i] = min(beta[i] + step, upper[i])
-    beta[j] = max(beta[j] - step, lower[j])
-    gradient += step * (K[i] - K[j])
-    return violation
-
-
-def _restore_sum(
-    beta: Vector, free: Mask, lower: Vector, upper: Vector, total: float
-) -> None:
-    """Put the sum right on the free samples, as far as their boxes allow."""
-    missing = total - float(beta.sum())
-    for i in np.flatnonzero(free):
-        step = float(np.clip(missing, lower[i] - beta[i], upper[i] - beta[i]))
-        beta[i] += step
-        missing -= step
-        if missing == 0.0:
-            return
+    every = list(product(KAPPAS, COSTS, DATASETS))
+    for place in np.random.default_rng(0).permutation(len(every)):
+        kappa, C, dataset = every[place]
+        yield Setting(dataset, kappa, C, tol, size)

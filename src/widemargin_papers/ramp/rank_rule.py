@@ -7,40 +7,44 @@ start, without screening, with the interval rule and with both.
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin_papers.harness.measuring import say
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import processor_seconds
 
-from .timing import DATASETS, load
+from . import printed
+from .printed import DATASETS, Setting
 
 SIZES = (600, 2000)
 KAPPAS = (None, 0.5)  # None: the linear kernel
 RULES: dict[str, bool | None] = {"none": None, "interval": False, "rank": True}
 
 
-def measure(dataset: str, kappa: float | None, size: int, repeats: int = 3) -> Record:
+def measure(setting: Setting, repeats: int = 3) -> Record:
     """Solve with each rule, in turn; keep the fastest run of each."""
-    X, y = load(dataset, size)
-    kernel: Kernel = Linear() if kappa is None else Gaussian(kappa)
+    X, y = printed.load(setting.dataset, setting.size)
     figures: dict[str, Record] = {}
     for _, (name, rank) in product(range(repeats), RULES.items()):
-        problem = classification_problem(Gram(X, kernel), y, np.ones(len(y)))
+        problem = classification_problem(Gram(X, setting.kernel), y, np.ones(len(y)))
         screener = None if rank is None else Screener(smallest=0, rank=rank)
-        before = time.process_time()
-        solution = solve(problem, SolveOptions(tol=1e-6, exact=False, screen=screener))
+        seconds, solution = processor_seconds(
+            partial(
+                solve, problem, SolveOptions(tol=1e-6, exact=False, screen=screener)
+            )
+        )
         run = {
-            "processor": time.process_time() - before,
+            "processor": seconds,
             "evaluated": problem.gram.evaluated,
             "share": screener.checks[-1]["share"] if screener is not None else 0.0,
             "status": solution.status,
@@ -50,14 +54,12 @@ def measure(dataset: str, kappa: float | None, size: int, repeats: int = 3) -> R
     return {"n": len(y), "rules": figures}
 
 
-def campaign(store: ResultStore, *, quick: bool = False) -> None:
-    """Measure what `store` does not hold."""
-    for dataset, kappa, size in product(DATASETS, KAPPAS, SIZES[: 1 if quick else 2]):
+def work() -> Iterator[Measurement]:
+    """Yield the data sets, kernels and sizes, at C = 1."""
+    for dataset, kappa, size in product(DATASETS, KAPPAS, SIZES):
         kernel = "linear" if kappa is None else f"kappa {kappa:g}"
-        key = f"{dataset} {kernel} n {size}"
-        if not store.has(key, any_commit=True):
-            rules = store.add(key, measure(dataset, kappa, size))["rules"]
-            say(f"{key}: {rules['rank']['processor']:.3f} s with the rank rule")
+        setting = Setting(dataset, kappa, 1.0, size=size)
+        yield f"{dataset} {kernel} n {size}", partial(measure, setting)
 
 
 def table(store: ResultStore) -> str:

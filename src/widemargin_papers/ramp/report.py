@@ -1,25 +1,25 @@
-"""The measured part of the ramp page, written from the stored results.
-
-``python benchmarks/ramp.py --print`` prints it; ``docs/systems/ramp_measured.inc`` is
-what it printed; ``--draw docs/systems/figures`` draws Figure 3.
-"""
+"""The measured part of the ramp page, made of the stored results of each campaign."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from widemargin_papers.harness.campaign import Campaign
+from widemargin_papers.harness.cells import Cell
+from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import mislabelled
-from . import tasks as ramp_tables
-from . import timing as ramp_timing
+from . import further_timing, mislabelled, pair_timing, printed, rank_rule, timing
+from .printed import CONTESTANTS
+from .tasks import share_cells
 
 
 def _mean(values: Sequence[float | None], form: Callable[[float], str]) -> str:
@@ -118,22 +118,20 @@ def timing_tables(store: ResultStore) -> str:
         stopped = any(entry["status"] == "max_time" for entry in figures.values())
         rows.append(
             [_panel(key) + ("*" if stopped else "")]
-            + [f"{seconds[name]:.2f}" for name in ("SVC", *ramp_timing.CONTESTANTS)]
+            + [f"{seconds[name]:.2f}" for name in ("SVC", *CONTESTANTS)]
             + [str(figures["safe+shrink"]["rounds"]), f"{share:.2f}"]
         )
-    header = ["setting", "SVC", *ramp_timing.CONTESTANTS, "problems", "share decided"]
-    medians = [
-        [name, f"{value:.3g}"] for name, value in ramp_timing.ratios(store).items()
-    ]
-    every = len(list(ramp_timing.settings()))
+    header = ["setting", "SVC", *CONTESTANTS, "problems", "share decided"]
+    medians = [[name, f"{value:.3g}"] for name, value in timing.ratios(store).items()]
+    every = len(list(printed.settings()))
     known = "All" if len(rows) == every else f"{len(rows)} of the"
     return "\n".join(
         [
             f"{known} {every} settings of Figure 2 and the linear kernel: processor "
             "seconds, tolerance 1e-6, 20,000 samples; of each fit the fastest of three "
-            f"runs, but a fit of more than {ramp_timing.LONG:g} processor seconds ran "
+            f"runs, but a fit of more than {timing.LONG:g} processor seconds ran "
             f"once ({_ran_once(store)}). A star marks settings in which a fit was "
-            f"stopped after {ramp_timing.LONGEST:g} s.\n",
+            f"stopped after {printed.LONGEST:g} s.\n",
             rst_table(header, rows),
             rst_table(["over the settings", "figure"], medians),
         ]
@@ -156,9 +154,9 @@ def _ran_once(store: ResultStore) -> str:
 
 def target_tables(store: ResultStore) -> str:
     """Return the targets of issue 4, what was reached, and where they are missed."""
-    ended = ramp_timing.times_that_ended(store)
-    medians = ramp_timing.ratios(store)
-    missed = [key for key, t in ended.items() if not ramp_timing.within_reach(t)]
+    ended = timing.times_that_ended(store)
+    medians = timing.ratios(store)
+    missed = [key for key, t in ended.items() if not timing.within_reach(t)]
     gain = medians["median of none / safe+shrink"]
     rows = [
         ["none / safe+shrink, median", "at least 2", f"{gain:.3g}", _met(gain >= 2.0)],
@@ -177,7 +175,7 @@ def target_tables(store: ResultStore) -> str:
     if missed:
         where = [
             f"{_panel(key)} ({ended[key]['safe+shrink']:.2f} s, "
-            f"best {ramp_timing.best_of_four(ended[key]):.2f} s)"
+            f"best {timing.best_of_four(ended[key]):.2f} s)"
             for key in sorted(missed)
         ]
         parts.append(
@@ -234,19 +232,46 @@ def share_tables(store: ResultStore) -> str:
     )
 
 
-def draw(store: ResultStore, folder: Path) -> None:
-    """Draw Figure 3 from the stored shares, as PNG.
+def figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Draw seconds against C (Figure 2) and shares against iterations (Figure 3)."""
+    seconds: dict[str, Curves] = {}
+    shares: dict[str, Curves] = {}
+    for cell in cells:
+        if cell.ours is None:
+            continue
+        panel, _, rest = cell.row.partition(" C ")
+        C = rest.split(" ")[0]
+        if cell.table == "Figure 2":
+            curves = seconds.setdefault(panel, {})
+            curves.setdefault(cell.column, []).append((float(C), cell.ours))
+        elif cell.table == "Figure 3":
+            curves = shares.setdefault(f"{panel}, C {C}", {})
+            iteration = float(cell.column.split(" ")[1])
+            curves.setdefault("decided", []).append((iteration, cell.ours))
+    drawn = {}
+    look: dict[str, Any] = {"size": (3.6, 3.0), "title_size": 9}
+    if seconds:
+        labels = "C", "seconds"
+        drawn["figure2"] = draw_panels(seconds, labels, log=True, log_x=True, **look)
+    if shares:
+        drawn["figure3"] = draw_panels(shares, ("iteration", "share decided"), **look)
+        for ax in drawn["figure3"].axes:
+            ax.set_ylim(-0.05, 1.05)
+            ax.locator_params(axis="x", nbins=4)
+    return drawn
 
-    The picture names the records it was drawn from, so that one of another day shows.
+
+def draw(store: ResultStore, path: Path) -> None:
+    """Draw Figure 3 from the stored shares, if the picture is not of these already.
+
+    The picture names the records it was drawn from.
     """
-    cells = [
-        cell
-        for _, record in sorted(store.records.items())
-        for cell in ramp_tables.share_cells(record)
-    ]
-    about = {"Software": "", "Description": drawn_from(store)}
-    picture = ramp_tables.figures(cells)["figure3"]
-    picture.savefig(folder / "ramp_figure3.png", dpi=80, metadata=about)
+    digest = drawn_from(store)
+    if path.is_file() and digest.encode() in path.read_bytes():
+        return
+    records = [record for _, record in sorted(store.records.items())]
+    cells = [cell for record in records for cell in share_cells(record)]
+    save(figures(cells)["figure3"], path, about=digest)
 
 
 def drawn_from(store: ResultStore) -> str:
@@ -254,3 +279,19 @@ def drawn_from(store: ResultStore) -> str:
     points = {key: record["points"] for key, record in store.records.items()}
     text = json.dumps(points, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+CAMPAIGNS = {
+    "robustness": Campaign("mislabelled", mislabelled.work, robustness_tables),
+    "untuned": Campaign(
+        "mislabelled_untuned",
+        partial(mislabelled.work, mislabelled.run_untuned),
+        robustness_tables,
+    ),
+    "shares": Campaign("ramp_shares", timing.share_work, share_tables),
+    "times": Campaign("ramp_times", timing.work, timing_tables),
+    "targets": Campaign("ramp_times", timing.work, target_tables),
+    "rank": Campaign("ramp_rank", rank_rule.work, rank_rule.table),
+    "more": Campaign("ramp_more", further_timing.work, further_timing.tables),
+    "pairs": Campaign("ramp_pairs", pair_timing.work, pair_timing.tables),
+}

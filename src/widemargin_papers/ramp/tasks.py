@@ -8,37 +8,26 @@ as printed are wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.display import HistoryDisplay
 from widemargin.engine.certificate import intercept_interval
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.results import Record
 
-from .printed import PAPERS_S, propagate_as_printed, solve_as_printed
-from .timing import (
-    CONTESTANTS,
-    FIGURE_3,
-    FILES,
-    SIZE,
-    Setting,
-    load,
-    measure,
-    settings,
-    shares,
-)
+from . import printed
+from .printed import CONTESTANTS, FIGURE_3, FILES, PAPERS_S, SIZE, Setting
+from .printed_algorithm import propagate_as_printed, solve_as_printed
+from .timing import measure, shares
 
 Mask = NDArray[np.bool_]
 
@@ -46,14 +35,13 @@ TITLE = (
     "Zhai, Gu, Li and Huang: Safe Sample Screening for Robust Support Vector Machine "
     "(AAAI 2020)"
 )
-Panels = dict[str, dict[str, list[tuple[float, float]]]]
 PRINTED_SIZE = 600  # the printed algorithm runs in numpy
 ROUNDS = 50  # most convex problems in a row
 
 
 def tasks(quick: bool) -> list[Task]:
     """Return the settings of Figures 2 and 3, and the printed rules on each set."""
-    chosen = list(settings(size=1000 if quick else SIZE))
+    chosen = list(printed.settings(size=1000 if quick else SIZE))
     if quick:
         chosen = [s for s in chosen if s.C == 1.0]
     work = [
@@ -116,8 +104,8 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
     Rule (20)-(21) inside the first convex problem, then (26)-(27) between each convex
     problem and the next, until the clipped set repeats.
     """
-    X, y = load(name, PRINTED_SIZE)
-    kernel: Kernel = Linear() if kappa is None else Gaussian(kappa)
+    X, y = printed.load(name, PRINTED_SIZE)
+    kernel = Setting(name, kappa, 1.0).kernel
     ramp = RampProblem(Gram(X, kernel), y, np.ones(len(y)), PAPERS_S)
     row = f"{name}, {'linear' if kappa is None else f'kappa {kappa:g}'}, n {len(y)}"
     clipped = np.zeros(len(y), bool)
@@ -155,46 +143,3 @@ def _counted(
     fixed, wrong = counts.astype(float)
     yield Cell(table, row, "samples fixed", fixed)
     yield Cell(table, row, "fixed wrongly", wrong, 0.0, 0.0, note)
-
-
-def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw seconds against C (Figure 2) and shares against iterations (Figure 3)."""
-    seconds: Panels = {}
-    shares_: Panels = {}
-    for cell in cells:
-        if cell.ours is None:
-            continue
-        panel, _, rest = cell.row.partition(" C ")
-        if cell.table == "Figure 2":
-            curves = seconds.setdefault(panel, {}).setdefault(cell.column, [])
-            curves.append((float(rest.split(" ")[0]), cell.ours))
-        elif cell.table == "Figure 3":
-            panel = f"{panel}, C {rest.split(' ')[0]}"
-            curves = shares_.setdefault(panel, {}).setdefault("decided", [])
-            curves.append((float(cell.column.split(" ")[1]), cell.ours))
-    drawn = {}
-    if seconds:
-        drawn["figure2"] = draw(seconds, "C", "seconds", log=True)
-    if shares_:
-        drawn["figure3"] = draw(shares_, "iteration", "share decided", log=False)
-        for ax in drawn["figure3"].axes:
-            ax.set_ylim(-0.05, 1.05)
-            ax.locator_params(axis="x", nbins=4)
-    return drawn
-
-
-def draw(panels: Panels, x: str, y: str, *, log: bool) -> Any:
-    """Return a figure with a panel for each entry, with both scales `log` or none."""
-    from matplotlib.figure import Figure
-
-    columns = min(4, len(panels))
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.6 * columns, 3.0 * rows), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
-    for ax, (panel, curves) in zip(axes, panels.items(), strict=False):
-        series = {
-            name: tuple(np.transpose(sorted(points))) for name, points in curves.items()
-        }
-        HistoryDisplay(series, x, y).plot(ax=ax, log=log, log_x=log)
-        ax.set_title(panel, fontsize=9)
-    return figure

@@ -11,119 +11,37 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, RampSVC
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.rules import screen
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.runtime.deadline import Deadline
-from widemargin_papers.harness.datasets import (
-    load_dense,
-    load_libsvm,
-    scale_to_interval,
-    signs,
-    subsample,
-)
-from widemargin_papers.harness.measuring import say
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 
-from .printed import PAPERS_S
+from . import printed
+from .printed import (
+    CONTESTANTS,
+    DATASETS,
+    FIGURE_3,
+    LONGEST,
+    PAPERS_S,
+    Setting,
+    Vector,
+)
 
-Vector = NDArray[np.float64]
-
-SIZE = 20_000
-COSTS = (0.1, 1.0, 10.0, 100.0)
-KAPPAS = (None, 0.05, 0.5, 5.0)  # None: the linear kernel
-CONTESTANTS: dict[str, dict[str, Any]] = {
-    "none": {"screening": None, "shrinking": False},
-    "safe": {"screening": "safe", "shrinking": False},
-    "shrink": {"screening": None, "shrinking": True},
-    "safe+shrink": {"screening": "safe", "shrinking": True},
-}
-FIGURE_3 = ((0.05, 1.0), (0.05, 10.0), (0.5, 10.0), (5.0, 100.0))  # kappa, C
-LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
 ROUNDINGS = 8.0  # times the estimate for float32 rows: a bound on what they leave
 LONG = 15.0  # seconds from which one run is a measurement: no repeats
-
-
-def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
-    """Load one of the paper's four data sets, `size` samples drawn with seed 0."""
-    if name == "letter":
-        parts = [load_dense("letter.scale"), load_dense("letter.scale.t")]
-        X = np.vstack([samples for samples, _ in parts])
-        y = signs(np.concatenate([labels for _, labels in parts]), lambda k: k <= 13)
-    elif name == "a9a":
-        X, y = load_libsvm("a9a")
-    elif name == "cod-rna":
-        X, y = load_dense("cod-rna")
-        X = scale_to_interval(X)
-    else:
-        X, y = load_dense(name)
-    y = signs(y, lambda labels: labels > 0)
-    X, y = subsample(X, y, size)
-    return (X if sparse.issparse(X) else np.ascontiguousarray(X)), y
-
-
-#: data set -> the files it is made of
-FILES: dict[str, tuple[str, ...]] = {
-    "cod-rna": ("cod-rna",),
-    "a9a": ("a9a",),
-    "letter": ("letter.scale", "letter.scale.t"),
-    "ijcnn1": ("ijcnn1",),
-}
-DATASETS = tuple(FILES)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One panel point of Figure 2."""
-
-    dataset: str
-    kappa: float | None
-    C: float
-    tol: float = 1e-6
-    size: int = SIZE
-
-    @property
-    def key(self) -> str:
-        """The name of the setting in the results file."""
-        kernel = "linear" if self.kappa is None else f"kappa {self.kappa:g}"
-        return f"{self.dataset} {kernel} C {self.C:g} tol {self.tol:g} n {self.size}"
-
-    def parameters(self, threads: int) -> dict[str, Any]:
-        """Return the parameters every contestant shares."""
-        kernel = {"kernel": "linear"} if self.kappa is None else {"gamma": self.kappa}
-        return {
-            "C": self.C,
-            "tol": self.tol,
-            "cache_size": 1000,
-            "max_time": LONGEST,
-            "n_jobs": threads,
-            **kernel,
-        }
-
-
-def settings(tol: float = 1e-6, size: int = SIZE) -> Iterator[Setting]:
-    """Yield the settings of Figure 2 and those with the linear kernel.
-
-    In a fixed random order: what a stopped campaign has is a fair sample of them.
-    """
-    every = list(product(KAPPAS, COSTS, DATASETS))
-    for place in np.random.default_rng(0).permutation(len(every)):
-        kappa, C, dataset = every[place]
-        yield Setting(dataset, kappa, C, tol, size)
 
 
 def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
@@ -132,7 +50,7 @@ def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     for name, choice in CONTESTANTS.items():
         models[name] = RampSVC(s=PAPERS_S, init="svm", **shared, **choice)
-    X, y = load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     return {"setting": setting.key} | fit_in_turn(models, X, y, repeats, threads)
 
 
@@ -178,20 +96,16 @@ def shares(setting: Setting, *, threads: int = 1) -> Record:
     rule is asked wherever the largest violation has halved. What it has decided once is
     decided.
     """
-    X, y = load(setting.dataset, setting.size)
-    kernel: Kernel = Linear() if setting.kappa is None else Gaussian(setting.kappa)
-    gram = Gram(X, kernel, cache_mb=1000, threads=threads)
+    X, y = printed.load(setting.dataset, setting.size)
+    gram = Gram(X, setting.kernel, cache_mb=1000, threads=threads)
     problem = classification_problem(gram, y, np.full(len(y), setting.C))
     halvings = int(np.ceil(-np.log2(setting.tol)))
     solution: Solution | None = None
     steps, points = 0, []
     decided = np.zeros(len(y), bool)
     for tol in [*np.ldexp(1.0, -np.arange(halvings)), setting.tol]:
-        solution = solve(
-            problem,
-            SolveOptions(tol=tol, deadline=Deadline.after(LONGEST)),
-            start=solution,
-        )
+        options = SolveOptions(tol=tol, deadline=Deadline.after(LONGEST))
+        solution = solve(problem, options, start=solution)
         steps += solution.n_iter
         error = 0.0 if solution.exact else ROUNDINGS * gram.float32_error(solution.beta)
         found = screen(problem, solution.beta, solution.values, rank=False, error=error)
@@ -208,14 +122,11 @@ def shares(setting: Setting, *, threads: int = 1) -> Record:
     }
 
 
-def share_campaign(store: ResultStore, *, quick: bool = False) -> None:
-    """Measure the panels of Figure 3 that `store` does not hold yet."""
+def share_work() -> Iterator[Measurement]:
+    """Yield the panels of Figure 3."""
     for (kappa, C), dataset in product(FIGURE_3, DATASETS):
-        setting = Setting(dataset, kappa, C, 1e-6, 4000 if quick else SIZE)
-        if not store.has(setting.key, any_commit=True):
-            record = store.add(setting.key, shares(setting))
-            found = [round(share, 2) for _, share, _ in record["points"]]
-            say(f"{setting.key}: {found}")
+        setting = Setting(dataset, kappa, C)
+        yield setting.key, partial(shares, setting)
 
 
 def outcome(model: Any) -> Record:
@@ -241,21 +152,10 @@ def curve(stage: dict[str, Any]) -> list[list[float]]:
     return [[point["n_iter"], point["seconds"], point["share"]] for point in points]
 
 
-def campaign(store: ResultStore, *, quick: bool = False, threads: int = 2) -> None:
-    """Measure every setting that `store` does not hold; `quick` takes small samples."""
-    todo = list(settings(size=1000 if quick else SIZE))
-    for number, setting in enumerate(todo, 1):
-        if store.has(setting.key, any_commit=True):
-            continue
-        repeats = 1 if quick else 3
-        record = store.add(
-            setting.key, measure(setting, repeats=repeats, threads=threads)
-        )
-        times = ", ".join(
-            f"{name} {figures['seconds']:.2f}"
-            for name, figures in record["contestants"].items()
-        )
-        say(f"{number}/{len(todo)} {setting.key}: {times}")
+def work() -> Iterator[Measurement]:
+    """Yield the settings of Figure 2."""
+    for setting in printed.settings():
+        yield setting.key, partial(measure, setting)
 
 
 def times_that_ended(store: ResultStore) -> dict[str, dict[str, float]]:
@@ -277,7 +177,7 @@ def best_of_four(seconds: dict[str, float]) -> float:
 
 
 def within_reach(seconds: dict[str, float]) -> bool:
-    """Say whether safe+shrink takes at most 1.25 times the best plus 0.1 s."""
+    """Whether safe+shrink takes at most 1.25 times the best plus 0.1 s."""
     return seconds["safe+shrink"] <= 1.25 * best_of_four(seconds) + 0.1
 
 

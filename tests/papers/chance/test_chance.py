@@ -14,7 +14,8 @@ from widemargin_papers.chance import growth as chance_growth
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import tasks as chance
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.campaign import cells_of
+from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore
 
 
@@ -61,10 +62,10 @@ def test_batch_subgradient_is_its_formula_and_descends(small):
 
 
 def test_curves_and_scaled_runs(small):
-    cells = list(chance.curves("any", 8))
-    reached = by_column(cells, "any, newton")
+    cells = list(chance.curves("ionosphere", 8))
+    reached = by_column(cells, "ionosphere, newton")
     assert reached["seconds to 0.01 above"].ours is not None
-    figure = chance.figures(cells)["time_to_accuracy"]
+    figure = chance_report.figures(cells)["time_to_accuracy"]
     assert len(figure.axes) == 3
     refined = by_column(chance.scaled("any", 1), "any")["refined 50m"]
     assert refined.ours <= 0.01
@@ -97,9 +98,9 @@ def test_tasks_have_unique_names_and_quick_ones_are_fewer():
 def test_growth_has_exponents_of_all_sizes_and_of_the_last_three(monkeypatch):
     """Seconds are made up here: m^0 to begin with, then m^2; the first call is slow."""
     spent = iter([1e3, 1.0, 1.0, 4.0, 16.0] * 2)
-    timed = chance_growth._timed
+    timed = chance_growth.timed
     monkeypatch.setattr(
-        chance_growth, "_timed", lambda work: (next(spent), timed(work)[1])
+        chance_growth, "timed", lambda *run: (next(spent), timed(*run)[1])
     )
     warmed = []
     monkeypatch.setattr(
@@ -125,33 +126,23 @@ def test_growth_with_features_has_both_methods_and_the_stream_its_file(monkeypat
 
 def test_report_shows_ours_beside_the_papers(small, tmp_path):
     store = ResultStore(tmp_path / "chance.json")
-    name = "Table 2, breast-cancer-wisconsin, 80% training"
-    cells = [vars(c) for c in chance.partitions("Table 2", "any", 0.8, 2)]
-    store.add(name, {"cells": cells})
-    text = chance_report.as_rst(store)
+    cells = list(chance.partitions("Table 2", "any", 0.8, 2))
+    store.add("Table 2, breast-cancer-wisconsin, 80% training", {})
+    (text,) = chance_report.parts(store, cells).values()
     assert "96.72 ± 1.12" in text
     assert all(method in text for method in chance_methods.METHODS)
-    assert [vars(c) for c in chance_report.stored_cells(store)] == cells
-    assert "95.60" in chance_report.accuracy_asked(chance_report.stored_cells(store))
+    assert "95.60" in chance_report.accuracy_asked(cells)
     for part in ("risk\n0.1", "class times 0.01", "C = 1", "SeDuMi column"):
         assert part in text
-    page = tmp_path / "page.inc"
-    chance_report.main(["--results", str(store.path), "--page", str(page), "--write"])
-    assert page.read_text() == text + "\n"
     assert chance_report.CURVES not in text  # no curves measured yet
-    curves = [vars(c) for c in chance.curves("breast-cancer-wisconsin", 8)]
-    store.add("Table 1, curves, breast-cancer-wisconsin", {"cells": curves})
-    chance_report.write(store, page)
-    assert f".. image:: {chance_report.CURVES}" in page.read_text()
-    picture = (tmp_path / chance_report.CURVES).read_text()
-    assert "batch subgradient" in picture
-    assert "newton" in picture
-
-
-def test_the_page_is_what_the_stored_results_say():
-    root = Path(__file__).parents[3]
-    text = chance_report.as_rst(ResultStore(root / chance_report.STORE))
-    assert (root / chance_report.PAGE).read_text() == text + "\n"
+    cells += chance.curves("breast-cancer-wisconsin", 8)
+    (text,) = chance_report.parts(store, cells).values()
+    assert f".. image:: {chance_report.CURVES}" in text
+    (path,) = chance_report.PICTURES
+    figure = chance_report.figures(cells)[chance_report.PICTURES[path]]
+    assert {"batch subgradient", "newton"} <= {
+        line.get_label() for line in figure.axes[0].lines
+    }
 
 
 def accuracy(row, ours, paper, deviation):
@@ -185,7 +176,8 @@ def test_accuracies_below_the_papers_are_counted():
 
 def test_the_distances_told_in_prose_are_the_stored_ones():
     root = Path(__file__).parents[3]
-    cells = chance_report.stored_cells(ResultStore(root / chance_report.STORE))
+    store = ResultStore(root / chance_report.STORE)
+    cells = cells_of(chance.tasks(quick=False), store)
     above = {(c.table, c.row, c.column): c for c in cells}
     raw, scaled = {}, {}
     for table, (name, _) in chance.PAPER.items():
@@ -202,25 +194,3 @@ def test_the_distances_told_in_prose_are_the_stored_ones():
     assert f"{first} (breast cancer), {second} (ionosphere) and {third}" in page
     first, second, third = (f"{cell.ours:.3g}" for cell in scaled.values())
     assert f"and {first}, {second} and {third} on standardised ones" in page
-
-
-def test_tasks_are_measured_by_name_and_again_only_if_asked(monkeypatch, tmp_path):
-    store = ResultStore(tmp_path / "chance.json")
-    runs = []
-
-    def run():
-        runs.append(1)
-        return [Cell("Growth", "row", "column", float(len(runs)))]
-
-    tasks = [Task(name, run, (), "Growth", 1) for name in ("rows", "features")]
-    monkeypatch.setattr(chance, "tasks", lambda quick: tasks)
-    chance_report.measure(store, "row")
-    chance_report.measure(store, "row")
-    assert len(runs) == 1
-    assert list(store.records) == ["rows"]
-    assert store.records["rows"]["threads"] == 1
-    store.records["rows"]["commit"] = "of old"
-    chance_report.measure(store, "row")
-    assert len(runs) == 1
-    chance_report.measure(store, "row", again=True)
-    assert len(runs) == 2

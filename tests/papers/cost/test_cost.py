@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,11 +9,11 @@ from sklearn.datasets import make_classification
 
 from widemargin_papers.cost import accuracy as cost_accuracy
 from widemargin_papers.cost import newcomers as cost_newcomers
+from widemargin_papers.cost import printed
 from widemargin_papers.cost import ramp_updates as cost_ramp
 from widemargin_papers.cost import report as cost_report
 from widemargin_papers.cost import tasks as cost
-from widemargin_papers.harness.reproduction import Cell
-from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.cells import Cell
 
 
 @pytest.fixture
@@ -27,7 +25,8 @@ def small_data(monkeypatch):
     labels = np.where(y == 1, 1.0, -1.0)
     lowest, highest = X.min(axis=0), X.max(axis=0)
     scaled = (X - lowest) / (highest - lowest)
-    monkeypatch.setattr(cost, "samples", lambda name, trial: (scaled, labels))
+    monkeypatch.setattr(printed, "samples", lambda name, trial: (scaled, labels))
+    monkeypatch.setitem(printed.ROWS, "any", 300)
     monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
 
 
@@ -38,7 +37,7 @@ def test_one_measurement(small_data, kernel, monkeypatch):
     monkeypatch.setattr(cost, "PUBLIC_FROM", 200)
     monkeypatch.setattr(cost, "FAR", 0.1)  # every draw is above it
     cells = list(cost.measure("any", kernel, 200, trials=2))
-    row = cost.table(cells)[f"any, {kernel}, n=200"]
+    row = cost_report.chunk_rows(cells)[f"any, {kernel}, n=200"]
     assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
     assert min(row[f"{way}: seconds"] for way in (*cost.WAYS, "scikit-learn")) > 0
     assert row["draws above"] == row["draws"] == 2
@@ -48,7 +47,7 @@ def test_one_measurement(small_data, kernel, monkeypatch):
 
 def test_scikit_learn_solves_the_same_problem(small_data):
     """Class weights and a moved threshold are what the costs amount to."""
-    X, y = cost.samples("any", 0)
+    X, y = printed.samples("any", 0)
     ours, _ = cost.updates.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 300))
     weight, scale = 7.0, 4.0 / 7.0
     theirs = cost.ScikitLearnSVC(
@@ -75,7 +74,7 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     assert len(cells) == 2 * len(cost_accuracy.METHODS)
     assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
     cells += cost.measure("yeast4", "linear", 200, trials=1)
-    drawn = cost.figures(cells)
+    drawn = cost_report.figures(cells)
     assert set(drawn) == {
         "figure1", "figure2", "figure3", "figure4", "figure5_cost", "figure5_auc",
     }  # fmt: skip
@@ -91,7 +90,7 @@ def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
         for way in ("chunk", "one by one", "scikit-learn")
         for quantity in ("steps", "seconds")
     ]  # fmt: skip
-    figure = cost.figures(cells)["figure3"]
+    figure = cost_report.figures(cells)["figure3"]
     (ax,) = (ax for ax in figure.axes if ax.get_title() == "yeast4")
     curves = [line for line in ax.lines if line.get_linestyle() != "None"]
     assert len(curves) == 9  # three ways, three kernels
@@ -101,8 +100,7 @@ def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
 
 
 def test_ramp_updates_are_timed_in_three_ways(small_data):
-    shape = cost.KERNELS["linear"]
-    cells = list(cost_ramp.update_cells("any", "linear", cost.samples, shape))
+    cells = list(cost_ramp.update_cells("any", "linear"))
     found = {cell.column: cell.ours for cell in cells}
     assert set(found) == {*cost_ramp.WAYS, "clipped", "steps"}
     assert found["clipped"] > 0 and found["steps"] > 0
@@ -115,10 +113,9 @@ def test_a_chunk_with_foresight_ends_where_the_chunk_ends(small_data, monkeypatc
     """Newcomers that come back are no part of the end: without them it is the same."""
     monkeypatch.setattr(cost_newcomers, "SIZES", (60, 120))
     monkeypatch.setattr(cost_newcomers, "TRIALS", 1)
-    shapes = {name: cost.KERNELS[name] for name in ("linear", "Gaussian")}
-    cells = list(
-        cost_newcomers.newcomer_cells("any", 300, cost.samples, cost.problem, shapes)
-    )
+    few = {name: cost.KERNELS[name] for name in ("linear", "Gaussian")}
+    monkeypatch.setattr(cost_newcomers, "KERNELS", few)
+    cells = list(cost_newcomers.newcomer_cells("any"))
     found = {cell.column: float(cell.ours) for cell in cells}
     assert found["chunks"] == 4
     assert 0 < found["come back"] < found["set out"]
@@ -130,7 +127,7 @@ def test_a_chunk_with_foresight_ends_where_the_chunk_ends(small_data, monkeypatc
 
 def test_those_set_out_whom_the_model_gets_wrong(small_data):
     """Inside the margin of F as the base has it, by its own decision values."""
-    X, y = cost.samples("any", 0)
+    X, y = printed.samples("any", 0)
     shape = cost.KERNELS["Gaussian"]
     base, _ = cost.updates.fresh(cost.problem(X, y, shape, 100))
     out = cost_newcomers.sets_out(base, cost.problem(X, y, shape, 150))
@@ -140,52 +137,6 @@ def test_those_set_out_whom_the_model_gets_wrong(small_data):
     margin = np.where(y[new] > 0, 1.0, 1 / 7)
     assert_array_equal(out, new[y[new] * decision < margin])
     assert 0 < out.size < 50
-
-
-def test_the_pages_are_written_from_the_stored_results(
-    small_data, tmp_path, monkeypatch
-):
-    """One task runs, the others stay missing; what is there is printed, no more."""
-    monkeypatch.setattr(cost, "trials", lambda size: 2)
-    every = cost.figures  # one of the pictures stands for all: a second each
-    monkeypatch.setattr(
-        cost, "figures", lambda cells: {"figure1": every(cells)["figure1"]}
-    )
-    store, page = tmp_path / "cost.json", tmp_path / "incremental_measured.inc"
-    arguments = ["--results", str(store), "--pages", str(tmp_path)]
-    only = ["--only", "ijcnn1, Gaussian, n=250"]
-    cost_report.main([*arguments, *only])
-    first = store.read_text()
-    cost_report.main([*arguments, *only])  # what is there is not measured again
-    assert store.read_text() == first
-    cost_report.main([*arguments, "--write"])
-    text = page.read_text()
-    assert "1 of 111 settings" in text and "* - ijcnn1" in text
-    steps = ResultStore(store).records["Figures 1 to 4, ijcnn1, Gaussian, n=250"]
-    (chunk,) = (c for c in steps["cells"] if c["column"] == "chunk: steps")
-    assert f"- {chunk['ours']:.3g}\n" in text
-    assert "Total cost" in (tmp_path / "cost_sensitive_measured.inc").read_text()
-    assert ".. image:: incremental_steps.svg" in text
-    assert "training rows" in (tmp_path / "incremental_steps.svg").read_text()
-
-
-@pytest.mark.parametrize("page", ["incremental", "cost_sensitive"])
-def test_the_pages_say_what_is_stored(page):
-    root = Path(__file__).parents[3]
-    store = ResultStore(root / "benchmarks" / "results" / "cost.json")
-    sections = {
-        "incremental": cost_report.incremental_section,
-        "cost_sensitive": cost_report.accuracy_section,
-    }
-    path = root / "docs" / "systems" / f"{page}_measured.inc"
-    text = sections[page](store) + "\n"
-    assert path.read_text() == text, "run python benchmarks/cost.py --write"
-
-
-def test_a_budget_of_seconds_begins_nothing_more(small_data, tmp_path, capsys):
-    store = tmp_path / "cost.json"
-    cost_report.main(["--results", str(store), "--for", "-1"])
-    assert not store.exists()
 
 
 def test_targets_are_judged_from_the_cells():
@@ -202,16 +153,18 @@ def test_targets_are_judged_from_the_cells():
         "scikit-learn: seconds": 3.0,
     }
     cells = [Cell("Figure 1", row, name, value) for name, value in figures.items()]
-    judged = {(c.row, c.column): c.ours for c in cost.targets(cells)}
-    assert judged["svmguide3", "largest ratio"] == 0.5
-    assert_allclose(judged["n=5000, 1 cells", "chunk against batch, median"], 6.0)
-    assert_allclose(
-        judged["n=5000, 1 cells", "chunk against scikit-learn, least"], 30.0
-    )
-    assert_allclose(judged["n=5000, 1 cells", "partial_fit against batch, median"], 3.0)
-    table = cost_report.ratios_table(cells)
-    assert "partial_fit against batch\n     - 3\n     - 3\n     - 5\n     - no" in table
-    assert "- 3 of 10\n" in cost_report.steps_table(cells)
+    rows = cost_report.chunk_rows(cells)
+    table = cost_report.ratios_table(rows)
+    for way, ratio, asked in (
+        ("chunk against batch", "6", "5\n     - yes"),
+        ("chunk against scikit-learn", "30", "20\n     - yes"),
+        ("partial_fit against batch", "3", "5\n     - no"),
+    ):
+        figures = f"     - {ratio}\n     - {ratio}\n     - {asked}\n"
+        assert f"* - n=5000, 1 cells\n     - {way}\n{figures}" in table
+    steps = cost_report.steps_table(rows)
+    assert "- 10\n     - 20\n     - 0.50\n     - 0.50\n     - 0.00\n" in steps
+    assert "- 3 of 10\n     - yes\n" in steps
 
 
 def test_the_tasks_are_those_of_the_paper():

@@ -13,8 +13,8 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin_papers.dcsvm import curves as dcsvm_curves
 from widemargin_papers.dcsvm import dask_scale as dcsvm_scale
+from widemargin_papers.dcsvm import figures as dcsvm_figures
 from widemargin_papers.dcsvm import printed as paper
-from widemargin_papers.dcsvm import report as dcsvm_report
 from widemargin_papers.dcsvm import speed as dcsvm_speed
 from widemargin_papers.dcsvm import tasks as dcsvm
 from widemargin_papers.dcsvm.methods import (
@@ -27,9 +27,9 @@ from widemargin_papers.dcsvm.methods import (
     naive_sum,
 )
 from widemargin_papers.dcsvm.splits import Split
-from widemargin_papers.harness.reproduction import Cell, Task
+from widemargin_papers.harness.campaign import cells_of
+from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.stored_tasks import cells_of
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ROOT / "docs" / "systems"
@@ -154,7 +154,7 @@ def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
             and c.row == f"{'ijcnn1' if n == 400 else 'covtype'}, {n} rows, DC exact"
         ]  # fmt: skip
         assert abs(end) < 1e-3
-    drawn = dcsvm.figures(cells)
+    drawn = dcsvm_figures.figures(cells)
     curves = {"figure3", "figure3_objective", "figure4", "figure4_objective"}
     assert set(drawn) == {"figure1", "figure2", "grid_ijcnn1", *curves}
     (ax,) = drawn["figure3"].axes
@@ -164,7 +164,7 @@ def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
     (ax,) = drawn["figure2"].axes
     labels = {line.get_label() for line in ax.lines}
     assert {"DC, recall", "cascade, precision"} <= labels
-    (early, exact) = dcsvm.totals(cells)  # Table 4
+    (early, exact) = dcsvm_figures.totals(cells)  # Table 4
     spent = [c.ours for c in cells if c.column == "exact s"]
     assert_allclose(exact.ours, sum(spent))
     assert early.paper == 16.4 * 60 and early.note == "2 of 25 points"
@@ -268,50 +268,9 @@ def test_extrapolation_scales_the_largest_run_by_rows_and_features():
     assert dcsvm_scale.extrapolation([]) == []
 
 
-def test_a_campaign_resumes_and_leaves_the_records_of_another(tmp_path, monkeypatch):
-    ran = []
-
-    def work(name):
-        def run():
-            ran.append(name)
-            ResultStore(tmp_path / "dcsvm.json").add(f"beside {name}", {"cells": []})
-            return [Cell("Table 1", name, "accuracy %", 1.0)]
-
-        return Task(name, run)
-
-    tasks = [work("first"), work("second"), work("third")]
-    monkeypatch.setattr(dcsvm, "tasks", lambda quick: tasks)
-    results = ["--results", str(tmp_path)]
-    dcsvm_report.main([*results, "--only", "third", "first"])
-    assert ran == ["third", "first"]  # in the order asked for
-    dcsvm_report.main([*results, "--list"])
-    assert ran == ["third", "first"]
-    dcsvm_report.main([*results, "--minutes", "0"])
-    assert ran == ["third", "first"]
-    dcsvm_report.main(results)
-    assert ran == ["third", "first", "second"]
-    store = ResultStore(tmp_path / "dcsvm.json")
-    store.records["first"]["commit"] = "another"
-    store.save()
-    dcsvm_report.main([*results, "--again", "--only", "first"])
-    assert ran == ["third", "first", "second", "first"]
-    dcsvm_report.main([*results, "--draw", str(tmp_path / "pictures")])
-    assert len(ran) == 4
-    assert (tmp_path / "pictures").is_dir()
-    kept = ResultStore(tmp_path / "dcsvm.json").records
-    assert {"first", "second", "third", "beside first", "beside third"} <= set(kept)
-
-
 @pytest.fixture(scope="module")
 def stored():
     return ResultStore(ROOT / "benchmarks" / "results" / "dcsvm.json")
-
-
-def test_the_page_is_what_the_stored_results_say(stored):
-    page = (SYSTEMS / "divide_conquer_measured.inc").read_text(encoding="utf-8")
-    assert page.strip("\n") == dcsvm_report.report(stored).strip("\n"), (
-        "run python benchmarks/dcsvm.py --print"
-    )
 
 
 def test_the_figures_told_in_prose_are_the_stored_ones(stored):

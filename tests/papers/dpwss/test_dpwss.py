@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose
 from widemargin import PrivateSVC
 from widemargin.engine.solve import DrawnPairs
 from widemargin_papers.dpwss import audit as dpwss_extra
+from widemargin_papers.dpwss import iteration_cost
 from widemargin_papers.dpwss import report as dpwss_report
 from widemargin_papers.dpwss import runs as dpwss_runs
 from widemargin_papers.dpwss import tasks as dpwss
-from widemargin_papers.harness.reproduction import Cell, Task
-from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.dpwss.printed import printed
+from widemargin_papers.harness.cells import Cell
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def small(monkeypatch):
 
 
 def test_printed_table_is_whole_and_consistent():
-    table = dpwss_runs.printed()
+    table = printed()
     assert len({key[0] for key in table}) == 16
     assert table["heart", 0, "iteration", "wss2"] == 1010
     assert table["ijcnn1", 0, "iteration", "1/0.1"] == 45191
@@ -114,7 +115,7 @@ def test_equal_epsilon_and_figures(small):
     pytest.importorskip("matplotlib")
     cells += list(dpwss._drawn("heart", "1/0.7", 0, 1)) + list(dpwss._sweep("heart", 1))
     cells += dpwss._apart("heart", 1)
-    drawn = dpwss.figures(cells)
+    drawn = dpwss_report.figures(cells)
     assert set(drawn) == {
         "dpwss_objerror",
         "dpwss_iteration_ratio",
@@ -122,7 +123,7 @@ def test_equal_epsilon_and_figures(small):
         "dpwss_sigma",
         "dpwss_equal_epsilon",
     }
-    assert dpwss.figures([Cell("other", "row", "column", 1.0)]) == {}
+    assert dpwss_report.figures([Cell("other", "row", "column", 1.0)]) == {}
 
 
 def test_the_audit_task_tells_the_three_apart():
@@ -149,8 +150,8 @@ def test_a_twentieth_of_the_noise_is_all_that_is_broken():
 
 
 def test_cost_of_an_iteration(small, monkeypatch):
-    monkeypatch.setattr(dpwss_extra, "STEPS", 50)
-    cells = list(dpwss_extra.cost_of_an_iteration("heart"))
+    monkeypatch.setattr(iteration_cost, "STEPS", 50)
+    cells = list(iteration_cost.cost_of_an_iteration("heart"))
     assert len(cells) == 4 and all(cell.ours > 0 for cell in cells)
     assert cells[0].note.startswith("1.00 of WSS2")
 
@@ -159,7 +160,9 @@ def test_the_parts_of_the_pages_are_written_from_the_cells():
     cells = [
         Cell("Table 3", "heart shrinking=0", "WSS2 obj", -92.4734, -92.47, 0.00501),
         Cell("Table 3", "heart shrinking=0", "WSS2 auc", 0.9, 0.8, 0.00005),
-        Cell(dpwss_extra.COST, "ijcnn1 (49990 rows)", "WSS2", 512.0, note="1.00 of it"),
+        Cell(
+            iteration_cost.COST, "ijcnn1 (49990 rows)", "WSS2", 512.0, note="1.00 of it"
+        ),
         Cell(dpwss_extra.AUDIT, "DPWSS", "seed 0", 3.98, note="200 found; refuted; at"),
         Cell(dpwss_extra.AUDIT, "DPWSS", "seed 1", 3.5, note="190 found; refuted; at"),
     ]
@@ -197,26 +200,3 @@ def test_the_parts_of_the_pages_are_written_from_the_cells():
     composed = "- 0.1, 400\n     - 40.0\n     - 13.8\n     - 10.7\n     - 4.7\n"
     assert composed in text["private_composed.inc"]
     assert dpwss_report.cost([]) == "(Not measured.)\n"
-
-
-def test_measuring_stops_in_time_and_keeps_what_other_commits_made(
-    tmp_path, monkeypatch
-):
-    done = []
-
-    def task(name, *needs):
-        return Task(
-            name, lambda: [done.append(name) or Cell("t", name, "c", 1.0)], needs
-        )
-
-    listed = [task("one a"), task("two a"), task("far a", "no-such-file"), task("b")]
-    monkeypatch.setattr(dpwss, "tasks", lambda quick: listed)
-    store = ResultStore(tmp_path / "full.json")
-    dpwss_report.measure(store, "one", False, 1.0)
-    store.records["one a"]["commit"] = "another"
-    dpwss_report.measure(store, " a", False, 1.0)
-    assert done == ["one a", "two a"]
-    dpwss_report.measure(store, "one", True, 1.0)
-    dpwss_report.measure(store, "b", False, -1.0)
-    assert done == ["one a", "two a", "one a"]
-    assert [cell.row for cell in dpwss_report.stored_cells(store)] == ["one a", "two a"]

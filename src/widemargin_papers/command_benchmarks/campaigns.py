@@ -1,0 +1,14 @@
+"""The campaigns of ``benchmarks/command.py``, by name."""
+
+from __future__ import annotations
+
+from widemargin_papers.harness.campaign import Campaign
+
+from . import early_pays, memory, runs
+
+CAMPAIGNS = {
+    "early": Campaign("early_pays", early_pays.work, early_pays.as_rst),
+    "memory": Campaign("memory", memory.work, memory.as_rst),
+    "demo": Campaign("demo", runs.demo_work, runs.demo_table),
+    "quick": Campaign("quick", runs.quick_work, runs.quick_table),
+}

@@ -1,0 +1,130 @@
+"""A paper's tables as cells, and the tasks that fill them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+
+from .datasets import MissingDataError, find
+
+HEADER = ["row", "column", "ours", "paper", "agrees", "note"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of a table: ours, the paper's, and whether they agree.
+
+    Attributes
+    ----------
+    table : str
+        Such as ``"Table 3"``.
+    row, column : str
+        Where in the table.
+    ours : float or None
+        Our figure; None when it could not be computed (``note`` says why).
+    paper : float or None
+        The printed figure; None where the paper has none.
+    tolerance : float or None
+        Largest difference that counts as reproduced; None for what cannot agree across
+        machines (times), which is shown and not counted.
+    note : str
+        A word on the setting, or why the figures differ.
+    """
+
+    table: str
+    row: str
+    column: str
+    ours: float | None
+    paper: float | None = None
+    tolerance: float | None = None
+    note: str = ""
+
+    @property
+    def reproduced(self) -> bool | None:
+        """Whether the figures agree; None if there is nothing to compare."""
+        if self.paper is None or self.tolerance is None:
+            return None
+        return self.ours is not None and abs(self.ours - self.paper) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work that yields cells.
+
+    Attributes
+    ----------
+    name : str
+        Unique within the paper; progress shows it and results are stored under it.
+    run : callable
+        Returns the cells.
+    needs : tuple of str
+        Data files, by their names on LIBSVM's data page, without ``.xz``.
+    table : str
+        The table it belongs to, for the message when a file is missing.
+    cells : int
+        How many cells it yields, for the count of those unavailable.
+    """
+
+    name: str
+    run: Callable[[], Iterable[Cell]]
+    needs: tuple[str, ...] = ()
+    table: str = ""
+    cells: int = 1
+
+    def missing(self) -> str:
+        """Return which data file is missing and where it is published, or ""."""
+        try:
+            for name in self.needs:
+                find(name)
+        except MissingDataError as error:
+            return str(error)
+        return ""
+
+
+def row_cells(
+    table: str, row: str, figures: Mapping[str, float | None], note: str = ""
+) -> list[Cell]:
+    """Return one row of our own figures, by column, all with the same note."""
+    return [Cell(table, row, name, ours, note=note) for name, ours in figures.items()]
+
+
+def by_row(cells: Iterable[Cell], table: str = "") -> dict[str, dict[str, float]]:
+    """Return row -> column -> our figure, of the tables whose names begin like this."""
+    rows: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if cell.ours is not None and cell.table.startswith(table):
+            rows.setdefault(cell.row, {})[cell.column] = cell.ours
+    return rows
+
+
+def by_table(cells: Iterable[Cell]) -> dict[str, list[list[str]]]:
+    """Return the rows of text of each table, under `HEADER`."""
+    tables: dict[str, list[list[str]]] = {}
+    words = {True: "yes", False: "no", None: ""}
+    for cell in cells:
+        ours, paper = (
+            "" if figure is None else f"{figure:.6g}"
+            for figure in (cell.ours, cell.paper)
+        )
+        row = [cell.row, cell.column, ours, paper, words[cell.reproduced], cell.note]
+        tables.setdefault(cell.table, []).append(row)
+    return tables
+
+
+def as_csv(cells: Iterable[Cell]) -> str:
+    """Return the cells as a CSV file."""
+    text = io.StringIO()
+    names = ["table", "row", "column", "ours", "paper", "tolerance", "note"]
+    writer = csv.DictWriter(text, names)
+    writer.writeheader()
+    writer.writerows(asdict(cell) for cell in cells)
+    return text.getvalue()
+
+
+def printed_rows(package: str, file: str) -> list[dict[str, str]]:
+    """Return the rows of a table that a paper printed, a CSV file of its folder."""
+    text = resources.files(package).joinpath(file).read_text(encoding="ascii")
+    return list(csv.DictReader(text.splitlines()))
