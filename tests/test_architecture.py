@@ -161,7 +161,7 @@ CORE_CALLERS = {
     "engine/gram.py",
     "engine/refinement.py",
     "engine/path/follow.py",
-    "estimators/chance_constrained/solvers/stochastic.py",
+    "estimators/chance_constrained/solvers/descent.py",
     "cli/files.py",
 }
 PACKAGE = ROOT / "src" / "widemargin"

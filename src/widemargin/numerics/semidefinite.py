@@ -1,18 +1,52 @@
-"""By how much a matrix must be shifted to be proved positive semidefinite."""
+"""By how much matrices must be shifted to be proved positive semidefinite.
+
+Of a matrix B it is proved by its Cholesky decomposition (Rump 2006), and where that
+fails, of ``B + shift diag(unit)^2``.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .compensated import TINY, UNIT
+from .row_blocks import blocks
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 
 _ATTEMPTS = 40
+_ENTRIES = 1 << 17  # at a time: steps go over columns, and are better of many at once
 
 
-def proven_shift(matrices: Floats) -> Floats:
+@dataclass(frozen=True)
+class Shifts:
+    """What makes matrices semidefinite: ``Sigma_k + shift_k diag(unit_k)^2``."""
+
+    shift: Floats
+    unit: Floats
+
+
+def proven_shifts(matrices: Floats, chosen: Integers) -> Shifts | None:
+    """Return the shifts that the chosen matrices need; None if none needs one."""
+    k, d = len(chosen), matrices.shape[1]
+    unit, shift = np.ones((k, d)), np.zeros(k)
+    size = max(1, _ENTRIES // (d * d))
+    for rows in blocks(k, size):
+        part = matrices[chosen[rows]]
+        diagonal = np.einsum("kii->ki", part)
+        # powers of two scale without rounding, the features to variances of order one
+        _, exponent = np.frexp(np.where(diagonal > 0.0, diagonal, 1.0))
+        unit[rows] = np.ldexp(1.0, (exponent + 1) // 2)
+        shift[rows] = _shift_needed(
+            part / unit[rows][:, :, None] / unit[rows][:, None, :]
+        )
+    return Shifts(shift, unit) if shift.any() else None
+
+
+def _shift_needed(matrices: Floats) -> Floats:
     """Return for each matrix a t with ``matrix + t I`` proved semidefinite.
 
     If the Cholesky decomposition of B ends, the least eigenvalue of B is above

@@ -19,21 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
+from widemargin.estimators.chance_constrained.data.block_sources import Block, OneBlock
 from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     objective,
     shortfalls,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    Uncertainty,
-    safety_factor,
+from widemargin.estimators.chance_constrained.data.first_pass import (
+    first_pass,
+    in_memory,
 )
-from widemargin.estimators.chance_constrained.data.covariances import class_covariances
 from widemargin.estimators.chance_constrained.solvers.cone_programs import (
     sample_cones,
     shared_cones,
 )
-from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
+from widemargin.estimators.chance_constrained.solvers.proven_solution import (
+    ChanceSolution,
+)
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
 from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
 from widemargin.numerics.row_blocks import times, transpose_times
@@ -54,17 +57,18 @@ def dense_data(name: str) -> tuple[Floats, Floats]:
 
 def class_problem(X: Floats, y: Floats, cost: float = C) -> ChanceProblem:
     """Return the paper's problem: a hundredth of each class's covariance."""
-    labels = (y > 0).astype(np.intp)
-    table = class_covariances(
-        X, labels, np.array([-1, 1]), np.ones(len(y)), COVARIANCE_SCALE
-    )
-    return ChanceProblem(
-        X,
-        y,
-        np.full(len(y), cost),
-        Uncertainty(table, labels),
-        safety_factor(RISK, "moments"),
-    )
+    model = ChanceConstrainedSVC(cost, risk=RISK, covariance_scale=COVARIANCE_SCALE)
+    rows = Block(X, y)
+    return first_pass(OneBlock(rows), model).problems(rows).given[0]
+
+
+def run_stochastic(
+    problem: ChanceProblem, *, epochs: int = 50, refine: bool = True, seed: int = 0
+) -> ChanceSolution:
+    """Run the stochastic method, published or refined, on one problem."""
+    rng = np.random.default_rng(seed)
+    (found,) = stochastic(in_memory(problem), epochs=epochs, refine=refine, rng=rng)
+    return found
 
 
 def partition(n: int, share: float, seed: int) -> tuple[NDArray[np.intp], ...]:
@@ -75,8 +79,8 @@ def partition(n: int, share: float, seed: int) -> tuple[NDArray[np.intp], ...]:
 
 
 def _stochastic(epochs: int, refine: bool) -> Method:
-    return lambda problem, seed: stochastic(
-        problem, epochs=epochs, refine=refine, rng=np.random.default_rng(seed)
+    return lambda problem, seed: run_stochastic(
+        problem, epochs=epochs, refine=refine, seed=seed
     )
 
 

@@ -16,9 +16,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
+from widemargin.estimators.chance_constrained.solvers.proven_solution import (
+    ChanceSolution,
+)
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
@@ -31,6 +32,7 @@ from .methods import (
     dense_data,
     partition,
     run_method,
+    run_stochastic,
 )
 from .printed import DATA, EPOCHS, PAPER, SEDUMI
 
@@ -121,16 +123,13 @@ def curves(name: str, iterations: int) -> Iterable[Cell]:
     X, y = dense_data(name)
     problem = class_problem(standardise(X), y)
     best = newton(problem).objective
-    rng = np.random.default_rng
     found = {
         "batch subgradient": [
             (seconds, value)
             for _, seconds, value in batch_subgradient(problem, iterations)
         ],
-        "SSGD, published": _curve(
-            partial(stochastic, problem, refine=False, rng=rng(0))
-        ),
-        "SSGD, refined": _curve(partial(stochastic, problem, rng=rng(0))),
+        "SSGD, published": _curve(partial(run_stochastic, problem, refine=False)),
+        "SSGD, refined": _curve(partial(run_stochastic, problem)),
         "newton": _curve(partial(newton, problem)),
     }
     for label, curve in found.items():
@@ -161,8 +160,8 @@ def scaled(name: str, runs: int) -> Iterable[Cell]:
     exact = newton(problem).objective
     for refine in (False, True):
         for epochs in EPOCHS:
-            solve = partial(stochastic, problem, epochs=epochs, refine=refine)
-            ends = [solve(rng=np.random.default_rng(k)).objective for k in range(runs)]
+            solve = partial(run_stochastic, problem, epochs=epochs, refine=refine)
+            ends = [solve(seed=k).objective for k in range(runs)]
             above = np.array(ends) / exact - 1.0
             asked = "; asked: at most 0.01" if refine and epochs == 50 else ""
             yield Cell(

@@ -11,11 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    safety_factor,
+from widemargin.estimators.chance_constrained.data.block_sources import (
+    Block,
+    DaskBlocks,
+    OneBlock,
+    itself,
 )
-from widemargin.estimators.chance_constrained.data.dask_blocks import DaskBlocks
-from widemargin.estimators.chance_constrained.data.samples import scaling_of
+from widemargin.estimators.chance_constrained.data.first_pass import first_pass
 from widemargin.estimators.chance_constrained.solvers import (
     smoothed_newton as newton_module,
 )
@@ -136,7 +138,7 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
         parts = [(X[r], y[r], {k: v[r] for k, v in extras.items()}) for r in rows]
         if case.end == "blocks":
             return model.fit_blocks(parts)
-        return model._fit_source(
+        return model._trained_on(
             DaskBlocks(
                 [
                     (
@@ -148,9 +150,9 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
                         int(r[0]),
                     )
                     for (part, labels, more), r in zip(parts, rows, strict=True)
-                ]
-            ),
-            safety_factor(model.risk, model.bound),
+                ],
+                itself,
+            )
         )
 
 
@@ -201,8 +203,8 @@ def judge(case: Case, model: ChanceConstrainedSVC):
     )
     centre = np.zeros(case.X.shape[1])
     if not fit_intercept:
-        given, _, _ = case.arguments
-        centre = scaling_of(given, case.weights, model.standardize).mean
+        given, y, extras = case.arguments
+        centre = first_pass(OneBlock(Block(given, y, **extras)), model).scaling.mean
     with localcontext(prec=DIGITS):
         problem.X = problem.X - exact(centre)
     return problem, exact(centre)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.samples import Scaling
-from widemargin.estimators.chance_constrained.solvers import block_descent
+from widemargin.estimators.chance_constrained.data.first_pass import Scaling
+from widemargin.estimators.chance_constrained.solvers import stochastic as solver
 
 N, D = 600, 4
 UNITS, OFFSETS = np.array([1.0, 20.0, 0.05, 3.0]), np.array([0.0, 50.0, 1.0, -2.0])
@@ -115,13 +115,13 @@ def test_a_single_class_with_weight_is_refused_in_blocks():
 def test_equal_chunks_are_visited_in_different_orders(monkeypatch):
     array = pytest.importorskip("dask.array")
     X, y = cloud()
-    visit, orders = block_descent.visited, []
+    visit, orders = solver.visited, []
 
     def watched(problem, order, rule, descent):
         orders.append(order)
         return visit(problem, order, rule, descent)
 
-    monkeypatch.setattr(block_descent, "visited", watched)
+    monkeypatch.setattr(solver, "visited", watched)
     chunks = array.from_array(X, chunks=(N // 4, D))
     models = [model(epochs=2).fit(chunks, y) for _ in range(2)]
     drawn = {tuple(order.tolist()) for order in orders}

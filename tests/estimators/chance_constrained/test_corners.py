@@ -76,6 +76,41 @@ def test_the_gap_goes_to_zero_without_polish(monkeypatch):
         assert_certified(problem, solution)
 
 
+@pytest.fixture
+def without_polish(monkeypatch):
+    """Return the solver as it would be without active sets and corners."""
+
+    def solve(problem):
+        with monkeypatch.context() as changed:
+            changed.setattr(newton_module, "polish", lambda *_: None)
+            changed.setattr(newton_module, "polish_origin", lambda *_: None)
+            return newton(problem)
+
+    return solve
+
+
+@pytest.mark.parametrize("C", [0.02, 1.0, 50.0])
+def test_polish_and_corners_save_steps_and_digits(without_polish, C):
+    problems = [incomplete(seed, C=C) for seed in range(3)]
+    fast = [newton(problem) for problem in problems]
+    slow = [without_polish(problem) for problem in problems]
+    assert sum(s.n_iter for s in slow) > 3 * sum(s.n_iter for s in fast)
+    assert max(s.proof.relative for s in fast) < 1e-13
+    assert max(s.proof.relative for s in slow) > 1e-9
+
+
+def test_zero_w_is_not_proved_without_corners(without_polish):
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random(300) < 0.5, 1.0, -1.0)
+    X = rng.normal(size=(300, 10))
+    X[:, :3] += 0.8 * signs[:, None]
+    table = FullTable(np.stack([np.diag(1.0 + 10.0 * rng.random(10))] * 2))
+    groups = (signs > 0).astype(np.intp)
+    problem = ChanceProblem(X, signs, np.ones(300), Uncertainty(table, groups), 10.0)
+    assert newton(problem).status == "polished"
+    assert without_polish(problem).status == "stalled"
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_zero_w_is_proved_in_few_steps(fit_intercept):
     small = incomplete(1, fit_intercept=fit_intercept)

@@ -10,16 +10,23 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
+from widemargin.estimators.chance_constrained.data.block_sources import Block, OneBlock
 from widemargin.estimators.chance_constrained.data.covariances import (
-    Moments,
-    class_covariances,
+    class_matrices,
     given_covariances,
     moments_of,
-    sample_covariance,
     sample_covariances,
 )
+from widemargin.estimators.chance_constrained.data.first_pass import first_pass
 
 CLASSES = np.array(["a", "b"])
+
+
+def class_covariances(X, labels, classes, weights, scale):
+    """Return the table that a fit estimates from rows in memory."""
+    rows = Block(X, classes[labels], sample_weight=weights)
+    model = ChanceConstrainedSVC(covariance_scale=scale)
+    return first_pass(OneBlock(rows), model).table
 
 
 @pytest.fixture
@@ -91,14 +98,13 @@ def test_moments_of_parts_merge(two_classes):
     X, _ = two_classes
     weights = np.random.default_rng(2).random(30)
     whole = moments_of(X, weights)
-    parts = Moments.nothing(3).merged(moments_of(X[:11], weights[:11]))
+    parts = moments_of(X[:11], weights[:11])
     parts = parts.merged(moments_of(X[11:], weights[11:]))
     assert_allclose(parts.mass, whole.mass)
     assert_allclose(parts.mean, whole.mean)
     assert_allclose(parts.scatter, whole.scatter, rtol=1e-10)
-    assert_allclose(
-        sample_covariance(whole, 2.0, "a"), whole.scatter * 2.0 / (whole.mass - 1.0)
-    )
+    table = class_matrices([whole], 2.0, CLASSES[:1])
+    assert_allclose(table.matrices[0], whole.scatter * 2.0 / (whole.mass - 1.0))
 
 
 def test_one_matrix_or_one_for_each_label():

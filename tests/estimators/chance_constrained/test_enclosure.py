@@ -17,13 +17,13 @@ from widemargin.estimators.chance_constrained.data.covariance_tables import (
     FactorTable,
     FullTable,
     Uncertainty,
-)
-from widemargin.estimators.chance_constrained.data.samples import Scaling
-from widemargin.estimators.chance_constrained.data.spreads import (
     enclosed_images,
-    proven_shifts,
 )
-from widemargin.estimators.chance_constrained.solvers.proof import Dual, optimum_below
+from widemargin.estimators.chance_constrained.data.first_pass import Scaling
+from widemargin.estimators.chance_constrained.solvers.proven_solution import (
+    Dual,
+    optimum_below,
+)
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
 from widemargin.numerics.compensated import (
     UNIT,
@@ -35,6 +35,7 @@ from widemargin.numerics.compensated import (
     row_products,
     sum_above,
 )
+from widemargin.numerics.semidefinite import proven_shifts
 
 from .uncertain import KINDS, judge_of, objective_of, optimum_near, random_problem
 
@@ -151,7 +152,7 @@ def test_shifted_matrices_are_semidefinite_in_exact_arithmetic(rank, spoilt):
     factors = rng.normal(size=(20, 4, rank)) * units[:, None]
     matrices = factors @ factors.transpose(0, 2, 1)
     matrices -= spoilt * np.einsum("kii->k", matrices)[:, None, None] * np.eye(4)
-    shifts = proven_shifts(FullTable(matrices), np.arange(20))
+    shifts = proven_shifts(matrices, np.arange(20))
     if rank == 4 and not spoilt:
         assert shifts is None  # and it takes no more than that to prove it
         shift, unit = np.zeros(20), np.ones((20, 4))
@@ -171,7 +172,7 @@ def test_constant_features_and_certain_samples_need_no_shift():
     matrices = np.zeros((3, 4, 4))
     matrices[1, :2, :2] = [[2.0, 1.0], [1.0, 3.0]]
     matrices[2, 3, 3] = 1e-200
-    assert proven_shifts(FullTable(matrices), np.arange(3)) is None
+    assert proven_shifts(matrices, np.arange(3)) is None
 
 
 def test_singular_class_covariances_are_kept_as_factors():

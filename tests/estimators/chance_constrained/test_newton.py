@@ -18,7 +18,6 @@ from widemargin.estimators.chance_constrained.data.covariance_tables import (
     DiagonalTable,
     FullTable,
     Uncertainty,
-    certain,
 )
 from widemargin.estimators.chance_constrained.solvers import (
     smoothed_newton as newton_module,
@@ -35,10 +34,12 @@ from widemargin.estimators.chance_constrained.solvers.smoothing import (
     point_at,
     smoothed,
 )
+from widemargin.runtime.deadline import Deadline
 
 from .uncertain import (
     KINDS,
     assert_certified,
+    certain,
     objective_by_formula,
     random_problem,
 )
@@ -228,7 +229,7 @@ def test_limits_are_kept_and_reported():
     assert short.status == "max_iter"
     whole = newton(problem)
     assert_certified(problem, short, relative=1.001, best=(whole.w, whole.b))
-    late = newton(problem, max_time=1e-9)
+    late = newton(problem, deadline=Deadline.after(1e-9))
     assert late.status == "max_time"
     assert late.objective <= objective(problem, np.zeros(4), 0.0)
 

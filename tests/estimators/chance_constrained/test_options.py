@@ -10,12 +10,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validat
 from sklearn.pipeline import make_pipeline
 
 from widemargin import ChanceConstrainedSVC
+from widemargin.estimators.chance_constrained import training
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.estimators.chance_constrained.data.covariance_tables import (
     FullTable,
     Uncertainty,
 )
-from widemargin.estimators.chance_constrained.solvers import choice
 
 from .test_stochastic import published_steps
 
@@ -105,9 +105,9 @@ def test_covariances_of_classes_share_their_cones(clouds, shared, monkeypatch):
     X, y = clouds
     called = []
     for name in ("shared_cones", "sample_cones"):
-        solve = getattr(choice, name)
+        solve = getattr(training, name)
         monkeypatch.setattr(
-            choice,
+            training,
             name,
             lambda *given, name=name, solve=solve, **options: (
                 called.append(name) or solve(*given, **options)

@@ -14,19 +14,23 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     objective,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import certain
-from widemargin.estimators.chance_constrained.solvers.refit import refit, scores_of
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin.estimators.chance_constrained.solvers.stochastic import (
+from widemargin.estimators.chance_constrained.data.first_pass import in_memory
+from widemargin.estimators.chance_constrained.solvers.descent import (
+    CostSummary,
     Descent,
     draw_order,
     make_rule,
-    stochastic,
-    summarise,
-    visit,
+    visited,
 )
+from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.solvers.stochastic import (
+    refit,
+    scores_of,
+    stochastic,
+)
+from widemargin.runtime.deadline import Deadline
 
-from .uncertain import KINDS, covariance_matrices, random_problem
+from .uncertain import KINDS, certain, covariance_matrices, random_problem
 
 
 def published_steps(problem, order):
@@ -77,11 +81,18 @@ def refined_steps(problem, order, radius):
 
 
 def run(problem, order, refined=False, **changes):
-    descent = Descent.start(problem.shape[1])
-    rule = make_rule(summarise(problem), problem.kappa, problem.fit_intercept, refined)
+    rule = make_rule(
+        CostSummary.of(problem), problem.kappa, problem.fit_intercept, refined
+    )
     rule = replace(rule, **changes)
-    visit(problem, np.asarray(order, dtype=np.int64), rule, descent)
-    return descent
+    start = Descent.start(problem.shape[1])
+    return visited(problem, np.asarray(order, dtype=np.int64), rule, start)
+
+
+def solved(problem, **options):
+    """Run the solver on one problem in memory."""
+    (solution,) = stochastic(in_memory(problem), **options)
+    return solution
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -178,9 +189,7 @@ def test_refined_comes_within_a_percent_and_published_does_not():
     exact = newton(problem)
     assert exact.certificate.gap <= 1e-9 * exact.objective
     runs = {
-        refine: stochastic(
-            problem, epochs=50, refine=refine, rng=np.random.default_rng(0)
-        )
+        refine: solved(problem, epochs=50, refine=refine, rng=np.random.default_rng(0))
         for refine in (True, False)
     }
     for solution in runs.values():
@@ -206,7 +215,7 @@ def test_permutations_visit_everybody_and_replacement_does_not():
 def test_same_seed_same_model_and_workers_are_averaged():
     problem = random_problem(7, "class", n=400, d=5)
     models = [
-        stochastic(
+        solved(
             problem, epochs=20, rng=np.random.default_rng(1), workers=workers
         ).objective
         for workers in (1, 1, 2, 3)
@@ -217,11 +226,13 @@ def test_same_seed_same_model_and_workers_are_averaged():
 
 
 def test_time_limit_ends_the_epochs():
-    solution = stochastic(
+    solution = solved(
         random_problem(8, "class"),
         epochs=10_000,
         rng=np.random.default_rng(0),
-        max_time=1e-9,  # over before the first epoch is, however fast the machine
+        deadline=Deadline.after(
+            1e-9
+        ),  # over before the first epoch is, however fast the machine
     )
     assert solution.status == "max_time"
     assert [stage["size"] for stage in solution.history] == [1, 1]  # epoch, refit
@@ -270,7 +281,7 @@ def test_compiled_loop_refuses_what_does_not_fit(change, message):
 
 def test_rule_has_the_radius_of_the_dual():
     problem = random_problem(10, "certain")
-    rule = make_rule(summarise(problem), 3.0, True, True)
+    rule = make_rule(CostSummary.of(problem), 3.0, True, True)
     exact = newton(problem)
     assert np.linalg.norm(exact.w) <= rule.radius
     masses = [problem.costs[problem.signs == sign].sum() for sign in (1.0, -1.0)]

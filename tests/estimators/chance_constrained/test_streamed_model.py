@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.solvers import cells
-from widemargin.estimators.chance_constrained.solvers.refit import Scores, refit
+from widemargin.estimators.chance_constrained.data.block_sources import OneBlock
+from widemargin.estimators.chance_constrained.solvers import stochastic as solver
+from widemargin.estimators.chance_constrained.solvers.stochastic import Scores, refit
 
 
 def cloud(n, d=5, seed=0):
@@ -123,10 +124,6 @@ def test_blocks_made_on_the_way_stay_within_the_budget():
     assert best.objective <= model.certificate_.objective <= 1.01 * best.objective
 
 
-def once(work):
-    return iter([work(None)])
-
-
 def test_cells_change_the_refit_hardly(exact):
     X, _, model = exact
     w = model.coef_[0]
@@ -134,8 +131,8 @@ def test_cells_change_the_refit_hardly(exact):
     spread = np.where(rng.random(3000) < 0.5, 0.1, 0.2)
     signs = np.where(exact[1] == 1, 1.0, -1.0)
     scores = Scores(X @ w, spread, signs, np.ones(3000))
-    kept = cells.gather_scores(once, lambda _: [scores], memory_mb=100.0)[0]
-    gathered = cells.gather_scores(once, lambda _: [scores], memory_mb=1e-3)[0]
+    kept = solver.gather_scores(OneBlock([scores]), 3000, 1, 100.0)[0]
+    gathered = solver.gather_scores(OneBlock([scores]), 3000, 1, 1e-3)[0]
     assert_allclose(kept.along, scores.along)
     assert len(gathered.along) < 3000
     assert_allclose(gathered.costs.sum(), 3000.0)
@@ -149,10 +146,10 @@ def test_cells_change_the_refit_hardly(exact):
 
 
 def test_cells_follow_the_budget():
-    many = cells._cells_along(1, 256.0)
-    assert many == cells.ALONG
-    assert cells._cells_along(1, 6.0) < many
-    assert cells._cells_along(4, 1e-3) == cells._cells_along(1, 1e-3)
+    many = solver.cells_along(1, 256.0)
+    assert many == solver.ALONG
+    assert solver.cells_along(1, 6.0) < many
+    assert solver.cells_along(4, 1e-3) == solver.cells_along(1, 1e-3)
 
 
 def test_published_method_on_blocks(exact):

@@ -7,13 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    safety_factor,
+    violation_probability,
+)
 from widemargin.estimators.chance_constrained.data.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,
     Uncertainty,
-    safety_factor,
-    violation_probability,
 )
 
 from .uncertain import KINDS, uncertainty_of

@@ -13,10 +13,15 @@ from widemargin.estimators.chance_constrained.data.covariance_tables import (
     FactorTable,
     FullTable,
     Uncertainty,
-    certain,
 )
 
 from tests.oracles.exact_chance import exact_problem, objective_of, optimum_near
+
+
+def certain(n, d):
+    """Return samples that are known exactly: zero covariance for all."""
+    return Uncertainty(DiagonalTable(np.zeros((1, d))), np.zeros(n, dtype=np.intp))
+
 
 KINDS = ("class", "diagonal", "factor", "full", "certain")
 

@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
-from widemargin.estimators.chance_constrained.data.block_sources import array_blocks
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    shortfalls,
-)
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    CovarianceTable,
-    Uncertainty,
-    safety_factor,
-)
-from widemargin.estimators.chance_constrained.data.covariances import (
-    CLASS,
-    class_covariances,
-    given_covariances,
-)
-from widemargin.estimators.chance_constrained.data.dask_blocks import (
+from widemargin.estimators.base.validation import checked_samples
+
+from .data.block_sources import (
+    Block,
+    OneBlock,
+    Source,
     dask_blocks,
+    file_blocks,
     is_dask,
+    refuse_large,
+    user_blocks,
 )
-from widemargin.estimators.chance_constrained.data.samples import (
-    Samples,
-    binary_problems,
-    own_covariances,
-    sample_costs,
-    scaled,
-    scaling_of,
-    validate_samples,
-)
-from widemargin.estimators.chance_constrained.solvers.choice import solve_all
-from widemargin.estimators.chance_constrained.solvers.outcome import ChanceSolution
-from widemargin.estimators.chance_constrained.solvers.stochastic import summarise
-
-from .streamed_model import StreamedModel
-from .uncertain_model import keeping_model
-
-Floats = NDArray[np.float64]
+from .data.covariances import CLASS
+from .training import stepped, train
+from .uncertain_model import UncertainLinearModel, keeping_model
 
 
-class ChanceConstrainedSVC(StreamedModel):
+def _is_stochastic(estimator: Any) -> bool:
+    if estimator.solver == "ssgd":
+        return True
+    raise AttributeError(
+        "partial_fit and fit_blocks need solver='ssgd': the other solvers see all "
+        f"samples at once (solver={estimator.solver!r})."
+    )
+
+
+class ChanceConstrainedSVC(UncertainLinearModel):
     """Linear SVM for samples with error bars: bounded risk of violating the margin.
 
     Each sample is a distribution of which only mean and covariance are known. Solves
@@ -222,7 +213,7 @@ class ChanceConstrainedSVC(StreamedModel):
         covariance: Any = None,
         covariance_factor: Any = None,
         sample_weight: Any = None,
-    ) -> ChanceConstrainedSVC:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -244,57 +235,92 @@ class ChanceConstrainedSVC(StreamedModel):
         self : object
             The fitted estimator.
         """
-        kappa = safety_factor(self.risk, self.bound)
-        given = (X, y, covariance, covariance_factor, sample_weight)
-        if is_dask(X):
-            return self._fit_source(dask_blocks(self.solver, *given), kappa)
-        if isinstance(X, np.memmap) and self.solver == "ssgd":
-            return self._fit_source(array_blocks(*given, self.memory_mb), kappa)
         with keeping_model(self):
-            return self._fit_in_memory(*given, kappa)
+            rows = Block(X, y, covariance, covariance_factor, sample_weight)
+            return self._trained_on(self._source(rows))
 
-    def _fit_in_memory(
-        self, X: Any, y: Any, covariance: Any, factor: Any, weights: Any, kappa: float
-    ) -> ChanceConstrainedSVC:
-        data = validate_samples(self, X, y, weights)
-        uncertainty = self._uncertainty(data, covariance, factor)
-        scaling = scaling_of(data.X, data.weights, self.standardize)
-        costs = sample_costs(self.C, self.class_weight, data)
-        problems = binary_problems(data, costs, uncertainty, kappa, self.fit_intercept)
-        solutions = solve_all(self, scaled(problems, scaling), self._generator())
-        if self.standardize:
-            solutions = [
-                solution.restored(problem, scaling)
-                for solution, problem in zip(solutions, problems, strict=True)
-            ]
-        summaries = [summarise(problem) for problem in problems]
-        self._store_slack(data, problems, solutions)
-        self._store(data.classes, scaling, solutions, summaries)
+    def _source(self, rows: Block) -> Source[Block]:
+        """Return the rows as blocks; those in memory are checked."""
+        if is_dask(rows.X):
+            return dask_blocks(rows, self.solver)
+        if isinstance(rows.X, np.memmap) and self.solver == "ssgd":
+            return file_blocks(rows, self.memory_mb)
+        return OneBlock(self._checked_rows(rows, reset=True))
+
+    def _checked_rows(self, rows: Block, *, reset: bool) -> Block:
+        """Return samples checked as scikit-learn does, without changing float32."""
+        X, y = checked_samples(self, rows.X, rows.y, reset=reset)
+        check_classification_targets(y)
+        refuse_large(X)
+        return replace(rows, X=X, y=y)
+
+    def _trained_on(self, source: Source[Block]) -> Self:
+        trained = train(source, self, self._generator())
+        self._keep(trained.model)
+        trained.announce(self.tol)
         return self
 
-    def _uncertainty(self, data: Samples, covariance: Any, factor: Any) -> Uncertainty:
-        """Return every row's covariance: its own, or that of its class."""
-        self.covariances_ = None
-        if covariance is not None or factor is not None:
-            return own_covariances(data, covariance, factor)
-        if isinstance(self.covariance, str):
-            table: CovarianceTable = class_covariances(
-                data.X, data.labels, data.classes, data.weights, self.covariance_scale
-            )
-        else:
-            table = given_covariances(self.covariance, data.classes, data.X.shape[1])
-        self.covariances_ = table.dense()
-        return Uncertainty(table, data.labels.astype(np.intp))
+    def _generator(self) -> np.random.Generator:
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return np.random.default_rng(int(seed))
 
-    def _store_slack(
+    @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
+    @validated
+    def fit_blocks(self, blocks: Any) -> Self:
+        """Fit to data that comes in blocks, each pass reading them anew.
+
+        Parameters
+        ----------
+        blocks : callable or sequence
+            A function that returns a new iterator over the blocks, or a list of them.
+            A block is ``(X, y)`` or ``(X, y, extras)`` with a dict of `fit`'s other
+            arguments for these rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with keeping_model(self):
+            return self._trained_on(user_blocks(blocks))
+
+    @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
+    @validated
+    def partial_fit(
         self,
-        data: Samples,
-        problems: list[ChanceProblem],
-        solutions: list[ChanceSolution],
-    ) -> None:
-        slack = np.full((data.n_given, len(problems)), np.nan)
-        for k, (problem, s) in enumerate(zip(problems, solutions, strict=True)):
-            slack[data.rows, k] = np.maximum(shortfalls(problem, s.w, s.b), 0.0)
-        share = np.mean(slack[data.rows] < 1.0, axis=0)
-        self.slack_ = slack[:, 0] if len(problems) == 1 else slack
-        self.bounded_share_ = float(share[0]) if len(problems) == 1 else share
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        covariance: Any = None,
+        covariance_factor: Any = None,
+        sample_weight: Any = None,
+        n_samples_total: int | None = None,
+    ) -> Self:
+        """Take one stochastic step for each given row.
+
+        After `fit` it goes on from the model and from what was seen of its rows (their
+        number and size; the rows are not kept). No pass over all rows is made, so
+        there is no certificate and no slack after it.
+
+        Parameters
+        ----------
+        X, y, covariance, covariance_factor, sample_weight : as for `fit`
+            The new rows.
+        classes : array, optional
+            All labels; needed in the first call.
+        n_samples_total : int, optional
+            The m of the step ``C m / t``; the rows seen so far by default, those of
+            `fit` included. Give it where rows are passed several times.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        with keeping_model(self):
+            former = self._kept()
+            rows = Block(X, y, covariance, covariance_factor, sample_weight)
+            rows = self._checked_rows(rows, reset=former is None)
+            seed = int(self._generator().integers(2**31))
+            self._keep(stepped(former, rows, self, classes, n_samples_total, seed))
+        return self

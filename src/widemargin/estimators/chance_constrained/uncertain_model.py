@@ -1,38 +1,59 @@
-"""What is asked of a fitted model: labels, decision values, probabilities of error."""
+"""A fitted model: what it stores, labels, decision values, probabilities of error."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base.probabilities import WithoutProbabilities
-from widemargin.estimators.chance_constrained.data.samples import (
-    Scaling,
-    check_test_samples,
-)
-from widemargin.estimators.chance_constrained.solvers.online_descent import (
-    summary_table,
-)
-from widemargin.estimators.chance_constrained.solvers.outcome import (
-    GOOD,
-    ChanceSolution,
-)
-from widemargin.estimators.chance_constrained.solvers.stochastic import CostSummary
+from widemargin.estimators.base.validation import checked_samples
 from widemargin.numerics.row_blocks import times
 
-from .guarantees import error_bound
+from .data.chance_problem import GAUSSIAN, MOMENTS, violation_probability
+from .data.covariance_tables import FullTable, Uncertainty
+from .data.covariances import sample_covariances
 
 Floats = NDArray[np.float64]
 
-_GOOD = (*GOOD, "epochs")
+_OF_THE_INPUT = ("n_features_in_", "feature_names_in_")  # scikit-learn writes them
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a pass over all rows tells of a model; stored as ``certificate_`` etc."""
+
+    certificate: Any
+    history: list[dict[str, Any]]
+    slack: Floats | None
+    bounded_share: Any
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """What a fitted estimator has, whichever way it was trained.
+
+    ``online`` is the state of ``partial_fit`` and ``seen`` the sums over the rows of
+    ``fit`` from which it goes on; ``report`` is None where no pass over all rows was
+    made.
+    """
+
+    classes: NDArray[Any]
+    coef: Floats
+    intercept: Floats
+    scale: Floats
+    covariances: Floats | None
+    n_iter: int
+    solved: bool = True
+    online: dict[str, Any] | None = None
+    seen: Floats | None = None
+    report: FitReport | None = None
 
 
 @contextmanager
@@ -54,48 +75,47 @@ def keeping_model(estimator: Any) -> Iterator[None]:
 class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
     """A linear classifier of samples with error bars, once it is fitted."""
 
+    bound: str
     coef_: Floats
     intercept_: Floats
     classes_: NDArray[Any]
-    slack_: Floats | None
-    tol: float
+    covariances_: Floats | None
+    n_iter_: int
+    scale_: Floats
     _online: dict[str, Any] | None
-    _seen: Floats  # sums over the rows of fit, from which partial_fit goes on
+    _seen: Floats | None
 
-    def _store(
-        self,
-        classes: NDArray[Any],
-        scaling: Scaling,
-        solutions: list[ChanceSolution],
-        summaries: list[CostSummary],
-    ) -> None:
-        """Keep the models under scikit-learn's names; warn if one is not optimal.
+    def _keep(self, model: FittedModel) -> None:
+        """Write the fitted attributes; those of an earlier model go."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            if name not in _OF_THE_INPUT:
+                delattr(self, name)
+        self.n_features_in_ = model.coef.shape[1]
+        self.classes_ = model.classes
+        self.coef_, self.intercept_ = model.coef, model.intercept
+        self.scale_, self.covariances_ = model.scale, model.covariances
+        self.n_iter_, self.fit_status_ = model.n_iter, int(not model.solved)
+        self._online, self._seen = model.online, model.seen
+        if model.report is not None:
+            self.certificate_ = model.report.certificate
+            self.history_ = model.report.history
+            self.slack_ = model.report.slack
+            self.bounded_share_ = model.report.bounded_share
 
-        Ctrl-C goes on from here: what it left is a model all the same.
-        """
-        self.classes_ = classes
-        self.coef_ = np.stack([s.w for s in solutions])
-        self.intercept_ = np.array([s.b for s in solutions])
-        self.scale_ = scaling.scale
-        certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = certificates[0] if len(solutions) == 1 else certificates
-        self.history_ = [record for s in solutions for record in s.history]
-        self.n_iter_ = max(1, *(s.n_iter for s in solutions), 1)
-        self._online, self._seen = None, summary_table(summaries)
-        bad = [s for s in solutions if s.status not in _GOOD]
-        self.fit_status_ = int(len(bad) > 0)
-        if any(s.ended == "interrupted" for s in solutions):
-            raise KeyboardInterrupt
-        if bad:
-            relative = bad[0].proof.relative
-            gap = "none" if relative is None else f"{relative:.1e}"
-            warnings.warn(
-                f"ChanceConstrainedSVC stopped early (status {bad[0].status!r}, "
-                f"relative gap {gap}, tol {self.tol:g}): raise max_iter or max_time, "
-                "or set standardize=True.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _kept(self) -> FittedModel | None:
+        """Return what ``partial_fit`` goes on from, if there is a model."""
+        if not hasattr(self, "coef_"):
+            return None
+        return FittedModel(
+            classes=self.classes_,
+            coef=self.coef_,
+            intercept=self.intercept_,
+            scale=self.scale_,
+            covariances=self.covariances_,
+            n_iter=self.n_iter_,
+            online=self._online,
+            seen=self._seen,
+        )
 
     def decision_function(self, X: Any) -> Floats:
         """Return ``w'x + b``, one column for each class if there are more than two.
@@ -111,7 +131,7 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
             Decision values.
         """
         check_is_fitted(self)
-        X = check_test_samples(self, X)
+        X = self._checked(X)
         columns = [
             times(X, w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)
         ]
@@ -161,7 +181,53 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
             Upper bounds, between 0 and 1.
         """
         check_is_fitted(self)
-        return error_bound(self, check_test_samples(self, X), covariance, y, bound)
+        X = self._checked(X)
+        bound = self.bound if bound is None else bound
+        if bound not in (MOMENTS, GAUSSIAN):
+            raise ValueError(f"bound must be 'moments' or 'gaussian', got {bound!r}.")
+        believed = self.predict(X) if y is None else np.asarray(y)
+        labels = self.classes_.tolist()
+        if believed.shape != (X.shape[0],) or not np.isin(believed, labels).all():
+            raise ValueError(
+                f"y must hold one of the labels {labels} for each of the {X.shape[0]} "
+                "rows of X."
+            )
+        numbers = np.searchsorted(self.classes_, believed)
+        uncertainty = self._uncertainty(X, covariance, numbers)
+        total = np.zeros(X.shape[0])
+        for k in range(len(labels)):
+            rows = np.flatnonzero(numbers == k)
+            for other in range(len(labels)):
+                if other != k and len(rows):
+                    w, b = self._boundary(k, other)
+                    margin = times(X[rows], w) + b
+                    spread = uncertainty.take(rows).spread(w)
+                    total[rows] += violation_probability(margin, spread, bound)
+        return np.minimum(total, 1.0)
+
+    def _boundary(self, label: int, other: int) -> tuple[Floats, float]:
+        """Return the half-space in which ``label`` wins against ``other``."""
+        coef, intercept = self.coef_, self.intercept_
+        if len(coef) == 1:
+            sign = 1.0 if label == 1 else -1.0
+            return sign * coef[0], sign * float(intercept[0])
+        return coef[label] - coef[other], float(intercept[label] - intercept[other])
+
+    def _uncertainty(
+        self, X: Any, covariance: Any, labels: NDArray[np.intp]
+    ) -> Uncertainty:
+        if covariance is not None:
+            return sample_covariances(covariance, None, X.shape[0], X.shape[1])
+        if self.covariances_ is None:
+            raise ValueError(
+                "covariance is needed: the model was fitted with one covariance for "
+                "each training sample, so new samples must bring theirs."
+            )
+        return Uncertainty(FullTable(self.covariances_), labels.astype(np.intp))
+
+    def _checked(self, X: Any) -> Any:
+        """Return new samples checked against the fitted ones."""
+        return checked_samples(self, X, reset=False, order=None)
 
     def __sklearn_tags__(self) -> Any:
         """Return what the estimator can do."""

@@ -5,69 +5,42 @@ the solvers need of the covariances is linear in ``w``: the images ``Sigma_k w``
 ``k`` distinct covariances. Three tables hold them (full matrices, variances, low-rank
 factors); an :class:`Uncertainty` says which entry of the table each sample has, so one
 covariance per class (two entries) and one per sample (n entries) are the same code.
+
+A dual point needs directions ``v_k = L_k u_k`` with ``||u_k|| <= 1``, and rounding
+leaves neither the range of ``L_k`` nor the ball alone. They are therefore given as
+``v_k = Sigma_k p_k``: then ``u_k = L_k'p_k``, and a bound of its norm proves it
+(mathematics 2.5): images and spreads also come with error bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
+from widemargin.numerics.compensated import TINY, UNIT, Enclosed, inner, plain_inner
 from widemargin.numerics.products import times, transposed_times
+from widemargin.numerics.row_blocks import blocks
 from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Operator = Callable[[Floats], Floats]
+Product = Callable[[Floats, Floats], Enclosed]
 
 _FEW = 8  # covariances, as of classes: work on all of them costs nothing
-
-MOMENTS = "moments"
-GAUSSIAN = "gaussian"
+_ENTRIES = 1 << 13  # of covariances, worked on at a time with error bounds
 
 
-def safety_factor(risk: float, bound: str) -> float:
-    """Return kappa, the number of standard deviations that ``risk`` asks for.
+@dataclass(frozen=True)
+class Images:
+    """``Sigma_k p_k`` with its error, and upper bounds of ``||L_k'p_k||``."""
 
-    ``P{w'x <= w'mu - kappa ||L'w||} <= risk`` for every distribution with that mean
-    and covariance (``"moments"``, one-sided Chebyshev or Cantelli), or for the normal
-    one only (``"gaussian"``).
-    """
-    if not 0.0 < risk < 1.0:
-        raise ValueError(
-            f"risk must lie strictly between 0 and 1, got {risk!r}: it is the largest "
-            "probability with which a margin may be violated."
-        )
-    if bound == MOMENTS:
-        return sqrt((1.0 - risk) / risk)
-    if risk > 0.5:
-        raise ValueError(
-            f"bound='gaussian' needs risk <= 0.5, got {risk!r}: above one half the "
-            "normal quantile is negative and the problem is no longer convex. Lower "
-            "risk or use bound='moments'."
-        )
-    return max(float(ndtri(1.0 - risk)), 0.0)
-
-
-def violation_probability(margin: Floats, spread: Floats, bound: str) -> Floats:
-    """Bound ``P{margin + spread * noise <= 0}`` for noise of mean 0 and variance 1.
-
-    ``spread^2 / (spread^2 + margin^2)`` for a positive margin, else 1 (Cantelli, tight
-    over all distributions), or the normal tail ``Phi(-margin / spread)``. Without
-    spread the sample is certain: 0 for a positive margin, 1 otherwise.
-    """
-    certain = np.where(margin > 0.0, 0.0, 1.0)
-    uncertain = spread > 0.0
-    ratio = np.divide(margin, spread, out=np.zeros_like(margin), where=uncertain)
-    if bound == GAUSSIAN:
-        return np.where(uncertain, ndtr(-ratio), certain)
-    tail = 1.0 / (1.0 + np.square(np.maximum(ratio, 0.0)))
-    return np.where(uncertain & (margin > 0.0), tail, certain)
+    images: Enclosed
+    norms: Floats
 
 
 def weighted_blocks(weights: Floats, size: int = 1024) -> Iterator[Integers | slice]:
@@ -119,6 +92,9 @@ class CovarianceTable(Protocol):
 
     def dense(self) -> Floats:
         """Return all covariances as matrices, shape (k, d, d)."""
+
+    def enclosed(self, p: Floats, product: Product) -> Images:
+        """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +161,13 @@ class FullTable:
         """Return all covariances as matrices."""
         return np.asarray(self.matrices)
 
+    def enclosed(self, p: Floats, product: Product) -> Images:
+        """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
+        images = product(self.matrices, p[..., None, :])
+        squared = product(images.value, p)
+        wrong = squared.error + (images.error * np.abs(p)).sum(axis=-1) * 1.001
+        return Images(images, _root_above(np.maximum(squared.value + wrong, 0.0)))
+
 
 @dataclass(frozen=True)
 class DiagonalTable:
@@ -238,6 +221,13 @@ class DiagonalTable:
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
         return np.asarray(self.variances[:, :, None] * np.eye(self.variances.shape[1]))
+
+    def enclosed(self, p: Floats, product: Product) -> Images:
+        """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
+        value = self.variances * p
+        error = UNIT * np.abs(value) + TINY
+        squared = (self.variances * np.square(p)).sum(axis=-1)
+        return Images(Enclosed(value, error), _root_above(squared, p.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -313,6 +303,40 @@ class FactorTable:
         """Return all covariances as matrices."""
         return np.asarray(self.columns @ self.columns.transpose(0, 2, 1))
 
+    def enclosed(self, p: Floats, product: Product) -> Images:
+        """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
+        inside = product(self.columns.transpose(0, 2, 1), p[..., None, :])
+        images = product(self.columns, inside.value[:, None, :])
+        carried = (np.abs(self.columns) @ inside.error[:, :, None])[:, :, 0]
+        squared = np.square(inside.largest).sum(axis=-1)
+        return Images(
+            Enclosed(images.value, (images.error + carried) * 1.001),
+            _root_above(squared, self.columns.shape[2]),
+        )
+
+
+def _root_above(squared: Floats, terms: int = 1) -> Floats:
+    """Return upper bounds of the roots of sums of so many non-negative terms."""
+    return np.asarray(
+        np.sqrt(squared * (1.0 + (terms + 8.0) * UNIT) + terms * TINY)
+        * (1.0 + 4.0 * UNIT)
+    )
+
+
+def enclosed_images(table: CovarianceTable, chosen: Integers, p: Floats) -> Images:
+    """Return images and norms of the chosen entries; ``p`` is one row, or one each."""
+    product = inner if len(chosen) <= _FEW else plain_inner
+    value, error = np.empty((2, len(chosen), p.shape[-1]))
+    norms = np.empty(len(chosen))
+    _, entries = table.layout()
+    size = max(1, _ENTRIES * len(table) // max(1, entries.size))
+    for rows in blocks(len(chosen), size):
+        own = p if p.ndim == 1 else p[rows]
+        part = table.take(chosen[rows]).enclosed(own, product)
+        value[rows], error[rows] = part.images.value, part.images.error
+        norms[rows] = part.norms
+    return Images(Enclosed(value, error), norms)
+
 
 @dataclass(frozen=True)
 class Uncertainty:
@@ -354,10 +378,3 @@ class Uncertainty:
     def rescaled(self, scale: Floats) -> Uncertainty:
         """Return the uncertainty of ``x / scale``."""
         return Uncertainty(self.table.rescaled(scale), self.groups)
-
-
-def certain(n_samples: int, n_features: int) -> Uncertainty:
-    """Return samples that are known exactly: zero covariance for all."""
-    return Uncertainty(
-        DiagonalTable(np.zeros((1, n_features))), np.zeros(n_samples, dtype=np.intp)
-    )

@@ -16,9 +16,14 @@ from scipy import sparse
 
 from widemargin.numerics.products import squares
 from widemargin.numerics.row_blocks import blocks, dense_rows, transpose_times
+from widemargin.numerics.semidefinite import proven_shifts
 
-from .covariance_tables import DiagonalTable, FactorTable, FullTable, Uncertainty
-from .spreads import proven_shifts
+from .covariance_tables import (
+    DiagonalTable,
+    FactorTable,
+    FullTable,
+    Uncertainty,
+)
 
 Floats = NDArray[np.float64]
 
@@ -34,16 +39,9 @@ class Moments:
     mean: Floats
     scatter: Floats
 
-    @classmethod
-    def nothing(cls, n_features: int) -> Moments:
-        """Return the moments of no sample."""
-        return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
-
     def merged(self, other: Moments) -> Moments:
         """Return the moments of both parts together (Chan, Golub and LeVeque)."""
         mass = self.mass + other.mass
-        if mass == 0.0:
-            return self
         shift = other.mean - self.mean
         scatter = self.scatter + other.scatter
         scatter += np.outer(shift, shift) * (self.mass * other.mass / mass)
@@ -51,10 +49,8 @@ class Moments:
 
 
 def moments_of(X: Any, weights: Floats) -> Moments:
-    """Return the moments of the rows, each counted ``weights`` times."""
+    """Return the moments of the rows, each counted ``weights`` times, all positive."""
     mass = float(weights.sum())
-    if mass == 0.0:
-        return Moments.nothing(X.shape[1])
     mean = transpose_times(X, weights) / mass
     if sparse.issparse(X):
         product = X.T @ sparse.diags_array(weights) @ X
@@ -77,16 +73,25 @@ def _without_rounding(scatter: Floats, mass: float, rounding: Floats) -> Floats:
     return scatter
 
 
-def sample_covariance(moments: Moments, scale: float, label: Any) -> Floats:
-    """Return ``scale`` times the sample covariance, with ddof 1.
+def class_matrices(
+    moments: list[Moments], scale: float, classes: NDArray[Any]
+) -> FullTable | None:
+    """Return ``scale`` times the sample covariance of each class, with ddof 1.
 
     Weights count repetitions, so a class of total weight at most one has no sample
-    covariance unless it has no scatter at all (one sample: zero).
+    covariance unless it has no scatter at all (one sample: zero). None if rounding
+    leaves open whether all matrices are semidefinite.
     """
-    if not np.any(moments.scatter):
-        return moments.scatter
-    _check_mass(moments.mass, label)
-    return moments.scatter * (scale / (moments.mass - 1.0))
+    matrices = []
+    for part, label in zip(moments, classes, strict=True):
+        matrix = part.scatter
+        if np.any(matrix):
+            _check_mass(part.mass, label)
+            matrix = matrix * (scale / (part.mass - 1.0))
+        matrices.append(matrix)
+    table = FullTable(np.stack(matrices))
+    proved = proven_shifts(table.matrices, np.arange(len(table))) is None
+    return table if proved else None
 
 
 def _check_mass(mass: float, label: Any) -> None:
@@ -98,59 +103,46 @@ def _check_mass(mass: float, label: Any) -> None:
         )
 
 
-def class_covariances(
-    X: Any,
-    labels: NDArray[np.intp],
-    classes: NDArray[Any],
-    weights: Floats,
-    scale: float,
-) -> FullTable | FactorTable:
-    """Return ``scale`` times the sample covariance of every class.
-
-    Where a matrix is singular, as that of a class with no more samples than features
-    or of features that depend on each other, rounding would hide by how much, and it
-    could not be proved semidefinite: the centred samples are kept as factors then.
-    """
-    members = [np.flatnonzero(labels == k) for k in range(len(classes))]
-    if min(map(len, members)) > X.shape[1]:
-        matrices = []
-        for rows, label in zip(members, classes, strict=True):
-            moments = moments_of(X[rows], weights[rows])
-            matrices.append(sample_covariance(moments, scale, label))
-        table = FullTable(np.stack(matrices))
-        if proven_shifts(table, np.arange(len(table))) is None:
-            return table
-    factors = [
-        _class_factor(X, rows, weights[rows], scale, label)
-        for rows, label in zip(members, classes, strict=True)
-    ]
-    rank = max(factor.shape[1] for factor in factors)
-    padded = [np.pad(f, ((0, 0), (0, rank - f.shape[1]))) for f in factors]
-    return FactorTable(np.stack(padded))
-
-
-def _class_factor(
-    X: Any, rows: NDArray[np.intp], weights: Floats, scale: float, label: Any
+def centred_rows(
+    X: Any, rows: NDArray[np.intp], weights: Floats, mean: Floats
 ) -> Floats:
-    """Return L with ``L L'`` the scaled covariance of one class, of shape (d, <= d).
+    """Return a matrix A of at most d rows with ``A'A`` the scatter of some samples.
 
     These are the centred samples, or the triangle of their QR decomposition where
     there are more than features.
     """
-    mass = float(weights.sum())
-    mean = transpose_times(X[rows], weights) / mass
     rounding = 8.0 * np.finfo(X.dtype).eps * np.abs(mean)
     factor = np.zeros((0, X.shape[1]))
     for part in blocks(len(rows)):
         centred = dense_rows(X, rows[part]) - mean
         centred[np.abs(centred) <= rounding] = 0.0
-        factor = np.vstack([factor, centred * np.sqrt(weights[part])[:, None]])
-        if len(factor) > X.shape[1]:
-            factor = np.asarray(np.linalg.qr(factor, mode="r"))
-    if not factor.any():
-        return factor.T
-    _check_mass(mass, label)
-    return np.asarray(factor.T * np.sqrt(scale / (mass - 1.0)))
+        centred *= np.sqrt(weights[part])[:, None]
+        factor = stacked_rows(factor, centred)
+    return factor
+
+
+def stacked_rows(first: Floats, second: Floats) -> Floats:
+    """Return at most d rows with the scatter of both parts."""
+    factor = np.vstack([first, second])
+    if len(factor) > factor.shape[1]:
+        factor = np.asarray(np.linalg.qr(factor, mode="r"))
+    return factor
+
+
+def class_factors(
+    centred: list[Floats], masses: list[float], scale: float, classes: NDArray[Any]
+) -> FactorTable:
+    """Return ``scale`` times the sample covariance of each class as ``L L'``."""
+    factors = []
+    for rows, mass, label in zip(centred, masses, classes, strict=True):
+        factor = rows.T
+        if factor.any():
+            _check_mass(mass, label)
+            factor = factor * np.sqrt(scale / (mass - 1.0))
+        factors.append(factor)
+    rank = max(factor.shape[1] for factor in factors)
+    padded = [np.pad(f, ((0, 0), (0, rank - f.shape[1]))) for f in factors]
+    return FactorTable(np.stack(padded))
 
 
 def given_covariances(

@@ -213,13 +213,16 @@ def _newton_step(
     room[: len(members)] = np.sqrt(np.clip(share * (1.0 - share), 0.0, 1.0))
     border = np.zeros(len(residual))
     border[: len(members)] = problem.signs[members]
-    change, db = _bordered(
+    solved = _bordered(
         squares(half_rows),
         border if problem.fit_intercept and len(members) else None,
         residual - transpose_times(half_rows, half_pull),
         -inner(alpha, problem.signs),
         room,
     )
+    if solved is None:
+        return None
+    change, db = solved
     sets.force = sets.force + change[len(members) :]
     dw, _ = dtrtrs(factor, -half_pull - times(half_rows, change))
     return dw, db, alpha[members] + change[: len(members)]
@@ -238,12 +241,12 @@ def _bordered(
     right: Floats,
     imbalance: float,
     room: Floats,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, float] | None:
     """Solve ``[gram y; y' 0] [change; db] = [right; imbalance]``.
 
     Dependent rows (repeated samples) make the system singular but leave w and b
     unique. Of all solutions the one is taken that moves multipliers with ``room`` in
-    their box most, so that none is pushed out.
+    their box most, so that none is pushed out. None beyond floating point.
     """
     count = len(right)
     if count == 0:
@@ -261,7 +264,7 @@ def _bordered(
         system[:count, count] = system[count, :count] = border * scale / unit
         target = np.append(right * scale, imbalance / unit)
     if not np.all(np.isfinite(system)) or not np.all(np.isfinite(target)):
-        return np.full(count, np.nan), np.nan
+        return None
     solution = _solved(system, target)
     if border is None:
         return solution * scale, 0.0

@@ -23,9 +23,9 @@ from scipy import sparse
 
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.row_blocks import dense_rows
+from widemargin.runtime.deadline import NEVER, Deadline
 
-from .outcome import ChanceSolution, as_found
-from .proof import Dual
+from .proven_solution import ChanceSolution, Dual, as_found
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class _Program:
 
 
 def _solve(
-    program: _Program, quadratic: Any, linear: Floats, tol: float, limit: float | None
+    program: _Program, quadratic: Any, linear: Floats, tol: float, deadline: Deadline
 ) -> tuple[Floats, Floats, Any]:
     """Run Clarabel and return the primal point, the duals and its report."""
     clarabel = import_clarabel()
@@ -69,8 +69,8 @@ def _solve(
     settings.verbose = False
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
     settings.max_iter = 500
-    if limit is not None:
-        settings.time_limit = limit
+    if deadline.limited:
+        settings.time_limit = deadline.seconds_left
     matrix = sparse.csc_array(sparse.vstack(program.matrices, format="csc"))
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(quadratic),
@@ -111,7 +111,7 @@ def _margin_matrix(problem: ChanceProblem, extra: Any) -> Any:
 
 
 def shared_cones(
-    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+    problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
 ) -> ChanceSolution:
     """Solve with one cone for each distinct covariance (mathematics 2.2a)."""
     started = time.perf_counter()
@@ -151,7 +151,7 @@ def shared_cones(
             rows[1:, :d] = -factor.T
         program.add(rows, np.zeros(1 + rank), clarabel.SecondOrderConeT(1 + rank))
     tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
-    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
+    x, duals, report = _solve(program, quadratic, linear, tighter, deadline)
     alpha = np.maximum(duals[:n], 0.0)
     preimages = np.zeros((count, d))
     position = 2 * n
@@ -174,7 +174,7 @@ def _preimage(factor: Floats, dual: Floats) -> Floats:
 
 
 def sample_cones(
-    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+    problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
 ) -> ChanceSolution:
     """Solve with one cone for each sample: (4b) as the paper gave it to SeDuMi."""
     started = time.perf_counter()
@@ -214,7 +214,7 @@ def sample_cones(
     positive = sparse.hstack([sparse.csr_array((n, slack)), -sparse.eye_array(n)])
     program.add(positive, np.zeros(n), clarabel.NonnegativeConeT(n))
     tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
-    x, duals, report = _solve(program, quadratic, linear, tighter, max_time)
+    x, duals, report = _solve(program, quadratic, linear, tighter, deadline)
     alpha = np.maximum(duals[starts[:-1]], 0.0)
     preimages = np.zeros((len(factors), d))
     masses = uncertainty.collect(alpha)
@@ -226,7 +226,7 @@ def sample_cones(
 
 
 def semidefinite(
-    problem: ChanceProblem, *, tol: float = 1e-8, max_time: float | None = None
+    problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
 ) -> ChanceSolution:
     """Solve the moment problem (3); small problems only.
 
@@ -274,7 +274,7 @@ def semidefinite(
                 rows[k, slack_at], rows[k, alpha_at] = -1.0, 1.0
                 right[k] = -1.0
         program.add(rows, right, clarabel.PSDTriangleConeT(d + 1))
-    x, _, report = _solve(program, quadratic, linear, tol, max_time)
+    x, _, report = _solve(program, quadratic, linear, tol, deadline)
     return _solution(problem, x, None, report, started, tol)
 
 

@@ -25,10 +25,10 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
 )
 from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import inner
+from widemargin.runtime.deadline import NEVER, Deadline
 
 from .active_set_polish import DualPoint, polish, polish_origin
-from .outcome import ChanceSolution, Stage, as_found
-from .proof import Dual
+from .proven_solution import ChanceSolution, Dual, Stage, as_found
 from .smoothing import (
     Point,
     Smoothed,
@@ -57,7 +57,7 @@ def newton(
     *,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    max_time: float | None = None,
+    deadline: Deadline = NEVER,
     monitor: Monitor | None = None,
 ) -> ChanceSolution:
     """Minimise the chance-constrained objective to a certified relative gap.
@@ -70,13 +70,12 @@ def newton(
         Relative duality gap at which to stop.
     max_iter : int
         Newton steps at most.
-    max_time : float, optional
-        Seconds after which the best point so far is returned.
+    deadline : Deadline
+        Moment after which the best point so far is returned.
     monitor : callable, optional
         Called with each stage's record.
     """
     started = time.perf_counter()
-    deadline = np.inf if max_time is None else started + max_time
     history: list[Stage] = []
     point = point_at(problem, np.zeros(problem.shape[1]), 0.0)
     width, n_iter, status, stuck = _FIRST_WIDTH, 0, "stalled", False
@@ -102,7 +101,7 @@ def newton(
         if best.gap.relative <= tol and (polished or width < 1e-3 * tol):
             status = "polished" if polished else "converged"
             break
-        if n_iter >= max_iter or time.perf_counter() > deadline:
+        if n_iter >= max_iter or deadline.passed:
             status = "max_iter" if n_iter >= max_iter else "max_time"
             break
         width *= _SHRINK
@@ -185,15 +184,18 @@ def _stage(
     width: float,
     accuracy: float,
     budget: int,
-    deadline: float,
+    deadline: Deadline,
 ) -> tuple[Point, Smoothed, int]:
     """Take Newton steps at one width until the decrement is small against it."""
     steps = 0
     while True:
         state = smoothed(problem, point, width)
-        if steps >= min(budget, _STEPS_PER_STAGE) or time.perf_counter() > deadline:
+        if steps >= min(budget, _STEPS_PER_STAGE) or deadline.passed:
             return point, state, steps
-        w, b = _direction(problem, state, width)
+        found = _direction(problem, state, width)
+        if found is None:
+            return point, state, steps
+        w, b = found
         slope = inner(state.gradient, w) + state.gradient_b * b
         rounding = width * float(state.alpha[state.band].sum())
         if -slope <= max(accuracy * rounding, 1e-15 * abs(state.value)):
@@ -206,8 +208,11 @@ def _stage(
 
 def _direction(
     problem: ChanceProblem, state: Smoothed, width: float
-) -> tuple[Floats, float]:
-    """Return the Newton direction, by a factorisation or by conjugate gradients."""
+) -> tuple[Floats, float] | None:
+    """Return the Newton direction, by a factorisation or by conjugate gradients.
+
+    None where numbers leave floating point: the certificate says so.
+    """
     if problem.shape[1] > DIRECT:
         return _conjugate_gradients(problem, state, width)
     matrix = hessian(problem, state, width)
@@ -227,8 +232,8 @@ def _direction(
         scaled[np.diag_indices_from(scaled)] += damping
         solution = solve_definite(scaled, scale * right)
         damping *= 10.0
-    if solution is None:  # numbers beyond floating point: the certificate says so
-        solution = np.full(len(right), np.nan)
+    if solution is None:
+        return None
     solution = scale * solution
     if not problem.fit_intercept:
         return solution, 0.0

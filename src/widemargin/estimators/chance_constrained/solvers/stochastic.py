@@ -1,254 +1,87 @@
-"""Stochastic subgradient descent: as published, and repaired.
+"""The stochastic solver: epochs over all blocks, then the best scale and intercept.
 
-Published (Wang, Fan and Pardalos, eq. 17): one sample a step, step ``m c_i / t``, last
-iterate. It ends far above the optimum: b takes steps as large as those of w without
-ever being shrunk back, and the first steps are as large as ``m C``.
-
-Refined: the clock starts at ``delay = 4 sum_i c_i ||mu_i||^2``, so that a sample's own
-margin moves by at most a quarter in its first visit; w is projected on the ball
-``||w||^2 <= 2 min(cost of a class)`` that contains the optimum; b has steps ``1 /
-sqrt(t)``; late iterates are averaged; and in the end the best scale of the average and
-the best b are found exactly (:mod:`refit`).
+In memory, on disk and in dask chunks the passes are the same: one for the numbers of
+the step, one for each epoch, and one or two that project the samples on the direction
+found. A direction is good long before its length and the intercept are. Along it the
+problem is a chance-constrained SVM with one feature, which the Newton solver solves
+exactly; it depends on a sample only through its sign, ``w'mu`` and ``||L'w||``. Where
+even these exceed the memory budget, samples of one sign with nearly equal values share
+a cell that carries their cost and their mean, which changes the objective by second
+order in the cell's width.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import sparse
 
-from widemargin import _core
+from widemargin.estimators.chance_constrained.data.block_sources import (
+    Order,
+    Source,
+    ThreadedParts,
+)
 from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     objective,
 )
-from widemargin.numerics.products import inner
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    DiagonalTable,
+    Uncertainty,
+)
+from widemargin.estimators.chance_constrained.data.first_pass import (
+    BlockProblems,
+    Scaling,
+)
+from widemargin.numerics.row_blocks import times
+from widemargin.runtime.deadline import NEVER, Deadline
 
-from .outcome import ChanceSolution, Stage, as_found
-from .refit import refit, scores_of
+from .descent import (
+    PERMUTATION,
+    CostSummary,
+    Descent,
+    Rule,
+    averaged,
+    draw_order,
+    make_rule,
+    visited,
+)
+from .proven_solution import ChanceSolution, Proof, Stage, loss_above
+from .smoothed_newton import newton
 
 Floats = NDArray[np.float64]
+Model = tuple[Floats, float]
+Problems = Source[BlockProblems]
 
-PERMUTATION = "permutation"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The numbers of the step, the same for every visit.
-
-    ``rows_total`` is the m of the step ``m c_i / t``; the last four concern the
-    refined method only.
-    """
-
-    kappa: float
-    rows_total: float
-    fit_intercept: bool
-    refined: bool
-    radius: float = np.inf
-    delay: float = 0.0
-    unit_of_cost: float = 1.0
-
-
-@dataclass
-class Descent:
-    """Where a descent stands: the iterate, its average, and the number of steps."""
-
-    w: Floats
-    mean_w: Floats
-    b: float = 0.0
-    mean_b: float = 0.0
-    steps: int = 0
-
-    @classmethod
-    def start(cls, n_features: int) -> Descent:
-        """Return the published start, w = 0 and b = 0."""
-        return cls(np.zeros(n_features), np.zeros(n_features))
-
-    def copy(self) -> Descent:
-        """Return an independent copy."""
-        return Descent(
-            self.w.copy(), self.mean_w.copy(), self.b, self.mean_b, self.steps
-        )
-
-    def model(self, refined: bool) -> tuple[Floats, float]:
-        """Return the last iterate (published) or the average (refined)."""
-        return (self.mean_w, self.mean_b) if refined else (self.w, self.b)
-
-
-@dataclass(frozen=True)
-class CostSummary:
-    """What the rule must know of all samples: costs by sign, and their size."""
-
-    rows: float = 0.0
-    positive: float = 0.0
-    negative: float = 0.0
-    squared: float = 0.0
-
-    def __add__(self, other: CostSummary) -> CostSummary:
-        """Add up two parts of the data."""
-        return CostSummary(
-            self.rows + other.rows,
-            self.positive + other.positive,
-            self.negative + other.negative,
-            self.squared + other.squared,
-        )
-
-
-def summarise(problem: ChanceProblem) -> CostSummary:
-    """Return the sums of a problem, or of one block of it."""
-    positive = problem.signs > 0.0
-    return CostSummary(
-        float(len(problem.signs)),
-        float(problem.costs[positive].sum()),
-        float(problem.costs[~positive].sum()),
-        inner(problem.costs, squared_norms(problem.X)),
-    )
-
-
-def squared_norms(X: Any) -> Floats:
-    """Return ``||mu_i||^2`` for every row."""
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-
-
-def make_rule(
-    summary: CostSummary, kappa: float, fit_intercept: bool, refined: bool
-) -> Rule:
-    """Return the step's numbers for data with these sums.
-
-    ``||w*||^2 <= sum_i alpha_i``, and the multipliers of the two classes balance when
-    there is an intercept (mathematics 2.3): that is the radius.
-    """
-    total = summary.positive + summary.negative
-    smaller = min(summary.positive, summary.negative)
-    mass = 2.0 * smaller if fit_intercept and smaller > 0.0 else total
-    return Rule(
-        kappa=kappa,
-        rows_total=summary.rows,
-        fit_intercept=fit_intercept,
-        refined=refined,
-        radius=float(np.sqrt(mass)),
-        delay=4.0 * summary.squared,
-        unit_of_cost=max(total / max(summary.rows, 1.0), np.finfo(float).tiny),
-    )
-
-
-def visit(
-    problem: ChanceProblem, order: NDArray[np.int64], rule: Rule, descent: Descent
-) -> None:
-    """Take one subgradient step for each sample in ``order``; compiled."""
-    kind, table = problem.uncertainty.table.layout()
-    groups = problem.uncertainty.groups
-    X = problem.X
-    samples: tuple[Any, Any, Any] = (np.ascontiguousarray(X), None, None)
-    if sparse.issparse(X):
-        samples = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
-    descent.b, descent.mean_b, descent.steps = _core.subgradient_pass(
-        *samples,
-        np.ascontiguousarray(table, dtype=np.float64),
-        kind,
-        None if groups is None else groups.astype(np.int64, copy=False),
-        problem.signs,
-        problem.costs,
-        order.astype(np.int64, copy=False),
-        descent.w,
-        descent.mean_w,
-        descent.b,
-        descent.mean_b,
-        descent.steps,
-        kappa=rule.kappa,
-        rows_total=rule.rows_total,
-        fit_intercept=rule.fit_intercept,
-        refined=rule.refined,
-        radius=rule.radius,
-        delay=rule.delay,
-        unit_of_cost=rule.unit_of_cost,
-    )
-
-
-def draw_order(
-    n_samples: int, sampling: str, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return one epoch's visits: a permutation, or draws with replacement."""
-    if sampling == PERMUTATION or n_samples == 0:
-        return rng.permutation(n_samples)
-    return rng.integers(n_samples, size=n_samples)
-
-
-@dataclass
-class _Clock:
-    """Stage records and the time limit of one run."""
-
-    limit: float | None
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.started
-
-    @property
-    def over(self) -> bool:
-        return self.limit is not None and self.seconds > self.limit
-
-
-def shards(problem: ChanceProblem, count: int) -> list[ChanceProblem]:
-    """Deal the samples out to ``count`` workers."""
-    rows = problem.shape[0]
-    return [problem.take(np.arange(first, rows, count)) for first in range(count)]
-
-
-def visited(
-    problem: ChanceProblem, order: NDArray[np.int64], rule: Rule, descent: Descent
-) -> Descent:
-    """Return where a descent ends after these visits; the given one is not changed."""
-    moved = descent.copy()
-    visit(problem, order, rule, moved)
-    return moved
-
-
-def averaged(descents: list[Descent], sizes: list[int]) -> Descent:
-    """Merge the descents of one round, each counted by its samples.
-
-    All workers took their steps at the same time, so the clock is the longest one.
-    """
-    share = np.asarray(sizes, dtype=np.float64) / sum(sizes)
-
-    def mean(values: list[Any]) -> Any:
-        return np.tensordot(share, np.asarray(values), axes=1)
-
-    return Descent(
-        mean([d.w for d in descents]),
-        mean([d.mean_w for d in descents]),
-        float(mean([d.b for d in descents])),
-        float(mean([d.mean_b for d in descents])),
-        max(d.steps for d in descents),
-    )
+ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
+_BYTES_PER_SCORE = 320  # four numbers kept, and the solver's work on them (285 seen)
 
 
 def stochastic(
-    problem: ChanceProblem,
+    blocks: Problems,
+    numbers: Sequence[int] = (0,),
     *,
     epochs: int = 50,
     sampling: str = PERMUTATION,
     refine: bool = True,
     rng: np.random.Generator,
     workers: int = 1,
-    max_time: float | None = None,
+    memory_mb: float = np.inf,
+    deadline: Deadline = NEVER,
     monitor: Callable[[Stage], None] | None = None,
-) -> ChanceSolution:
-    """Run the stochastic subgradient method on samples in memory.
+) -> list[ChanceSolution]:
+    """Run the stochastic subgradient method on some of the binary problems at once.
 
     Parameters
     ----------
-    problem : ChanceProblem
-        What to minimise.
+    blocks : Source of BlockProblems
+        The data.
+    numbers : sequence of int
+        Which binary problems; all see the samples in the same order.
     epochs : int
         Passes over the data; 2, 10 and 50 in the paper.
     sampling : {"permutation", "replacement"}
@@ -259,50 +92,120 @@ def stochastic(
     rng : numpy.random.Generator
         Source of the order of visits.
     workers : int
-        With more than one, each epoch is run on that many parts of the data at the
-        same time and the results are averaged.
-    max_time : float, optional
-        Seconds after which no new epoch is begun.
+        With more than one, each epoch is run on that many parts of data in memory at
+        the same time and the results are averaged.
+    memory_mb : float
+        Budget for the projections of the samples.
+    deadline : Deadline
+        Moment after which no new epoch is begun.
     monitor : callable, optional
         Called with each stage's record.
     """
-    clock = _Clock(max_time)
-    n, d = problem.shape
-    rule = make_rule(summarise(problem), problem.kappa, problem.fit_intercept, refine)
-    descent, status = Descent.start(d), "epochs"
-    parts = [problem] if workers == 1 else shards(problem, min(workers, n))
+    started = time.perf_counter()
+    rules, n_features = _rules(blocks, numbers, refine)
+    descents = [Descent.start(n_features) for _ in rules]
     history: list[Stage] = []
-    with Parallel(n_jobs=len(parts), prefer="threads") as parallel:
-        for epoch in range(1, epochs + 1):
-            orders = [draw_order(part.shape[0], sampling, rng) for part in parts]
-            try:
-                moved = parallel(
-                    delayed(visited)(part, order, rule, descent)
-                    for part, order in zip(parts, orders, strict=True)
-                )
-            except KeyboardInterrupt:  # where the last epoch ended there is a model
-                if epoch == 1:
-                    raise
-                status = "interrupted"
-                break
-            descent = averaged(moved, [part.shape[0] for part in parts])
-            if _is_reported(epoch, epochs):
-                w, b = descent.model(refine)
-                history.append(_record(epoch, clock, objective(problem, w, b)))
-                if monitor is not None:
-                    monitor(history[-1])
-            if clock.over and epoch < epochs:
-                status = "max_time"
-                break
-    w, b = descent.model(refine)
+
+    def record(stage: str, models: list[Model]) -> None:
+        entry = {
+            "stage": stage,
+            "size": epoch,
+            "seconds": time.perf_counter() - started,
+        }
+        value = _objective(blocks, numbers[0], models[0]) if blocks.resident else None
+        history.append({**entry, "objective": value, "gap": None})
+        if monitor is not None:
+            monitor(history[-1])
+
+    status, visits = "epochs", _visits(blocks, workers)
+    for epoch in range(1, epochs + 1):
+        try:
+            descents = _epoch(visits, numbers, rules, descents, sampling, rng)
+        except KeyboardInterrupt:  # where the last epoch ended there is a model
+            if epoch == 1:
+                raise
+            status = "interrupted"
+            break
+        if not blocks.resident or _is_reported(epoch, epochs):
+            record("epoch", [descent.model(refine) for descent in descents])
+        if deadline.passed and epoch < epochs:
+            status = "max_time"
+            break
+    models = [descent.model(refine) for descent in descents]
     if refine:
-        w, b = refit(scores_of(problem, w), w, problem.kappa, problem.fit_intercept)
-        record = _record(epoch, clock, objective(problem, w, b))
-        history.append({**record, "stage": "refit"})
-    evidence = as_found(problem, w, b, None)
-    return ChanceSolution(
-        w, b, None, evidence, status, descent.steps, clock.seconds, history
-    )
+        models = _refitted(blocks, numbers, rules, models, memory_mb)
+        record("refit", models)
+    seconds = time.perf_counter() - started
+    return [
+        ChanceSolution(
+            w,
+            b,
+            None,
+            _as_found(blocks, k, w, b),
+            status,
+            descent.steps,
+            seconds,
+            history,
+        )
+        for k, (w, b), descent in zip(numbers, models, descents, strict=True)
+    ]
+
+
+def _rules(
+    blocks: Problems, numbers: Sequence[int], refine: bool
+) -> tuple[list[Rule], int]:
+    """Return the numbers of the step of each problem, and the number of features."""
+
+    def seen(item: BlockProblems) -> tuple[float, bool, int, list[CostSummary]]:
+        chosen = [item.scaled[k] for k in numbers]
+        first, sums = chosen[0], [CostSummary.of(problem) for problem in chosen]
+        return first.kappa, first.fit_intercept, first.shape[1], sums
+
+    parts = list(blocks.map(seen))
+    kappa, fit_intercept, n_features, _ = parts[0]
+    summaries = zip(*(sums for *_, sums in parts), strict=True)
+    rules = [
+        make_rule(reduce(CostSummary.__add__, own), kappa, fit_intercept, refine)
+        for own in summaries
+    ]
+    return rules, n_features
+
+
+def _visits(blocks: Problems, workers: int) -> Problems:
+    """Return what is visited in an epoch: the blocks, or parts of data in memory."""
+    if workers == 1 or not blocks.resident:
+        return blocks
+    (parts,) = blocks.map(lambda item: item.dealt_out(workers))
+    return ThreadedParts(parts)
+
+
+def _epoch(
+    blocks: Problems,
+    numbers: Sequence[int],
+    rules: list[Rule],
+    descents: list[Descent],
+    sampling: str,
+    rng: np.random.Generator,
+) -> list[Descent]:
+    """Visit every row once: block after block, or all blocks at once and averaged."""
+
+    def draw(item: BlockProblems, rng: np.random.Generator) -> Order:
+        return draw_order(len(item.rows), sampling, rng)
+
+    def visit(item: BlockProblems, order: Order) -> tuple[int, list[Descent]]:
+        moved = [
+            visited(item.scaled[k], order, rule, descent)
+            for k, rule, descent in zip(numbers, rules, descents, strict=True)
+        ]
+        return len(order), moved
+
+    results = blocks.visits(rng, draw, visit)
+    if not blocks.parallel:
+        for _, moved in results:
+            descents = moved  # where the next block starts
+        return descents
+    sizes, ends = zip(*results, strict=True)
+    return [averaged(list(own), list(sizes)) for own in zip(*ends, strict=True)]
 
 
 def _is_reported(epoch: int, epochs: int) -> bool:
@@ -310,11 +213,139 @@ def _is_reported(epoch: int, epochs: int) -> bool:
     return epoch == epochs or str(epoch).rstrip("0") in {"1", "2", "5"}
 
 
-def _record(epoch: int, clock: _Clock, value: float) -> Stage:
-    return {
-        "stage": "epoch",
-        "size": epoch,
-        "seconds": clock.seconds,
-        "objective": value,
-        "gap": None,
-    }
+def _objective(blocks: Problems, number: int, model: Model) -> float:
+    return next(blocks.map(lambda item: objective(item.scaled[number], *model)))
+
+
+def _as_found(blocks: Problems, k: int, w: Floats, b: float) -> Callable[[], Proof]:
+    """Return the evidence for a model in the units in which it was found."""
+
+    def evidence() -> Proof:
+        losses = blocks.map(lambda item: loss_above(item.scaled[k], w, b))
+        return Proof.of(list(losses), Scaling.identity(len(w)), w, None)
+
+    return evidence
+
+
+# ---- the best multiple of a direction with the best intercept ---------------------
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Samples seen along one direction: all that scale and intercept depend on."""
+
+    along: Floats  # w'mu_i
+    spread: Floats  # ||L_i'w||
+    signs: Floats
+    costs: Floats
+
+
+def scores_of(problem: ChanceProblem, w: Floats) -> Scores:
+    """Project the samples on w."""
+    return Scores(
+        times(problem.X, w), problem.uncertainty.spread(w), problem.signs, problem.costs
+    )
+
+
+def refit(
+    scores: Scores, w: Floats, kappa: float, fit_intercept: bool
+) -> tuple[Floats, float]:
+    """Return the best multiple of w with the best b, exactly.
+
+    In the coordinate ``a = scale ||w||`` the samples have one feature
+    ``w'mu_i / ||w||`` of standard deviation ``||L_i'w|| / ||w||``.
+    """
+    length = float(np.linalg.norm(w))
+    if length == 0.0:
+        length = 1.0
+    problem = ChanceProblem(
+        (scores.along / length)[:, None],
+        scores.signs,
+        scores.costs,
+        Uncertainty(DiagonalTable(np.square(scores.spread / length)[:, None])),
+        kappa,
+        fit_intercept,
+    )
+    solved = newton(problem, tol=1e-9)
+    return w * (solved.w[0] / length), solved.b
+
+
+def _refitted(
+    blocks: Problems,
+    numbers: Sequence[int],
+    rules: list[Rule],
+    models: list[Model],
+    memory_mb: float,
+) -> list[Model]:
+    def project(item: BlockProblems) -> list[Scores]:
+        chosen = zip(numbers, models, strict=True)
+        return [scores_of(item.scaled[k], w) for k, (w, _) in chosen]
+
+    rows = int(rules[0].rows_total)
+    scores = gather_scores(blocks.prepared(project), rows, len(numbers), memory_mb)
+    return [
+        refit(along, w, rule.kappa, rule.fit_intercept)
+        for along, (w, _), rule in zip(scores, models, rules, strict=True)
+    ]
+
+
+def gather_scores(
+    projected: Source[list[Scores]], rows: int, count: int, memory_mb: float
+) -> list[Scores]:
+    """Collect the projections of all blocks, one result for each of ``count`` problems.
+
+    If those of all ``rows`` exceed the budget they are gathered in cells.
+    """
+    if rows * count * _BYTES_PER_SCORE <= memory_mb * 1e6:
+        return [_joined(own) for own in zip(*projected.map(list), strict=True)]
+    stacked = np.array(list(projected.map(_ranges)))
+    low, high = stacked[:, :, 0].min(axis=0), stacked[:, :, 1].max(axis=0)
+    along = cells_along(count, memory_mb)
+    sums = np.zeros((count, 3, 2 * along * ACROSS))
+    for part in projected.map(lambda scores: _summed(scores, low, high, along)):
+        sums += part
+    return [_cells(own) for own in sums]
+
+
+def cells_along(count: int, memory_mb: float) -> int:
+    """Return how many cells for w'mu fit a quarter of the budget, at least 512."""
+    affordable = memory_mb * 2.5e5 / (count * 2 * ACROSS * _BYTES_PER_SCORE)
+    return int(min(max(affordable, 512.0), ALONG))
+
+
+def _joined(parts: tuple[Scores, ...]) -> Scores:
+    columns = zip(*((s.along, s.spread, s.signs, s.costs) for s in parts), strict=True)
+    return Scores(*map(np.concatenate, columns))
+
+
+def _ranges(scores: list[Scores]) -> list[list[tuple[float, float]]]:
+    """Return the least and the largest projection and spread of each problem."""
+    return [
+        [
+            (s.along.min(initial=np.inf), s.spread.min(initial=np.inf)),
+            (s.along.max(initial=-np.inf), s.spread.max(initial=-np.inf)),
+        ]
+        for s in scores
+    ]
+
+
+def _summed(scores: list[Scores], low: Floats, high: Floats, cells: int) -> Floats:
+    """Return cost, cost times projection and cost times spread of every cell."""
+    out = np.zeros((len(scores), 3, 2 * cells * ACROSS))
+    for k, s in enumerate(scores):
+        width = np.maximum(high[k] - low[k], np.finfo(float).tiny)
+        along = np.minimum((s.along - low[k, 0]) / width[0] * cells, cells - 1)
+        across = np.minimum((s.spread - low[k, 1]) / width[1] * ACROSS, ACROSS - 1)
+        cell = (s.signs > 0.0) * cells * ACROSS
+        cell = cell + along.astype(np.intp) * ACROSS + across.astype(np.intp)
+        for j, values in enumerate((s.costs, s.costs * s.along, s.costs * s.spread)):
+            out[k, j] = np.bincount(cell, values, minlength=out.shape[2])
+    return out
+
+
+def _cells(sums: Floats) -> Scores:
+    """Return the occupied cells as samples."""
+    used = np.flatnonzero(sums[0] > 0.0)
+    costs = sums[0, used]
+    signs = np.where(used >= sums.shape[1] // 2, 1.0, -1.0)
+    return Scores(sums[1, used] / costs, sums[2, used] / costs, signs, costs)

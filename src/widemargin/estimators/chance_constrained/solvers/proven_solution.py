@@ -1,4 +1,4 @@
-"""What is proved of a model, rounding included (mathematics 2.5).
+"""What a solver returns, and what is proved of it, rounding included (mathematics 2.5).
 
 :func:`loss_above` and :func:`objective_above` bound the primal objective of a stored
 model from above, :func:`optimum_below` bounds the optimum from below by a dual point.
@@ -9,23 +9,25 @@ a metric, ``1/2 ||scale * w||^2``, and, without an intercept, a fixed centre.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import fsum, inf, isfinite, nextafter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.certificate import Certificate
 from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     balanced,
 )
-from widemargin.estimators.chance_constrained.data.samples import Scaling
-from widemargin.estimators.chance_constrained.data.spreads import (
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    FullTable,
     Images,
-    Shifts,
     enclosed_images,
-    proven_shifts,
 )
+from widemargin.estimators.chance_constrained.data.first_pass import Scaling
 from widemargin.numerics.compensated import (
     TINY,
     UNIT,
@@ -37,8 +39,13 @@ from widemargin.numerics.compensated import (
     sum_above,
 )
 from widemargin.numerics.row_blocks import dense_rows
+from widemargin.numerics.semidefinite import Shifts, proven_shifts
+from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
+Stage = dict[str, Any]
+
+GOOD = ("polished", "converged")
 
 _COSTS = 4  # roundings in C times class weight times sample weight
 _KAPPA = 16.0 * UNIT  # relative error of kappa, and of a mass, against its formula
@@ -57,8 +64,11 @@ class Proof:
     gap: float | None
 
     @classmethod
-    def of(cls, objective: float, bound: float | None) -> Proof:
-        """Return the proof with the gap, rounded up."""
+    def of(
+        cls, losses: list[float], scaling: Scaling, w: Floats, bound: float | None
+    ) -> Proof:
+        """Return the proof of a model with these losses, one for each block of rows."""
+        objective = objective_above(losses, scaling, w)
         if bound is None or not isfinite(objective):
             return cls(objective, None, None)
         return cls(objective, bound, max(0.0, nextafter(objective - bound, inf)))
@@ -86,13 +96,91 @@ class Dual:
         return Dual(self.alpha, self.preimages / scaling.scale)
 
 
-def prove(
-    problem: ChanceProblem, scaling: Scaling, w: Floats, b: float, dual: Dual | None
-) -> Proof:
-    """Return what is proved of (w, b), in the units of X."""
-    objective = objective_above(loss_above(problem, w, b), scaling, w)
-    bound = None if dual is None else optimum_below(problem, scaling, dual)
-    return Proof.of(objective, bound)
+@dataclass(frozen=True)
+class ChanceSolution:
+    """What every solver returns: a model; it proves how good it is when asked.
+
+    Parameters
+    ----------
+    w, b : ndarray of shape (d,) and float
+        The model.
+    dual : Dual or None
+        Multipliers and directions; None for solvers without a dual.
+    evidence : callable
+        Returns the proof.
+    ended : str
+        "polished", "converged", or why the solver stopped early: its own account.
+    n_iter : int
+        Newton or interior-point steps, or subgradient steps.
+    seconds : float
+        Wall time.
+    history : list of dict
+        Stage records.
+    tol : float
+        Relative gap up to which the problem counts as solved.
+    """
+
+    w: Floats
+    b: float
+    dual: Dual | None
+    evidence: Callable[[], Proof]
+    ended: str
+    n_iter: int
+    seconds: float
+    history: list[Stage] = field(default_factory=list)
+    tol: float = inf
+
+    @lazy_property
+    def proof(self) -> Proof:
+        """Objective, bound and gap, rounding included."""
+        return self.evidence()
+
+    @property
+    def objective(self) -> float:
+        """Upper bound of the primal objective."""
+        return self.proof.objective
+
+    @property
+    def status(self) -> str:
+        """How the solver ended, as far as it is proved.
+
+        One that ended well has "stalled" if rounding leaves the relative gap above
+        ``tol``; beyond floating point nothing is proved, which is "overflow".
+        """
+        proof = self.proof
+        if proof.objective == inf or (self.dual and proof.bound is None):
+            return "overflow"
+        relative = proof.relative
+        if self.ended in GOOD and relative is not None and relative > self.tol:
+            return "stalled"
+        return self.ended
+
+    @property
+    def certificate(self) -> Certificate:
+        """The record every estimator of the package reports."""
+        return Certificate(
+            status=self.status,
+            objective=self.proof.objective,
+            bound=self.proof.bound,
+            gap=self.proof.gap,
+            kkt_violation=None,
+            n_iter=self.n_iter,
+            seconds=self.seconds,
+            threads=1,
+        )
+
+
+def as_found(
+    problem: ChanceProblem, w: Floats, b: float, dual: Dual | None
+) -> Callable[[], Proof]:
+    """Return the evidence for a model in the units in which it was found."""
+    scaling = Scaling.identity(problem.shape[1])
+
+    def evidence() -> Proof:
+        bound = None if dual is None else optimum_below(problem, scaling, dual)
+        return Proof.of([loss_above(problem, w, b)], scaling, w, bound)
+
+    return evidence
 
 
 def loss_above(problem: ChanceProblem, w: Floats, b: float) -> float:
@@ -112,8 +200,9 @@ def loss_above(problem: ChanceProblem, w: Floats, b: float) -> float:
         return _finite_or_infinite(sum_above(terms, _COSTS + 2))
 
 
-def objective_above(loss: float, scaling: Scaling, w: Floats) -> float:
-    """Return an upper bound of the objective of w with a loss of at most ``loss``."""
+def objective_above(losses: list[float], scaling: Scaling, w: Floats) -> float:
+    """Return an upper bound of the objective of w with at most these losses."""
+    loss = losses[0] if len(losses) == 1 else sum_above(np.array(losses))
     with np.errstate(over="ignore", invalid="ignore"):
         squares = 0.5 * np.square(scaling.scale * w)
         return _finite_or_infinite(raised(sum_above(squares) + loss))
@@ -183,7 +272,9 @@ class _Forces:
         masses = _masses(problem, alpha) if kappa > 0.0 else np.zeros(len(table))
         chosen = np.flatnonzero(masses)
         masses, preimages = masses[chosen], preimages[chosen]
-        shifts = proven_shifts(table, chosen)
+        shifts = None
+        if isinstance(table, FullTable):
+            shifts = proven_shifts(table.matrices, chosen)
         directions = _directions(
             enclosed_images(table, chosen, preimages), preimages, shifts
         )

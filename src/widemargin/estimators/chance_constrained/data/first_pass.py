@@ -1,0 +1,332 @@
+"""The first pass over the data, and the binary problems that it makes of each block.
+
+Labels, class covariances, scales and costs must be known before a solver starts. They
+come from moments of the classes, block by block, so that rows in memory, on disk and in
+dask chunks give the same problems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.estimators.base.validation import class_weights
+from widemargin.runtime.lazy import lazy_property
+
+from .block_sources import Block, OneBlock, Source, checked
+from .chance_problem import ChanceProblem, safety_factor
+from .covariance_tables import CovarianceTable, Uncertainty
+from .covariances import (
+    CLASS,
+    Moments,
+    centred_rows,
+    class_factors,
+    class_matrices,
+    given_covariances,
+    moments_of,
+    sample_covariances,
+    stacked_rows,
+)
+
+Floats = NDArray[np.float64]
+
+
+class DataSettings(Protocol):
+    """The estimator's parameters that make the problem."""
+
+    C: float
+    risk: float
+    bound: str
+    covariance: Any
+    covariance_scale: float
+    standardize: bool
+    fit_intercept: bool
+    class_weight: Any
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Features measured in their standard deviations: ``(x - mean) / scale``.
+
+    Sparse samples stay sparse: their scaling has mean 0.
+    """
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def identity(cls, n_features: int) -> Scaling:
+        """Return the scaling that changes nothing."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
+    def of(cls, moments: Moments, *, centre: bool) -> Scaling:
+        """Return the scaling of samples with these moments (as StandardScaler)."""
+        variances = np.diag(moments.scatter) / moments.mass
+        scale = np.sqrt(variances)
+        constant = scale <= 10.0 * np.finfo(float).eps * np.abs(moments.mean)
+        mean = moments.mean if centre else np.zeros_like(moments.mean)
+        return cls(mean, np.where(constant, 1.0, scale))
+
+    def apply(self, X: Any) -> Any:
+        """Return the scaled samples, in double precision: their model is exact."""
+        centred = bool(np.any(self.mean))
+        if not centred and np.all(self.scale == 1.0):
+            return X
+        if not sparse.issparse(X):
+            return np.ascontiguousarray((X - self.mean) / self.scale)
+        if centred:
+            raise TypeError("a scaling that centres cannot be applied to sparse rows")
+        return (X @ sparse.diags_array(1.0 / self.scale)).tocsr()
+
+    def restore(self, w: Floats, b: float) -> tuple[Floats, float]:
+        """Return the same boundary in the original units."""
+        original = w / self.scale
+        return original, b - float(self.mean @ original)
+
+
+@dataclass(frozen=True)
+class BlockProblems:
+    """The binary problems of one block: one, or one for each class against the rest.
+
+    They share all but their signs. ``rows`` are the positions of the rows that count
+    (those with weight) among the ``n_given`` of the block.
+    """
+
+    given: list[ChanceProblem]  # in the units of X
+    scaling: Scaling
+    rows: NDArray[np.intp]
+    n_given: int
+
+    @lazy_property
+    def scaled(self) -> list[ChanceProblem]:
+        """The problems as they are solved: means and covariances scaled."""
+        X, uncertainty = self.scaling.apply(self.given[0].X), self.given[0].uncertainty
+        if np.any(self.scaling.scale != 1.0):
+            uncertainty = uncertainty.rescaled(self.scaling.scale)
+        return [replace(p, X=X, uncertainty=uncertainty) for p in self.given]
+
+    def dealt_out(self, count: int) -> list[BlockProblems]:
+        """Return the scaled problems of the samples dealt out to so many workers."""
+        n, d = self.scaled[0].shape
+        hands = []
+        for first in range(min(count, n)):
+            rows = np.arange(first, n, count)
+            part = self.scaled[0].take(rows)
+            own = [replace(part, signs=p.signs[rows]) for p in self.scaled]
+            hands.append(BlockProblems(own, Scaling.identity(d), rows, len(rows)))
+        return hands
+
+
+def in_memory(problem: ChanceProblem) -> Source[BlockProblems]:
+    """Return a single problem as a source of problems."""
+    n, d = problem.shape
+    return OneBlock(BlockProblems([problem], Scaling.identity(d), np.arange(n), n))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that must be known of the data before the first step.
+
+    ``table`` has the covariance of each class, or None where every row brings its own;
+    ``costs`` are those of a unit of weight, for each class.
+    """
+
+    classes: NDArray[Any]
+    table: CovarianceTable | None
+    scaling: Scaling
+    costs: Floats
+    kappa: float
+    fit_intercept: bool
+
+    @property
+    def n_problems(self) -> int:
+        """Number of binary problems."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    def problems(self, block: Block) -> BlockProblems:
+        """Return the problems of the rows of one block that count."""
+        weights = block.weights
+        rows = np.flatnonzero(weights > 0.0)
+        X = _floating(block.X)
+        X = X if len(rows) == X.shape[0] else X[rows]
+        labels = np.searchsorted(self.classes, block.y[rows])
+        positives = range(self.n_problems) if self.n_problems > 1 else [1]
+        given = ChanceProblem(
+            X,
+            np.empty(0),
+            self.costs[labels] * weights[rows],
+            self._uncertainty(block, labels, rows),
+            self.kappa,
+            self.fit_intercept,
+        )
+        signed = [
+            replace(given, signs=np.where(labels == k, 1.0, -1.0)) for k in positives
+        ]
+        return BlockProblems(signed, self.scaling, rows, block.X.shape[0])
+
+    def _uncertainty(
+        self, block: Block, labels: NDArray[np.intp], rows: NDArray[np.intp]
+    ) -> Uncertainty:
+        """Return every row's covariance: its own, or that of its class."""
+        n, d = block.X.shape
+        if block.own:
+            own = sample_covariances(
+                block.covariance, block.covariance_factor, n, d, block.first
+            )
+            return own.take(rows) if len(rows) < n else own
+        if self.table is None:
+            raise ValueError(
+                "covariance='class' cannot be estimated from a part of the data: give "
+                "the matrices (covariance= a (d, d) array or a dict of them), give "
+                "covariance= with the rows, or call fit on a first part."
+            )
+        return Uncertainty(self.table, labels)
+
+
+def _floating(X: Any) -> Any:
+    """Return checked samples again in the form compiled code takes."""
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
+    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+@dataclass(frozen=True)
+class _ClassRows:
+    """Rows of one class: how many, their weight, and their moments where needed."""
+
+    count: int
+    mass: float
+    moments: Moments | None
+
+    def merged(self, other: _ClassRows) -> _ClassRows:
+        moments = self.moments
+        if moments is not None and other.moments is not None:
+            moments = moments.merged(other.moments)
+        return _ClassRows(self.count + other.count, self.mass + other.mass, moments)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was seen of some rows; ``own``: whether they bring covariances."""
+
+    labels: NDArray[Any]
+    parts: dict[Any, _ClassRows]
+    features: int
+    own: bool
+    sparse: bool
+
+    @property
+    def by_class(self) -> list[_ClassRows]:
+        return [self.parts[label] for label in self.labels.tolist()]
+
+    @property
+    def moments(self) -> list[Moments]:
+        return [part.moments for part in self.by_class if part.moments is not None]
+
+    def merged(self, other: _Seen) -> _Seen:
+        if self.features != other.features:
+            raise ValueError(
+                f"blocks have {self.features} and {other.features} features: all must "
+                "have the same."
+            )
+        if self.own != other.own:
+            raise ValueError(
+                "some blocks bring covariance or covariance_factor and others do not: "
+                "give it with all of them, or with none."
+            )
+        parts = dict(self.parts)
+        for label, part in other.parts.items():
+            parts[label] = parts[label].merged(part) if label in parts else part
+        return _Seen(
+            np.union1d(self.labels, other.labels),
+            parts,
+            self.features,
+            self.own,
+            self.sparse or other.sparse,
+        )
+
+
+def _see(block: Block, standardize: bool, estimated: bool, trusted: bool) -> _Seen:
+    """Describe one block; rows not checked yet are checked, in this pass only."""
+    block = block if trusted else checked(block)
+    weights = block.weights
+    rows = np.flatnonzero(weights > 0.0)
+    labels, numbers = np.unique(block.y[rows], return_inverse=True)
+    parts = {}
+    for k, label in enumerate(labels.tolist()):
+        chosen = rows[numbers == k]
+        moments = None
+        if standardize or (estimated and not block.own):
+            moments = moments_of(block.X[chosen], weights[chosen])
+        parts[label] = _ClassRows(len(chosen), float(weights[chosen].sum()), moments)
+    return _Seen(labels, parts, block.X.shape[1], block.own, sparse.issparse(block.X))
+
+
+def first_pass(source: Source[Block], settings: DataSettings) -> Recipe:
+    """Return what the solvers must know of all rows."""
+    kappa = safety_factor(settings.risk, settings.bound)
+    estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS
+    see = partial(
+        _see,
+        standardize=settings.standardize,
+        estimated=estimated,
+        trusted=source.resident,
+    )
+    parts = source.map(see)
+    first = next(parts, None)
+    if first is None:
+        raise ValueError("blocks is empty: there are no samples to learn from.")
+    seen = reduce(_Seen.merged, parts, first)
+    classes, d = seen.labels, seen.features
+    if len(classes) < 2:
+        raise ValueError(
+            "The number of classes has to be greater than one; got "
+            f"{len(classes)} class (rows with zero sample_weight do not count)"
+        )
+    table: CovarianceTable | None = None
+    if not seen.own and estimated:
+        table = _class_table(source, seen, settings.covariance_scale)
+    elif not seen.own:
+        table = given_covariances(settings.covariance, classes, d)
+    scaling = Scaling.identity(d)
+    if settings.standardize:
+        whole = reduce(Moments.merged, seen.moments)
+        scaling = Scaling.of(whole, centre=not seen.sparse)
+    masses = np.array([part.mass for part in seen.by_class])
+    numbers = np.arange(len(classes))
+    costs = settings.C * class_weights(settings.class_weight, classes, numbers, masses)
+    return Recipe(classes, table, scaling, costs, kappa, settings.fit_intercept)
+
+
+def _class_table(source: Source[Block], seen: _Seen, scale: float) -> CovarianceTable:
+    """Return ``scale`` times the sample covariance of every class.
+
+    Where a matrix is singular, as that of a class with no more samples than features
+    or of features that depend on each other, rounding would hide by how much, and it
+    could not be proved semidefinite: the centred samples are kept as factors then.
+    """
+    if min(part.count for part in seen.by_class) > seen.features:
+        table = class_matrices(seen.moments, scale, seen.labels)
+        if table is not None:
+            return table
+    means = [moments.mean for moments in seen.moments]
+    parts = source.map(partial(_centred, classes=seen.labels, means=means))
+    centred = [reduce(stacked_rows, own) for own in zip(*parts, strict=True)]
+    masses = [part.mass for part in seen.by_class]
+    return class_factors(centred, masses, scale, seen.labels)
+
+
+def _centred(block: Block, classes: NDArray[Any], means: list[Floats]) -> list[Floats]:
+    """Return the centred samples of each class, at most d rows."""
+    weights, X = block.weights, _floating(block.X)
+    centred = []
+    for label, mean in zip(classes, means, strict=True):
+        rows = np.flatnonzero((weights > 0.0) & (block.y == label))
+        centred.append(centred_rows(X, rows, weights[rows], mean))
+    return centred

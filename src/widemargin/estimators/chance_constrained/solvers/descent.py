@@ -1,0 +1,346 @@
+"""Stochastic subgradient steps: the published rule, the repaired one, and the descent.
+
+Published (Wang, Fan and Pardalos, eq. 17): one sample a step, step ``m c_i / t``, last
+iterate. It ends far above the optimum: b takes steps as large as those of w without
+ever being shrunk back, and the first steps are as large as ``m C``.
+
+Refined: the clock starts at ``delay = 4 sum_i c_i ||mu_i||^2``, so that a sample's own
+margin moves by at most a quarter in its first visit; w is projected on the ball
+``||w||^2 <= 2 min(cost of a class)`` that contains the optimum; b has steps ``1 /
+sqrt(t)``; late iterates are averaged (:mod:`.stochastic` then finds the best scale of
+the average and the best b exactly).
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin import _core
+from widemargin.estimators.base.validation import class_weights
+from widemargin.estimators.chance_constrained.data.block_sources import Block
+from widemargin.estimators.chance_constrained.data.chance_problem import (
+    ChanceProblem,
+    safety_factor,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import FullTable
+from widemargin.estimators.chance_constrained.data.first_pass import (
+    DataSettings,
+    Recipe,
+    Scaling,
+)
+from widemargin.numerics.products import inner
+
+Floats = NDArray[np.float64]
+
+PERMUTATION = "permutation"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The numbers of the step, the same for every visit.
+
+    ``rows_total`` is the m of the step ``m c_i / t``; the last three concern the
+    refined method only.
+    """
+
+    kappa: float
+    rows_total: float
+    fit_intercept: bool
+    refined: bool
+    radius: float = np.inf
+    delay: float = 0.0
+    unit_of_cost: float = 1.0
+
+
+@dataclass
+class Descent:
+    """Where a descent stands: the iterate, its average, and the number of steps."""
+
+    w: Floats
+    mean_w: Floats
+    b: float = 0.0
+    mean_b: float = 0.0
+    steps: int = 0
+
+    @classmethod
+    def start(cls, n_features: int) -> Descent:
+        """Return the published start, w = 0 and b = 0."""
+        return cls(np.zeros(n_features), np.zeros(n_features))
+
+    def model(self, refined: bool) -> tuple[Floats, float]:
+        """Return the last iterate (published) or the average (refined)."""
+        return (self.mean_w, self.mean_b) if refined else (self.w, self.b)
+
+
+@dataclass(frozen=True)
+class CostSummary:
+    """What the rule must know of all samples: costs by sign, and their size."""
+
+    rows: float = 0.0
+    positive: float = 0.0
+    negative: float = 0.0
+    squared: float = 0.0
+
+    @classmethod
+    def of(cls, problem: ChanceProblem) -> CostSummary:
+        """Return the sums of a problem, or of one block of it."""
+        positive, X = problem.signs > 0.0, problem.X
+        if sparse.issparse(X):
+            norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        else:
+            norms = np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+        return cls(
+            float(len(problem.signs)),
+            float(problem.costs[positive].sum()),
+            float(problem.costs[~positive].sum()),
+            inner(problem.costs, norms),
+        )
+
+    def __add__(self, other: CostSummary) -> CostSummary:
+        """Add up two parts of the data."""
+        return CostSummary(
+            self.rows + other.rows,
+            self.positive + other.positive,
+            self.negative + other.negative,
+            self.squared + other.squared,
+        )
+
+    def scaled_up(self, rows: int | None) -> CostSummary:
+        """Return the sums that so many rows will have if they are like those seen."""
+        if rows is None:
+            return self
+        factor = rows / max(self.rows, 1.0)
+        sums = (self.positive * factor, self.negative * factor, self.squared * factor)
+        return CostSummary(float(rows), *sums)
+
+
+def make_rule(
+    summary: CostSummary, kappa: float, fit_intercept: bool, refined: bool
+) -> Rule:
+    """Return the step's numbers for data with these sums.
+
+    ``||w*||^2 <= sum_i alpha_i``, and the multipliers of the two classes balance when
+    there is an intercept (mathematics 2.3): that is the radius.
+    """
+    total = summary.positive + summary.negative
+    smaller = min(summary.positive, summary.negative)
+    mass = 2.0 * smaller if fit_intercept and smaller > 0.0 else total
+    return Rule(
+        kappa=kappa,
+        rows_total=summary.rows,
+        fit_intercept=fit_intercept,
+        refined=refined,
+        radius=float(np.sqrt(mass)),
+        delay=4.0 * summary.squared,
+        unit_of_cost=max(total / max(summary.rows, 1.0), np.finfo(float).tiny),
+    )
+
+
+def visited(
+    problem: ChanceProblem, order: NDArray[np.int64], rule: Rule, descent: Descent
+) -> Descent:
+    """Return where a descent ends after a step for each sample in ``order``."""
+    kind, table = problem.uncertainty.table.layout()
+    groups = problem.uncertainty.groups
+    X = problem.X
+    samples: tuple[Any, Any, Any] = (np.ascontiguousarray(X), None, None)
+    if sparse.issparse(X):
+        samples = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
+    moved = replace(descent, w=descent.w.copy(), mean_w=descent.mean_w.copy())
+    moved.b, moved.mean_b, moved.steps = _core.subgradient_pass(
+        *samples,
+        np.ascontiguousarray(table, dtype=np.float64),
+        kind,
+        None if groups is None else groups.astype(np.int64, copy=False),
+        problem.signs,
+        problem.costs,
+        order.astype(np.int64, copy=False),
+        moved.w,
+        moved.mean_w,
+        descent.b,
+        descent.mean_b,
+        descent.steps,
+        kappa=rule.kappa,
+        rows_total=rule.rows_total,
+        fit_intercept=rule.fit_intercept,
+        refined=rule.refined,
+        radius=rule.radius,
+        delay=rule.delay,
+        unit_of_cost=rule.unit_of_cost,
+    )
+    return moved
+
+
+def draw_order(
+    n_samples: int, sampling: str, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return one epoch's visits: a permutation, or draws with replacement."""
+    if sampling == PERMUTATION or n_samples == 0:
+        return rng.permutation(n_samples)
+    return rng.integers(n_samples, size=n_samples)
+
+
+def averaged(descents: list[Descent], sizes: list[int]) -> Descent:
+    """Merge the descents of one round, each counted by its samples.
+
+    All workers took their steps at the same time, so the clock is the longest one.
+    """
+    share = np.asarray(sizes, dtype=np.float64) / sum(sizes)
+
+    def mean(values: list[Any]) -> Any:
+        return np.tensordot(share, np.asarray(values), axes=1)
+
+    return Descent(
+        mean([d.w for d in descents]),
+        mean([d.mean_w for d in descents]),
+        float(mean([d.b for d in descents])),
+        float(mean([d.mean_b for d in descents])),
+        max(d.steps for d in descents),
+    )
+
+
+class StepSettings(DataSettings, Protocol):
+    """The estimator's parameters that concern single steps."""
+
+    refine: bool
+    sampling: str
+
+
+@dataclass(frozen=True)
+class OnlineDescent:
+    """The state behind ``partial_fit``: descents of all binary problems.
+
+    ``summaries`` are the sums of the rows seen so far; ``visits`` counts the steps of
+    the whole history, those of `fit` included.
+    """
+
+    classes: NDArray[Any]
+    descents: list[Descent]
+    summaries: list[CostSummary]
+    covariances: Floats | None
+    seed: int
+    visits: int = 0
+
+    @classmethod
+    def start(
+        cls,
+        classes: NDArray[Any],
+        n_features: int,
+        covariances: Floats | None,
+        seed: int,
+    ) -> OnlineDescent:
+        """Return the descents of data of which no row was seen."""
+        count = 1 if len(classes) == 2 else len(classes)
+        descents = [Descent.start(n_features) for _ in range(count)]
+        return cls(classes, descents, [CostSummary()] * count, covariances, seed)
+
+    def going_on(
+        self, coef: Floats, intercept: Floats, seen: Floats, visits: int, refined: bool
+    ) -> OnlineDescent:
+        """Return the descents after a `fit`: its model, sums over its rows, its steps.
+
+        The refined method goes on as if each of those rows had been visited once: a
+        new row then weighs as much as one of them, however many epochs `fit` made.
+        The published one has no other clock than its steps.
+        """
+        summaries = summaries_of(seen)
+        rows = int(summaries[0].rows)
+        steps = rows if refined else max(rows, visits)
+        models = zip(coef, intercept, strict=True)
+        descents = [Descent(w, w, float(b), float(b), steps) for w, b in models]
+        return replace(self, descents=descents, summaries=summaries, visits=visits)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers, which any model file can hold."""
+        return {
+            "classes": self.classes,
+            "w": np.stack([d.w for d in self.descents]),
+            "mean_w": np.stack([d.mean_w for d in self.descents]),
+            "b": np.array([(d.b, d.mean_b) for d in self.descents]),
+            "steps": self.descents[0].steps,
+            "summaries": summary_table(self.summaries),
+            "covariances": self.covariances,
+            "seed": self.seed,
+            "visits": self.visits,
+        }
+
+    @classmethod
+    def resume(cls, state: dict[str, Any]) -> OnlineDescent:
+        """Return the descents that `state` was taken from."""
+        rows = zip(state["w"], state["mean_w"], state["b"], strict=True)
+        return cls(
+            state["classes"],
+            [
+                Descent(w, mean, float(b), float(c), state["steps"])
+                for w, mean, (b, c) in rows
+            ],
+            summaries_of(state["summaries"]),
+            state["covariances"],
+            state["seed"],
+            state["visits"],
+        )
+
+    def models(self, refined: bool) -> tuple[Floats, Floats]:
+        """Return coefficients and intercepts."""
+        models = [descent.model(refined) for descent in self.descents]
+        return np.stack([w for w, _ in models]), np.array([b for _, b in models])
+
+    def stepped(
+        self, block: Block, settings: StepSettings, n_samples_total: int | None
+    ) -> OnlineDescent:
+        """Return the state after one visit of each row."""
+        weights = block.weights[block.weights > 0.0]
+        present = block.y[block.weights > 0.0]
+        unknown = np.setdiff1d(present, self.classes)
+        if len(unknown):
+            raise ValueError(
+                f"y has the labels {unknown.tolist()}, which are not in classes "
+                f"{self.classes.tolist()}."
+            )
+        if n_samples_total is not None and n_samples_total < 1:
+            raise ValueError(
+                f"n_samples_total must be at least 1, got {n_samples_total}: it is "
+                "the number of rows there will be in all."
+            )
+        kappa = safety_factor(settings.risk, settings.bound)
+        labels = np.searchsorted(self.classes, present)
+        factors = class_weights(settings.class_weight, self.classes, labels, weights)
+        recipe = Recipe(
+            self.classes,
+            None if self.covariances is None else FullTable(self.covariances),
+            Scaling.identity(block.X.shape[1]),
+            settings.C * factors,
+            kappa,
+            settings.fit_intercept,
+        )
+        problems = recipe.problems(block).given
+        rng = np.random.default_rng([self.seed, self.descents[0].steps])
+        order = draw_order(len(present), settings.sampling, rng)
+        descents, summaries = [], []
+        for k, problem in enumerate(problems):
+            seen = self.summaries[k] + CostSummary.of(problem)
+            whole = seen.scaled_up(n_samples_total)
+            rule = make_rule(whole, kappa, settings.fit_intercept, settings.refine)
+            descents.append(visited(problem, order, rule, self.descents[k]))
+            summaries.append(seen)
+        return replace(
+            self,
+            descents=descents,
+            summaries=summaries,
+            visits=self.visits + len(order),
+        )
+
+
+def summary_table(summaries: list[CostSummary]) -> Floats:
+    """Return the sums as one array, which any model file can hold."""
+    return np.array([astuple(summary) for summary in summaries])
+
+
+def summaries_of(table: Floats) -> list[CostSummary]:
+    """Return the sums that `summary_table` was made of."""
+    return [CostSummary(*map(float, row)) for row in table]
