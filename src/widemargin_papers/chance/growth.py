@@ -8,9 +8,7 @@ three, where what is paid once no longer counts. Each method runs once untimed f
 from __future__ import annotations
 
 import tempfile
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-from widemargin_papers.harness.cells import Cell, Task, row_cells
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
+from widemargin_papers.harness.sampling import sampled
 from widemargin_papers.harness.text_tables import exponent
 from widemargin_papers.harness.timing import processor_seconds
 from widemargin_papers.harness.worker import status_megabytes
@@ -76,10 +75,11 @@ def _grown(
         if relative is not None:
             note = f"relative gap {relative:.1e}, {solution.n_iter} steps"
         yield Cell("Growth", row, f"seconds, {symbol} = {size}", spent, note=note)
-    last = exponent(sizes[-3:], seconds[-3:])
-    slopes = {"": exponent(sizes, seconds), ", last three sizes": last}
-    for part, slope in slopes.items():
-        yield Cell("Growth", row, f"exponent in {symbol}{part}", slope)
+    slopes = {
+        f"exponent in {symbol}": exponent(sizes, seconds),
+        f"exponent in {symbol}, last three sizes": exponent(sizes[-3:], seconds[-3:]),
+    }
+    yield from row_cells("Growth", row, slopes)
 
 
 def with_rows(rows: tuple[int, ...]) -> Iterable[Cell]:
@@ -105,14 +105,19 @@ def stream(rows: int) -> Iterable[Cell]:
         model = ChanceConstrainedSVC(
             C=10.0 / rows, solver="ssgd", epochs=2, memory_mb=BUDGET_MB, random_state=0
         )
-        with _memory_added() as memory, threadpool_limits(1):
-            spent, _ = processor_seconds(lambda: model.fit(X, labels))
-        yield Cell("Growth", row, "file, MB", X.nbytes / 1e6)
-    yield Cell("Growth", row, "seconds, two epochs", spent)
+        with sampled(partial(status_megabytes, "RssAnon"), 0.02) as memory:
+            with threadpool_limits(1):
+                spent, _ = processor_seconds(lambda: model.fit(X, labels))
+        size = X.nbytes / 1e6
+    known = [megabytes for megabytes in memory if megabytes is not None]  # on Linux
     note = f"budget {BUDGET_MB:g}; anonymous pages, largest of samples"
-    added = memory[0] if memory else None
-    yield Cell("Growth", row, "memory added, MB", added, note=note)
-    yield Cell("Growth", row, "share of slack below one", float(model.bounded_share_))
+    figures: dict[str, Figure] = {
+        "file, MB": size,
+        "seconds, two epochs": spent,
+        "memory added, MB": (max(known) - known[0] if known else None, note),
+        "share of slack below one": float(model.bounded_share_),
+    }
+    yield from row_cells("Growth", row, figures)
 
 
 def _write(path: Path, rows: int) -> NDArray[np.int8]:
@@ -129,26 +134,6 @@ def _write(path: Path, rows: int) -> NDArray[np.int8]:
     return labels
 
 
-@contextmanager
-def _memory_added() -> Iterator[list[float]]:
-    """Sample the anonymous memory; at the end the list has its growth in MB (Linux)."""
-    grown: list[float] = []
-    before, ended = status_megabytes("RssAnon"), threading.Event()
-    samples = [before or 0.0]
-
-    def watch() -> None:
-        while not ended.wait(0.02):
-            samples.append(status_megabytes("RssAnon") or 0.0)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    yield grown
-    ended.set()
-    watcher.join()
-    if before:
-        grown.append(max(samples) - before)
-
-
 def ratios(quick: bool) -> Iterable[Cell]:
     """What was asked of the Newton solver on MAGIC, 80 % training, in one run."""
     row = "magic04, 80% training"
@@ -161,12 +146,11 @@ def ratios(quick: bool) -> Iterable[Cell]:
         runs = [timed(name, problem, seed) for seed in range(repeats)]
         seconds[name] = float(np.median([spent for spent, _ in runs]))
         gap = runs[-1][1].proof.relative if name == "newton" else gap
-    yield from row_cells(
-        "Asked", row, {f"seconds, {name}": spent for name, spent in seconds.items()}
-    )
-    for column, figure, asked in (
-        ("relative gap of newton", gap, "<= 1e-6"),
-        ("m cones over newton", seconds[SEDUMI] / seconds["newton"], "at least 20"),
-        ("newton over SSGD 50m", seconds["newton"] / seconds["SSGD 50m"], "at most 5"),
-    ):
-        yield Cell("Asked", row, column, figure, note=f"asked: {asked}")
+    cones, ssgd = (seconds[name] / seconds["newton"] for name in (SEDUMI, "SSGD 50m"))
+    figures: dict[str, Figure] = {
+        **{f"seconds, {name}": spent for name, spent in seconds.items()},
+        "relative gap of newton": (gap, "asked: <= 1e-6"),
+        "m cones over newton": (cones, "asked: at least 20"),
+        "newton over SSGD 50m": (1 / ssgd, "asked: at most 5"),
+    }
+    yield from row_cells("Asked", row, figures)

@@ -1,7 +1,7 @@
 """More rows than one machine holds: early prediction on a dask cluster, measured.
 
-Generated rows, made block by block on the workers: nobody ever has them all. They lie
-in blobs, each cut in two classes by a plane of its own, and a few labels are flipped,
+Generated rows, made block by block on the workers: no process has them all. They lie in
+blobs, each cut in two classes by a plane of its own, and a few labels are flipped,
 so that accuracy means something (95% at best) and can be compared with a fit on a
 sample in memory.
 """
@@ -9,7 +9,6 @@ sample in memory.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
-from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.cells import Cell, Figure, Task, by_row, row_cells
+from widemargin_papers.harness.sampling import sampled
 from widemargin_papers.harness.worker import peak_megabytes
 
 FEATURES = 20
@@ -87,36 +87,6 @@ def _shuffled(dask_scheduler: Any) -> dict[str, float]:
     }
 
 
-class Watch:
-    """Bytes shuffled, asked twice a second."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.shuffles: dict[str, float] = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Watch:
-        """Start asking."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop asking."""
-        self._stop.set()
-        self._thread.join()
-
-    @property
-    def shuffled(self) -> float:
-        """Bytes sent by all shuffles."""
-        return sum(self.shuffles.values())
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.5):
-            for name, sent in self.client.run_on_scheduler(_shuffled).items():
-                self.shuffles[name] = max(self.shuffles.get(name, 0.0), sent)
-
-
 @contextmanager
 def _cluster(workers: int) -> Iterator[Any]:
     """A client of so many worker processes, each with its limit of memory."""
@@ -143,7 +113,7 @@ def scale(n: int, workers: int) -> Iterable[Cell]:
         born = set(client.run(os.getpid).values())
         X, y = rows_of(n)
         model = DivideConquerSVC(**SETTINGS)
-        with Watch(client) as watch:
+        with sampled(partial(client.run_on_scheduler, _shuffled), 0.5) as sent:
             clock = time.perf_counter()
             model.fit(X, y)
             fitted = time.perf_counter() - clock
@@ -158,28 +128,28 @@ def scale(n: int, workers: int) -> Iterable[Cell]:
     held = make_block(10**6, 100_000)
     test = _accuracy(model, held)
     stage = model.history_[0]
+    shuffles = {name for sample in sent for name in sample}
+    shuffled = sum(max(s.get(name, 0.0) for s in sent) for name in shuffles)
     note = f"limit {LIMIT}; workers killed: {killed}"
-    yield Cell("Scale", row, "fit rows per second", n / fitted)
-    yield Cell("Scale", row, "fit seconds", fitted)
-    yield Cell("Scale", row, "survey and clustering s", stage["clustering_seconds"])
-    yield Cell("Scale", row, "shuffle and training s", stage["training_seconds"])
-    yield Cell("Scale", row, "predict rows per second", n / predicted)
-    yield Cell("Scale", row, "clusters", float(stage["clusters"]))
-    yield Cell("Scale", row, "support vectors", float(stage["n_support"]))
-    yield Cell("Scale", row, "worker's peak MB in fit", fit_peak, note=note)
-    yield Cell("Scale", row, "worker's peak MB in all", peak, note=note)
-    yield Cell("Scale", row, "bytes shuffled per row", watch.shuffled / n)
-    yield Cell("Scale", row, "training accuracy %", 100 * right)
-    yield Cell("Scale", row, "test accuracy %", test)
-    if workers == 2:
-        yield from _in_memory(row, n, test, held)
-
-
-def _in_memory(row: str, n: int, test: float, held: Any) -> Iterable[Cell]:
-    """Yield the in-memory early model on a tenth of the rows, for comparison."""
-    own = _accuracy(_fit_in_memory(n // 10), held)
-    yield Cell("Scale", row, "test accuracy % in memory, a tenth", own)
-    yield Cell("Scale", row, "points over the tenth", test - own, note="asked -0.3")
+    figures: dict[str, Figure] = {
+        "fit rows per second": n / fitted,
+        "fit seconds": fitted,
+        "survey and clustering s": stage["clustering_seconds"],
+        "shuffle and training s": stage["training_seconds"],
+        "predict rows per second": n / predicted,
+        "clusters": float(stage["clusters"]),
+        "support vectors": float(stage["n_support"]),
+        "worker's peak MB in fit": (fit_peak, note),
+        "worker's peak MB in all": (peak, note),
+        "bytes shuffled per row": shuffled / n,
+        "training accuracy %": 100 * right,
+        "test accuracy %": test,
+    }
+    if workers == 2:  # beside the in-memory early model of a tenth of the rows
+        own = _accuracy(_fit_in_memory(n // 10), held)
+        figures["test accuracy % in memory, a tenth"] = own
+        figures["points over the tenth"] = (test - own, "asked -0.3")
+    yield from row_cells("Scale", row, figures)
 
 
 def _fit_in_memory(n: int) -> DivideConquerSVC:
@@ -197,9 +167,12 @@ def same_rows(n: int) -> Iterable[Cell]:
         model = DivideConquerSVC(**SETTINGS).fit(*rows_of(n))
     apart, own = _accuracy(model, held), _accuracy(_fit_in_memory(n), held)
     row = f"{n} x {FEATURES}, the same rows"
-    yield Cell("Scale", row, "test accuracy % on dask", apart)
-    yield Cell("Scale", row, "test accuracy % in memory", own)
-    yield Cell("Scale", row, "points lost on dask", own - apart, note="asked 0.3")
+    figures: dict[str, Figure] = {
+        "test accuracy % on dask": apart,
+        "test accuracy % in memory": own,
+        "points lost on dask": (own - apart, "asked 0.3"),
+    }
+    yield from row_cells("Scale", row, figures)
 
 
 def extrapolation(cells: Sequence[Cell], n: int = 8_000_000, d: int = 784) -> list[str]:
@@ -210,11 +183,11 @@ def extrapolation(cells: Sequence[Cell], n: int = 8_000_000, d: int = 784) -> li
     scaled by the values it reads. A row is sent as its features in single precision
     and what was measured on top of them.
     """
-    found: dict[int, dict[str, float]] = {}
-    for cell in cells:
-        if cell.table == "Scale" and ", 2 worker(s)" in cell.row:
-            rows = int(cell.row.split(" x ")[0])
-            found.setdefault(rows, {})[cell.column] = cell.ours or 0.0
+    found = {
+        int(row.split(" x ")[0]): figures
+        for row, figures in by_row(cells, "Scale").items()
+        if ", 2 worker(s)" in row
+    }
     if not found:
         return []
     measured, run = max(found.items())

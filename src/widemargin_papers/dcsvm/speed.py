@@ -20,7 +20,7 @@ import numpy as np
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin.estimators.svc import SVC
-from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem, run
 from widemargin_papers.harness.worker import peak_megabytes, timed
@@ -48,29 +48,22 @@ def speed_tasks(quick: bool) -> list[Task]:
             Task(f"speed, {label}, predict", partial(predict_speed, name, n), needs),
         ]
     if not quick:
-        covtype = FILES["covtype"]
-        work += [
-            Task("speed, ijcnn1, memory", partial(memory, "ijcnn1", None), needs),
-            Task("speed, covtype, memory", partial(memory, "covtype", 50_000), covtype),
-            Task(
-                "speed, covtype 20000, exact",
+        limited = partial(insured_speed, "ijcnn1", {"max_time": 600.0}, 5)
+        more: list[tuple[str, str, Callable[[], Iterable[Cell]]]] = [
+            ("ijcnn1, memory", "ijcnn1", partial(memory, "ijcnn1", None)),
+            ("covtype, memory", "covtype", partial(memory, "covtype", 50_000)),
+            (
+                "covtype 20000, exact",
+                "covtype",
                 partial(exact_speed, "covtype", 20_000),
-                covtype,
             ),
-            Task(
-                "speed, census, exact",
-                partial(insured_speed, "census", {}, 1),
-                FILES["census"],
-            ),
-            Task(
-                "speed, ijcnn1 limited, exact",
-                partial(insured_speed, "ijcnn1", {"max_time": 600.0}, 5),
-                needs,
-            ),
-            Task("speed, covtype 100000, early", hundred_thousand, covtype),
-            Task("speed, covtype full, early", full_early, covtype),
-            Task("speed, covtype full, exact", full_exact, covtype),
+            ("census, exact", "census", partial(insured_speed, "census", {}, 1)),
+            ("ijcnn1 limited, exact", "ijcnn1", limited),
+            ("covtype 100000, early", "covtype", hundred_thousand),
+            ("covtype full, early", "covtype", full_early),
+            ("covtype full, exact", "covtype", full_exact),
         ]
+        work += [Task(f"speed, {name}", run, FILES[data]) for name, data, run in more]
     return work
 
 
@@ -119,19 +112,25 @@ def early_speed(name: str, n: int | None) -> Iterable[Cell]:
     )
     theirs = float(peer["seconds"])
     note = f"{'capped, a lower bound; ' if peer['capped'] else ''}asked {asked:g}"
-    yield Cell(table, row, "early s", ours.wall, note="64 clusters, least of 5")
-    yield Cell(table, row, "early processor s", ours.processor)
-    yield Cell(table, row, "SVC s", whole.wall)
-    yield Cell(table, row, "SVC processor s", whole.processor)
-    yield Cell(table, row, "scikit-learn s", theirs, note=note.partition(";")[0])
-    yield Cell(table, row, "times faster", theirs / ours.wall, note=note)
+    figures: dict[str, Figure] = {
+        "early s": (ours.wall, "64 clusters, least of 5"),
+        "early processor s": ours.processor,
+        "SVC s": whole.wall,
+        "SVC processor s": whole.processor,
+        "scikit-learn s": (theirs, note.partition(";")[0]),
+        "times faster": (theirs / ours.wall, note),
+    }
     if not peer["capped"]:
         spent = float(peer["processor_seconds"])
-        yield Cell(table, row, "scikit-learn processor s", spent)
-        yield Cell(table, row, "times less processor", spent / ours.processor)
-    yield Cell(table, row, "early %", near)
-    yield Cell(table, row, "exact %", best)
-    yield Cell(table, row, "points lost", best - near, note="asked 0.3")
+        figures["scikit-learn processor s"] = spent
+        figures["times less processor"] = spent / ours.processor
+    yield from row_cells(table, row, figures | _lost(near, best))
+
+
+def _lost(near: float, best: float) -> dict[str, Figure]:
+    """Return the accuracies of early and exact prediction, and the difference."""
+    lost = (best - near, "asked 0.3")
+    return {"early %": near, "exact %": best, "points lost": lost}
 
 
 def hundred_thousand() -> Iterable[Cell]:
@@ -142,15 +141,13 @@ def hundred_thousand() -> Iterable[Cell]:
     exact, whole = _best(partial(SVC, **_parameters("covtype")), data, 1)
     near, best = accuracy(model, data), accuracy(exact, data)
     share = 100 * ours.processor / whole.processor
-    yield Cell(table, row, "early s", ours.wall)
-    yield Cell(table, row, "SVC s", whole.wall)
-    yield Cell(
-        table, row, "% of SVC's time", 100 * ours.wall / whole.wall, note="asked 3"
-    )
-    yield Cell(table, row, "% of SVC's processor time", share, note="asked 3")
-    yield Cell(table, row, "early %", near)
-    yield Cell(table, row, "exact %", best)
-    yield Cell(table, row, "points lost", best - near, note="asked 0.3")
+    figures: dict[str, Figure] = {
+        "early s": ours.wall,
+        "SVC s": whole.wall,
+        "% of SVC's time": (100 * ours.wall / whole.wall, "asked 3"),
+        "% of SVC's processor time": (share, "asked 3"),
+    }
+    yield from row_cells(table, row, figures | _lost(near, best))
 
 
 def full_early() -> Iterable[Cell]:
@@ -256,11 +253,14 @@ def memory(name: str, n: int | None) -> Iterable[Cell]:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             megabytes, block, used = pool.submit(_peak, name, n, label).result()
         row = f"{name}, {'all' if n is None else n} rows, {label}"
-        yield Cell("Memory", row, "data MB", megabytes)
-        yield Cell("Memory", row, "peak MB over loaded data", used)
+        figures: dict[str, Figure] = {
+            "data MB": megabytes,
+            "peak MB over loaded data": used,
+        }
         if block is not None:
             note = "of the largest cluster, whole, in float32"
-            yield Cell("Memory", row, "kernel block MB", block, note=note)
+            figures["kernel block MB"] = (block, note)
+        yield from row_cells("Memory", row, figures)
 
 
 def _start_of_peak() -> float:

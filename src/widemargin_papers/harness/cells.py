@@ -84,11 +84,18 @@ class Task:
         return ""
 
 
+Figure = float | None | tuple[float | None, str]  # alone, or with a note
+
+
 def row_cells(
-    table: str, row: str, figures: Mapping[str, float | None], note: str = ""
+    table: str, row: str, figures: Mapping[str, Figure], note: str = ""
 ) -> list[Cell]:
-    """Return one row of our own figures, by column, all with the same note."""
-    return [Cell(table, row, name, ours, note=note) for name, ours in figures.items()]
+    """Return one row of our own figures, by column; `note` is of those without one."""
+    cells = []
+    for column, figure in figures.items():
+        ours, own = figure if isinstance(figure, tuple) else (figure, note)
+        cells.append(Cell(table, row, column, ours, note=own))
+    return cells
 
 
 def by_row(cells: Iterable[Cell], table: str = "") -> dict[str, dict[str, float]]:

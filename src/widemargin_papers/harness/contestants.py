@@ -1,7 +1,7 @@
-"""Who takes part: scikit-learn's SVC and LinearSVC, scikit-learn-intelex, widemargin.
+"""Contestants: scikit-learn's SVC and LinearSVC, scikit-learn-intelex, widemargin.
 
 A contestant is a function from the settings of a run to an unfitted estimator, plus one
-that reads the signed dual answer back. Adding anybody's solver is one entry in
+that reads the signed dual answer back. Adding a solver is one entry in
 ``CONTESTANTS``. Each runs in a process of its own (`worker.py`), so that no patching,
 thread pool or memory of one touches another.
 """
@@ -58,7 +58,7 @@ class Contestant:
 
     @property
     def present(self) -> bool:
-        """Say whether the contestant is installed."""
+        """Whether the contestant is installed."""
         return importlib.util.find_spec(self.module) is not None
 
 

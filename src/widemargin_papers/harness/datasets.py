@@ -94,7 +94,7 @@ def find(name: str, directory: Path | None = None) -> Path:
 
 
 def available(name: str) -> bool:
-    """Say whether the data file called ``name`` is there."""
+    """Whether the data file called ``name`` is there."""
     try:
         find(name)
     except MissingDataError:
@@ -116,24 +116,17 @@ def load_libsvm(
 
     ``n_features`` widens the samples (a test file whose last features never occur).
     """
-    path = find(name, directory)
+    X, y = _parsed(find(name, directory), _load_svmlight)
+    if n_features is not None:
+        arrays = X.data, X.indices, X.indptr
+        X = sparse.csr_matrix(arrays, shape=(len(y), n_features))
+    return X, y
 
-    def parse() -> dict[str, NDArray[Any]]:
-        with open_data(path) as stream:
-            X, y = load_svmlight_file(io.BytesIO(stream.read()))
-        return {
-            "data": X.data,
-            "indices": X.indices.astype(np.int32),
-            "indptr": X.indptr.astype(np.int32),
-            "width": np.array(X.shape[1]),
-            "y": y,
-        }
 
-    part = _parsed(path, parse)
-    width = int(part["width"]) if n_features is None else n_features
-    shape = (len(part["y"]), width)
-    X = sparse.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=shape)
-    return X, part["y"]
+def _load_svmlight(stream: IO[bytes]) -> tuple[sparse.csr_matrix, Vector]:
+    """Parse a file in LIBSVM's format."""
+    X, y = load_svmlight_file(io.BytesIO(stream.read()))
+    return X, y
 
 
 def load_dense(
@@ -150,27 +143,15 @@ def load_census(directory: Path | None = None) -> tuple[sparse.csr_matrix, Vecto
     A column of numbers with more than 60 distinct values is taken as numeric, any other
     as categorical ("?" is a category). +1 stands for an income over 50,000.
     """
-    path = find("census-income.data.csv", directory)
 
-    def parse() -> dict[str, NDArray[Any]]:
-        with open_data(path) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            rows = list(csv.reader(text, skipinitialspace=True))
+    def parse(stream: IO[bytes]) -> tuple[sparse.csr_matrix, Vector]:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        rows = list(csv.reader(text, skipinitialspace=True))
         columns = list(zip(*(row for row in rows if row), strict=True))
         y = np.array([1.0 if "50000+" in label else -1.0 for label in columns[-1]])
-        X = sparse.hstack([_encode(column) for column in columns[:-1]]).tocsr()
-        return {
-            "data": X.data,
-            "indices": X.indices.astype(np.int32),
-            "indptr": X.indptr.astype(np.int32),
-            "width": np.array(X.shape[1]),
-            "y": y,
-        }
+        return sparse.hstack([_encode(column) for column in columns[:-1]]).tocsr(), y
 
-    part = _parsed(path, parse)
-    shape = (len(part["y"]), int(part["width"]))
-    X = sparse.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=shape)
-    return X, part["y"]
+    return _parsed(find("census-income.data.csv", directory), parse)
 
 
 def _encode(column: Sequence[str]) -> sparse.csr_matrix:
@@ -190,28 +171,33 @@ def _encode(column: Sequence[str]) -> sparse.csr_matrix:
 
 
 def _parsed(
-    path: Path, parse: Callable[[], dict[str, NDArray[Any]]]
-) -> dict[str, NDArray[Any]]:
-    """Return what ``parse`` returns, from the cache when the file is unchanged."""
+    path: Path, parse: Callable[[IO[bytes]], tuple[sparse.csr_matrix, Vector]]
+) -> tuple[sparse.csr_matrix, Vector]:
+    """Return what ``parse`` makes of a file, from the cache when it is unchanged."""
     state = path.stat()
     identity = f"{path.resolve()} {state.st_size} {state.st_mtime_ns} 1"
     key = hashlib.sha256(identity.encode()).hexdigest()[:20]
     cached = cache_directory() / f"{path.name}-{key}.npz"
     if cached.is_file():
         try:
-            with np.load(cached, allow_pickle=False) as stored:
-                return {field: stored[field] for field in stored.files}
+            with np.load(cached, allow_pickle=False) as part:
+                arrays = part["data"], part["indices"], part["indptr"]
+                shape = (len(part["y"]), int(part["width"]))
+                return sparse.csr_matrix(arrays, shape=shape), part["y"]
         except (OSError, ValueError, EOFError):
             pass  # a damaged cache file is as good as none: parse and replace it
-    part = parse()
+    with open_data(path) as stream:
+        X, y = parse(stream)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    named = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as stream:
-            np.savez(stream, **part)  # type: ignore[arg-type]
-        os.replace(stream.name, cached)
+        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as file:
+            np.savez(file, width=np.array(X.shape[1]), **named)
+        os.replace(file.name, cached)
     except OSError:
         pass  # no place for a cache: the data were parsed all the same
-    return part
+    return X, y
 
 
 def signs(y: Vector, positive: Callable[[Vector], NDArray[np.bool_]]) -> Vector:

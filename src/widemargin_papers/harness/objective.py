@@ -1,4 +1,4 @@
-"""Objective and gap of anybody's C-SVC, recomputed in float64 by one function.
+"""Objective and gap of any C-SVC, recomputed in float64 by one function.
 
 Problem (signed dual variable ``beta_i = y_i alpha_i``)::
 

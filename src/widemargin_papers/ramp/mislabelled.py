@@ -9,7 +9,7 @@ method calls mislabelled is compared with what was flipped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -45,7 +45,7 @@ CONFIDENT_SHARES = (0.1, 0.2, 0.3)
 GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0]}
 CEILINGS = [0.0, -1.0]
 FOLDS = 3
-UNTUNED = (("rbf", 100.0), ("linear", 1.0))  # kernel and C nobody has tuned
+UNTUNED = (("rbf", 100.0), ("linear", 1.0))  # kernel and C, not tuned
 SEEDS = 10
 MOST_ROWS = 1000  # of a data set, so that a cell stays a matter of seconds
 
@@ -83,7 +83,10 @@ class Answer:
 
     model: Any
     suspects: Mask
-    chosen: dict[str, Any]
+    chosen: dict[str, float] = field(default_factory=dict)
+
+
+Answers = Iterator[tuple[str, Answer]]  # by method
 
 
 def tune(
@@ -94,26 +97,36 @@ def tune(
     return GridSearchCV(model, grid, cv=folds).fit(X, y)
 
 
+def plain_answer(model: Any, X: Vector, y: Vector) -> Answer:
+    """Suspects of SVC: the training points it misclassifies."""
+    return Answer(model, model.predict(X) != y)
+
+
+def ramp_answer(model: RampSVC, y: Vector) -> Answer:
+    """Suspects of RampSVC: its `outliers_`."""
+    return Answer(model, np.isin(np.arange(len(y)), model.outliers_))
+
+
 def by_svc(X: Vector, y: Vector, seed: int) -> Answer:
-    """Plain SVC; suspects are the training points it misclassifies."""
+    """Plain SVC, its C chosen by cross-validation."""
     search = tune(SVC(n_jobs=1), GRID, X, y, seed)
-    model = search.best_estimator_
-    return Answer(model, model.predict(X) != y, search.best_params_)
+    return replace(plain_answer(search.best_estimator_, X, y), chosen=_chosen(search))
 
 
 def by_ramp(init: str) -> Callable[[Vector, Vector, int], Answer]:
-    """RampSVC from the given start; suspects are its `outliers_`."""
+    """RampSVC from the given start."""
 
     def answer(X: Vector, y: Vector, seed: int) -> Answer:
         # each candidate names its own s
         model = RampSVC(s=PAPERS_S, init=init, n_jobs=1)
         search = tune(model, GRID | {"s": CEILINGS}, X, y, seed)
-        model = search.best_estimator_
-        suspects = np.zeros(len(y), bool)
-        suspects[model.outliers_] = True
-        return Answer(model, suspects, search.best_params_)
+        return replace(ramp_answer(search.best_estimator_, y), chosen=_chosen(search))
 
     return answer
+
+
+def _chosen(search: GridSearchCV) -> dict[str, float]:
+    return {name: float(value) for name, value in search.best_params_.items()}
 
 
 def by_cleanlab(X: Vector, y: Vector, seed: int) -> Answer:
@@ -129,7 +142,7 @@ def by_cleanlab(X: Vector, y: Vector, seed: int) -> Answer:
     suspects = find_label_issues((y > 0).astype(int), probabilities, n_jobs=1)
     model = SVC(n_jobs=1, **search.best_params_)
     kept = ~suspects if len(np.unique(y[~suspects])) == 2 else np.ones(len(y), bool)
-    return Answer(model.fit(X[kept], y[kept]), suspects, search.best_params_)
+    return Answer(model.fit(X[kept], y[kept]), suspects, _chosen(search))
 
 
 METHODS: dict[str, Callable[[Vector, Vector, int], Answer]] = {
@@ -191,43 +204,38 @@ def judged(
     }
 
 
-def run_cell(cell: Cell) -> Record:
+def run_cell(cell: Cell, answers: Callable[[Vector, Vector, int], Answers]) -> Record:
     """Flip, fit all methods, and return accuracy, precision and recall of each."""
     X, noisy, flipped, X_test, y_test = flipped_data(cell)
     record: Record = {"n": len(noisy), "flipped": int(flipped.sum()), "methods": {}}
-    for name, method in METHODS.items():
-        answer = method(X, noisy, cell.seed)
-        chosen = {key: float(value) for key, value in answer.chosen.items()}
+    for name, answer in answers(X, noisy, cell.seed):
         found = judged(answer.model, answer.suspects, flipped, X_test, y_test)
-        record["methods"][name] = found | {"chosen": chosen}
+        record["methods"][name] = found | {"chosen": answer.chosen}
     return record
 
 
-def run_untuned(cell: Cell) -> Record:
-    """As `run_cell`, with C as a user without clean labels might leave it."""
-    X, noisy, flipped, X_test, y_test = flipped_data(cell)
-    record: Record = {"n": len(noisy), "flipped": int(flipped.sum()), "methods": {}}
+def tuned(X: Vector, y: Vector, seed: int) -> Answers:
+    """Yield every method, its parameters chosen on the flipped labels."""
+    for name, method in METHODS.items():
+        yield name, method(X, y, seed)
+
+
+def untuned(X: Vector, y: Vector, _seed: int) -> Answers:
+    """Yield SVC and RampSVC with C as a user without clean labels might leave it."""
     for kernel, C in UNTUNED:
         shared: dict[str, Any] = {"C": C, "kernel": kernel, "n_jobs": 1}
-        models: dict[str, Any] = {
-            "SVC": SVC(**shared),
-            "RampSVC svm": RampSVC(s=PAPERS_S, init="svm", **shared),
-            "RampSVC continuation": RampSVC(s=PAPERS_S, init="continuation", **shared),
-        }
-        for name, model in models.items():
-            model.fit(X, noisy)
-            suspects = model.predict(X) != noisy
-            if name != "SVC":
-                suspects = np.isin(np.arange(len(noisy)), model.outliers_)
-            found = judged(model, suspects, flipped, X_test, y_test)
-            record["methods"][f"{name}, {kernel} C={C:g}"] = found
-    return record
+        yield f"SVC, {kernel} C={C:g}", plain_answer(SVC(**shared).fit(X, y), X, y)
+        for init in ("svm", "continuation"):
+            model = RampSVC(s=PAPERS_S, init=init, **shared).fit(X, y)
+            yield f"RampSVC {init}, {kernel} C={C:g}", ramp_answer(model, y)
 
 
-def work(run: Callable[[Cell], Record] = run_cell) -> Iterator[Measurement]:
+def work(
+    answers: Callable[[Vector, Vector, int], Answers] = tuned,
+) -> Iterator[Measurement]:
     """Yield all settings."""
     for cell in cells():
-        yield cell.key, partial(run, cell)
+        yield cell.key, partial(run_cell, cell, answers)
 
 
 def summary(store: ResultStore) -> list[dict[str, Any]]:

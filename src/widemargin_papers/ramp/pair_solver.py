@@ -78,11 +78,11 @@ class Level:
     Attributes
     ----------
     members : array of int
-        Who was in play before.
+        The samples in play before.
     gram : Gram
         Their view of the kernel matrix, with the rows gathered so far.
     gone : array of int
-        Who left.
+        The samples that left.
     beta : array of shape (n,)
         The point at that moment: the last at which the values of these were known.
     safely : bool
@@ -126,8 +126,8 @@ class Run:
 
         What the others add to the values stays in them, and so in no linear term: the
         gradient is the same, and pair steps, violation, gap and safe rules are
-        functions of the gradient. The sum is what it is to the last bit, so that nobody
-        leaves a bound by rounding.
+        functions of the gradient. The sum is what it is to the last bit, so that no
+        sample leaves a bound by rounding.
         """
         whole, chosen = self.problem, self.members
         beta = self.beta[chosen]
@@ -136,7 +136,7 @@ class Run:
         return Solution(part, beta, self.values[chosen], Status.START, exact=True)
 
     def within(self, tol: float) -> bool:
-        """Say whether nobody in play violates the optimality conditions by more."""
+        """Whether no sample in play violates the optimality conditions by more."""
         point = self.point
         return violation(point.problem, point.beta, point.values) <= ROUNDING * tol
 
@@ -181,7 +181,7 @@ class Run:
         return duality_gap(point.beta, residual, *box)
 
     def screened(self) -> tuple[Mask, float]:
-        """Return whom the safe rules decide and who is at that bound, and the gap."""
+        """Return samples decided by the safe rules and at that bound, and the gap."""
         point = self.point
         found = screen(point.problem, point.beta, point.values, rank=False)
         low = found.at_lower & (point.beta == point.problem.lower)
@@ -189,7 +189,7 @@ class Run:
         return low | high, found.gap
 
     def shrunk(self) -> Mask:
-        """Return who is at a bound that no violating pair would take it from."""
+        """Return samples at a bound that no violating pair would take them from."""
         point = self.point
         gradient = point.values - point.problem.linear
         box = point.problem.lower, point.problem.upper
@@ -210,9 +210,9 @@ def solve_in_pieces(
 
     Safe rules look whenever the gap has halved, and first at the start, which is how
     decisions propagate from one convex problem to the next (mathematics 5.3 and 5.4);
-    before they look, all that was set aside is brought back. At the end everybody is
-    brought back and checked, and the solve goes on if somebody objects. A piece has
-    `piece` steps; where nobody is ever taken out, all steps are one piece.
+    before they look, all that was set aside is brought back. At the end all samples
+    are brought back and checked, and the solve goes on if one violates its conditions.
+    A piece has `piece` steps; where no sample is ever taken out, all steps are one.
     """
     if start is None:
         nothing = np.zeros(problem.n)
@@ -238,7 +238,7 @@ def solve_in_pieces(
         run.bring_back()
         if run.within(tol) or stopped:
             run.bring_back(decided=True)
-            safe = False  # who objects now had been decided: nobody is, until the end
+            safe = False  # a decided sample is violated: decide no more
         if run.within(tol) or stopped:
             status = Status.CONVERGED if run.within(tol) else Status.MAX_ITER
             return Solution(problem, run.beta, run.values, status, exact=True)

@@ -1,10 +1,10 @@
 """Times and counts of the four contestants of Figure 2 on a solver by pair steps.
 
 The settings are those of `widemargin_papers.ramp.printed` with fewer samples, so
-that the kernel matrix fits in memory: all four are given the same one, and neither
-evaluating it nor bringing it to the solver is in anybody's time. Samples may leave as
-often, in proportion to their number, as in LIBSVM with the paper's 20,000. Beside the
-four stands this package's own fit, which evaluates the rows it needs.
+that the kernel matrix fits in memory: all four are given the same one, and no time
+includes evaluating it or bringing it to the solver. Samples may leave as often, in
+proportion to their number, as in LIBSVM with the paper's 20,000. Beside the four stands
+this package's own fit, which evaluates the rows it needs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
-from widemargin_papers.harness.timing import processor_seconds
+from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
 
 from . import printed
 from .pair_solver import Tally, fit, scaled_piece
@@ -47,8 +47,8 @@ def measure(setting: Setting, *, repeats: int = 3) -> Record:
     n = len(y)
     matrix = Gram(X, setting.kernel).rows(np.arange(n))
     gram = Gram(matrix, Precomputed(), cache_mb=KEPT * matrix.nbytes / 1e6)
-    # The solver's cache copies a row when it is first asked for: a step a sample, in
-    # nobody's time, asks for nearly all that will be.
+    # The solver's cache copies a row when it is first asked for: an untimed step a
+    # sample asks for nearly all that will be.
     run(setting, gram, y, "none", most=n * n)
 
     def engine() -> Record:
@@ -59,12 +59,7 @@ def measure(setting: Setting, *, repeats: int = 3) -> Record:
 
     runs: dict[str, Callable[[], Record]] = {"engine": engine}
     runs |= {name: partial(run, setting, gram, y, name) for name in CONTESTANTS}
-    figures: dict[str, Record] = {}
-    for _, (name, repeated) in product(range(repeats), runs.items()):
-        known = figures.get(name)
-        if known is None or known["processor"] < LONG:
-            new = repeated()
-            figures[name] = min(known or new, new, key=lambda one: one["processor"])
+    figures = fastest_in_turn(runs, repeats, long=LONG)
     check([figures[name] for name in CONTESTANTS], setting.tol)
     return {"setting": setting.key, "n": n, "contestants": figures}
 
@@ -170,7 +165,7 @@ def _caption(store: ResultStore) -> str:
 
 
 def _verdict(every: list[Runs]) -> str:
-    """Say whether the targets are met, and how the four stand to the engine."""
+    """Return whether the targets are met, and how the four compare with the engine."""
     found = {
         label: float(np.median(gains(every, what, "safe+shrink")))
         for label, what in FIGURES.items()

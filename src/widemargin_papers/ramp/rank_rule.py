@@ -21,7 +21,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
-from widemargin_papers.harness.timing import processor_seconds
+from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
 
 from . import printed
 from .printed import DATASETS, Setting
@@ -34,24 +34,21 @@ RULES: dict[str, bool | None] = {"none": None, "interval": False, "rank": True}
 def measure(setting: Setting, repeats: int = 3) -> Record:
     """Solve with each rule, in turn; keep the fastest run of each."""
     X, y = printed.load(setting.dataset, setting.size)
-    figures: dict[str, Record] = {}
-    for _, (name, rank) in product(range(repeats), RULES.items()):
+
+    def run(rank: bool | None) -> Record:
         problem = classification_problem(Gram(X, setting.kernel), y, np.ones(len(y)))
         screener = None if rank is None else Screener(smallest=0, rank=rank)
-        seconds, solution = processor_seconds(
-            partial(
-                solve, problem, SolveOptions(tol=1e-6, exact=False, screen=screener)
-            )
-        )
-        run = {
+        options = SolveOptions(tol=1e-6, exact=False, screen=screener)
+        seconds, solution = processor_seconds(lambda: solve(problem, options))
+        return {
             "processor": seconds,
             "evaluated": problem.gram.evaluated,
             "share": screener.checks[-1]["share"] if screener is not None else 0.0,
             "status": solution.status,
         }
-        known = figures.get(name, run)
-        figures[name] = min(known, run, key=lambda entry: float(entry["processor"]))
-    return {"n": len(y), "rules": figures}
+
+    runs = {name: partial(run, rank) for name, rank in RULES.items()}
+    return {"n": len(y), "rules": fastest_in_turn(runs, repeats)}
 
 
 def work() -> Iterator[Measurement]:

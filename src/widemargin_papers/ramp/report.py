@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,6 @@ from .printed import CONTESTANTS
 from .tasks import share_cells
 
 
-def _mean(values: Sequence[float | None], form: Callable[[float], str]) -> str:
-    known = [value for value in values if value is not None]
-    return form(float(np.mean(known))) if known else "-"
-
-
 def _place(method: str) -> tuple[str, int]:
     """Order methods by their setting, then as the benchmark lists them."""
     name, _, setting = method.partition(", ")
@@ -36,61 +31,35 @@ def _place(method: str) -> tuple[str, int]:
 def robustness_tables(store: ResultStore) -> str:
     """Return accuracy, precision and recall, over data sets and apart."""
     summary = mislabelled.summary(store)
-    methods = list(dict.fromkeys(row["method"] for row in summary))
-    methods.sort(key=_place)
-    settings = sorted({(row["kind"], row["share"]) for row in summary}, reverse=True)
-    settings.sort(key=lambda setting: (setting[0] != "random", setting[1]))
+    methods = sorted({row["method"] for row in summary}, key=_place)
+    settings = sorted({(row["kind"] != "random", row["share"]) for row in summary})
+    flips = [("confident" if sure else "random", share) for sure, share in settings]
     seeds = sorted({row["seeds"] for row in summary})
     datasets = sorted({row["dataset"] for row in summary})
 
-    def figures(name: str, **wanted: Any) -> list[float | None]:
-        return [
-            row[name]
-            for row in summary
-            if all(row[key] == value for key, value in wanted.items())
-        ]
+    def mean(figure: str, digits: int, wanted: tuple[Any, ...]) -> str:
+        """Mean over what has these values of kind, share, method (and data set)."""
+        names = ("kind", "share", "method", "dataset")[: len(wanted)]
+        own = [row for row in summary if tuple(row[name] for name in names) == wanted]
+        known = [row[figure] for row in own if row[figure] is not None]
+        return f"{np.mean(known):.{digits}f}" if known else "-"
 
-    accuracy = [
-        [f"{kind} {share:.0%}"]
-        + [
-            _mean(
-                figures("accuracy", kind=kind, share=share, method=method),
-                lambda value: f"{value:.3f}",
-            )
-            for method in methods
+    accuracy, found, apart = [], [], []
+    for kind, share in flips:
+        label = f"{kind} {share:.0%}"
+        keys = [(kind, share, method) for method in methods]
+        accuracy.append([label, *(mean("accuracy", 3, key) for key in keys)])
+        pairs = [
+            f"{mean('precision', 2, key)} / {mean('recall', 2, key)}" for key in keys
         ]
-        for kind, share in settings
-    ]
-    found = [
-        [f"{kind} {share:.0%}"]
-        + [
-            " / ".join(
-                _mean(
-                    figures(name, kind=kind, share=share, method=method),
-                    lambda value: f"{value:.2f}",
-                )
-                for name in ("precision", "recall")
-            )
-            for method in methods
-        ]
-        for kind, share in settings
-        if share > 0
-    ]
-    apart = [
-        [dataset, f"{kind} {share:.0%}"]
-        + [
-            _mean(
-                figures(
-                    "accuracy", dataset=dataset, kind=kind, share=share, method=method
-                ),
-                lambda value: f"{value:.3f}",
-            )
-            for method in methods
-        ]
-        for dataset in datasets
-        for kind, share in settings
-        if share in (0.0, 0.2)
-    ]
+        if share > 0:
+            found.append([label, *pairs])
+    for data in datasets:
+        for kind, share in flips:
+            if share in (0.0, 0.2):
+                wanted = [(kind, share, method, data) for method in methods]
+                figures = [mean("accuracy", 3, key) for key in wanted]
+                apart.append([data, f"{kind} {share:.0%}", *figures])
     return "\n".join(
         [
             f"Test accuracy on clean labels, mean over {len(datasets)} data sets "
@@ -285,7 +254,7 @@ CAMPAIGNS = {
     "robustness": Campaign("mislabelled", mislabelled.work, robustness_tables),
     "untuned": Campaign(
         "mislabelled_untuned",
-        partial(mislabelled.work, mislabelled.run_untuned),
+        partial(mislabelled.work, mislabelled.untuned),
         robustness_tables,
     ),
     "shares": Campaign("ramp_shares", timing.share_work, share_tables),

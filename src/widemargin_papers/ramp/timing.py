@@ -28,6 +28,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.runtime.deadline import Deadline
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
+from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
 
 from . import printed
 from .printed import (
@@ -57,36 +58,28 @@ def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
 def fit_in_turn(
     models: dict[str, Any], X: Any, y: Vector, repeats: int, threads: int
 ) -> Record:
-    """Fit every model in turn, `repeats` times, and keep each one's fastest run whole.
+    """Fit every model in turn and keep each one's fastest run by processor time.
 
-    The fastest by processor time; a run that was stopped only where none ended. Not
-    repeated is what took more than `LONG` processor seconds.
+    A run that was stopped is kept only where none ended.
     """
-    figures: dict[str, Record] = {}
-    for repeat in range(repeats):
-        for name, model in models.items():
-            known = figures.get(name)
-            if known is not None and known["processor"] > LONG:
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                before, started = time.process_time(), time.perf_counter()
-                model.fit(X, y)
-                seconds = time.perf_counter() - started
-                processor = time.process_time() - before
-            run = outcome(model) | {"seconds": seconds, "processor": processor}
-            kept = run if known is None else min(known, run, key=_order)
-            figures[name] = kept | {"repeats": repeat + 1}
-    return {
-        "n": len(y),
-        "d": int(X.shape[1]),
-        "threads": threads,
-        "contestants": figures,
-    }
+    runs = {name: partial(_fit, model, X, y) for name, model in models.items()}
+    figures = fastest_in_turn(
+        runs,
+        repeats,
+        long=LONG,
+        order=lambda run: (run["status"] == "max_time", run["processor"]),
+    )
+    shape = {"n": len(y), "d": int(X.shape[1]), "threads": threads}
+    return shape | {"contestants": figures}
 
 
-def _order(run: Record) -> tuple[bool, float]:
-    return run["status"] == "max_time", run["processor"]
+def _fit(model: Any, X: Any, y: Vector) -> Record:
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        processor, _ = processor_seconds(lambda: model.fit(X, y))
+    spent = {"seconds": time.perf_counter() - started, "processor": processor}
+    return outcome(model) | spent
 
 
 def shares(setting: Setting, *, threads: int = 1) -> Record:
@@ -130,26 +123,27 @@ def share_work() -> Iterator[Measurement]:
 
 
 def outcome(model: Any) -> Record:
-    """Return what a fitted model reached: objective, gap, rounds, outliers, curve."""
+    """Return what a fitted model reached: objective, gap, rounds, outliers, curve.
+
+    The curve has Figure 3's points of each convex problem: iteration, seconds, share.
+    """
     certificate = model.certificate_
     record: Record = {
         "status": certificate.status,
         "gap": certificate.gap,
         "kkt_violation": certificate.kkt_violation,
-        "objective": getattr(model, "objective_", certificate.objective),
+        "objective": certificate.objective,
         "support": len(model.support_),
     }
-    if hasattr(model, "outliers_"):
+    if isinstance(model, RampSVC):
+        record["objective"] = model.objective_
         record["outliers"] = len(model.outliers_)
         record["rounds"] = len(model.history_)
-        record["curve"] = [curve(stage) for stage in model.history_]
+        record["curve"] = [
+            [[p["n_iter"], p["seconds"], p["share"]] for p in stage.get("screened", [])]
+            for stage in model.history_
+        ]
     return record
-
-
-def curve(stage: dict[str, Any]) -> list[list[float]]:
-    """Return Figure 3's points of one convex problem: iteration, seconds, share."""
-    points = stage.get("screened", [])
-    return [[point["n_iter"], point["seconds"], point["share"]] for point in points]
 
 
 def work() -> Iterator[Measurement]:

@@ -24,21 +24,23 @@ Vector = NDArray[np.float64]
 Loaded = tuple[Any, Vector]
 SWEEP_SIZE = 60
 GENERATED = " (generated)"  # in the name of a problem whose file is missing
+IJCNN1, COVTYPE = Settings(C=32.0, gamma=2.0), Settings(C=32.0, gamma=32.0)
 GROWING_SIZES = (1_000, 3_162, 10_000, 31_623, 100_000)
 
 
-def _or_generated(
-    name: str, n: int, d: int, load: Callable[[], Loaded], density: float | None = None
-) -> Callable[[], Loaded]:
-    """Return the loader of the named file, or of generated data of its shape."""
-    if datasets.available(name):
-        return load
-    return partial(datasets.generated, n, d, density=density)
-
-
-def _titled(name: str, title: str) -> str:
-    """Return the title, marked when the named file is missing."""
-    return title if datasets.available(name) else title + GENERATED
+def _of_file(
+    file: str,
+    title: str,
+    shape: tuple[int, int],
+    load: Callable[[], Loaded],
+    settings: Settings,
+    target: dict[str, float] | None = None,
+) -> Problem:
+    """Return a problem on the named file, or on generated data of its shape."""
+    if not datasets.available(file):
+        title, density = title + GENERATED, 0.11 if file == "a9a" else None
+        load = partial(datasets.generated, *shape, density=density)
+    return Problem(title, load, settings, target or {})
 
 
 def breast_cancer() -> Loaded:
@@ -95,104 +97,58 @@ def covtype(size: int | None = 50_000) -> Loaded:
 
 def problems() -> dict[str, Problem]:
     """Return the problems of the ratio table by name, smallest first."""
+    small = Settings(C=1.0, gamma=1 / 30)
     linear = Settings(C=1.0, kernel="linear", fit_intercept=False)
-    load_ijcnn1 = _or_generated("ijcnn1", 49_990, 22, ijcnn1)
-    if datasets.available("ijcnn1.t"):
-        load_test = ijcnn1_test
-    else:
-        load_test = lambda: datasets.generated(91_701, 22, seed=1)[0]  # noqa: E731
-    load_a9a = _or_generated("a9a", 32_561, 123, a9a, density=0.11)
+    cancer = Problem("breast cancer 569x30", breast_cancer, small, asked(1), repeats=30)
+    fitted = _of_file("ijcnn1", "ijcnn1 49990x22", (49_990, 22), ijcnn1, IJCNN1,
+                      asked(18, 8))  # fmt: skip
+    test = datasets.available("ijcnn1.t")
+    a9a_csr = partial(_of_file, "a9a", shape=(32_561, 123), load=a9a)
+    cod = partial(_of_file, "cod-rna", shape=(20_000, 8),
+                  settings=Settings(C=10.0, gamma=0.5))  # fmt: skip
+    primal: dict[str, Any] = {"target": {"LinearSVC": 0.5}, "peers": ("LinearSVC",)}
     table = [
-        Problem(
-            "breast cancer 569x30",
-            breast_cancer,
-            Settings(C=1.0, gamma=1 / 30),
-            {"scikit-learn": 1.0},
-            repeats=30,
-        ),
-        Problem(
-            "predict one row, breast cancer",
-            breast_cancer,
-            Settings(C=1.0, gamma=1 / 30),
-            {"scikit-learn": 1.0},
-            action="predict_row",
-            load_test=lambda: breast_cancer()[0],
-            repeats=300,
-        ),
-        Problem(
-            "synthetic 2000x20",
-            synthetic,
-            Settings(C=10.0, gamma=0.5),
-            {"scikit-learn": 7.0, "intelex": 4.0},
-            repeats=10,
-        ),
-        Problem(
-            _titled("letter.scale", "letter 15000x16"),
-            _or_generated("letter.scale", 15_000, 16, letter),
-            Settings(C=10.0, gamma=1.0),
-            {"scikit-learn": 9.0, "intelex": 5.0},
-        ),
-        Problem(
-            _titled("cod-rna", "cod-rna 20000x8 in [0, 1]"),
-            _or_generated("cod-rna", 20_000, 8, cod_rna),
-            Settings(C=10.0, gamma=0.5),
-            {"scikit-learn": 25.0, "intelex": 14.0},
-        ),
-        Problem(
-            _titled("cod-rna", "cod-rna 20000x8 standardised"),
-            _or_generated("cod-rna", 20_000, 8, partial(cod_rna, datasets.standardise)),
-            Settings(C=10.0, gamma=0.5),
-        ),
-        Problem(
-            _titled("ijcnn1", "ijcnn1 49990x22"),
-            load_ijcnn1,
-            Settings(C=32.0, gamma=2.0),
-            {"scikit-learn": 18.0, "intelex": 8.0},
-        ),
-        Problem(
-            _titled("ijcnn1.t", "predict ijcnn1 91701"),
-            load_ijcnn1,
-            Settings(C=32.0, gamma=2.0),
-            {"scikit-learn": 60.0, "intelex": 4.0},
-            action="predict",
-            load_test=load_test,
-        ),
-        Problem(
-            _titled("a9a", "a9a CSR, C=1"),
-            load_a9a,
-            Settings(C=1.0, gamma=1 / 123),
-            {"scikit-learn": 25.0, "intelex": 3.5},
-        ),
-        Problem(
-            _titled("a9a", "a9a CSR, C=32"),
-            load_a9a,
-            Settings(C=32.0, gamma=0.05),
-            {"scikit-learn": 12.0, "intelex": 4.0},
-        ),
-        Problem(
-            _titled("covtype.binary", "covtype 50000x54"),
-            _or_generated("covtype.binary", 50_000, 54, covtype),
-            Settings(C=32.0, gamma=32.0),
-            {"scikit-learn": 30.0, "intelex": 8.0},
+        cancer,
+        replace(cancer, name="predict one row, breast cancer", action="predict_row",
+                load_test=lambda: breast_cancer()[0], repeats=300),
+        Problem("synthetic 2000x20", synthetic, Settings(C=10.0, gamma=0.5),
+                asked(7, 4), repeats=10),
+        _of_file("letter.scale", "letter 15000x16", (15_000, 16), letter,
+                 Settings(C=10.0, gamma=1.0), asked(9, 5)),
+        cod(title="cod-rna 20000x8 in [0, 1]", load=cod_rna, target=asked(25, 14)),
+        cod(title="cod-rna 20000x8 standardised",
+            load=partial(cod_rna, datasets.standardise)),
+        fitted,
+        replace(fitted, name="predict ijcnn1 91701" + ("" if test else GENERATED),
+                target=asked(60, 4), action="predict",
+                load_test=ijcnn1_test if test else _generated_test),
+        a9a_csr(title="a9a CSR, C=1", settings=Settings(C=1.0, gamma=1 / 123),
+                target=asked(25, 3.5)),
+        a9a_csr(title="a9a CSR, C=32", settings=Settings(C=32.0, gamma=0.05),
+                target=asked(12, 4)),
+        replace(
+            _of_file("covtype.binary", "covtype 50000x54", (50_000, 54), covtype,
+                     COVTYPE, asked(30, 8)),
             repeats=2,
         ),
-        Problem(
-            _titled("a9a", "linear a9a CSR"),
-            load_a9a,
-            linear,
-            {"LinearSVC": 0.5},
-            peers=("LinearSVC",),
+        replace(a9a_csr(title="linear a9a CSR", settings=linear), **primal),
+        replace(
+            _of_file("covtype.binary", "linear covtype 581012x54", (581_012, 54),
+                     partial(covtype, None), linear),
+            repeats=2, **primal,
         ),
-        Problem(
-            _titled("covtype.binary", "linear covtype 581012x54"),
-            _or_generated("covtype.binary", 581_012, 54, lambda: covtype(None)),
-            linear,
-            {"LinearSVC": 0.5},
-            peers=("LinearSVC",),
-            repeats=2,
-        ),
-    ]
+    ]  # fmt: skip
     return {problem.name: problem for problem in table}
+
+
+def asked(scikit_learn: float, intelex: float | None = None) -> dict[str, float]:
+    """Return the least ratios asked against each peer."""
+    both = {"scikit-learn": scikit_learn, "intelex": intelex}
+    return {peer: ratio for peer, ratio in both.items() if ratio is not None}
+
+
+def _generated_test() -> Any:
+    return datasets.generated(91_701, 22, seed=1)[0]
 
 
 def sweep(size: int = SWEEP_SIZE) -> list[Problem]:
@@ -228,49 +184,33 @@ def growing(sizes: tuple[int, ...] = GROWING_SIZES) -> list[Problem]:
     """Return ijcnn1 and covtype in growing sizes: fit time against n."""
     drawn = []
     for n in sizes:
-        drawn.append(
-            Problem(
-                _titled("ijcnn1.t", f"ijcnn1 n={n}"),
-                _or_generated("ijcnn1.t", n, 22, partial(ijcnn1, n)),
-                Settings(C=32.0, gamma=2.0),
-                peers=(),
-            )
-        )
-        drawn.append(
-            Problem(
-                _titled("covtype.binary", f"covtype n={n}"),
-                _or_generated("covtype.binary", n, 54, partial(covtype, n)),
-                Settings(C=32.0, gamma=32.0),
-                peers=(),
-            )
-        )
-    return drawn
+        drawn += [
+            _of_file("ijcnn1.t", f"ijcnn1 n={n}", (n, 22), partial(ijcnn1, n), IJCNN1),
+            _of_file("covtype.binary", f"covtype n={n}", (n, 54), partial(covtype, n),
+                     COVTYPE),
+        ]  # fmt: skip
+    return [replace(problem, peers=()) for problem in drawn]
+
+
+def _changed(problem: Problem, words: str, settings: Settings) -> Problem:
+    name = f"{problem.name}, {words}"
+    return replace(problem, name=name, settings=settings, target={})
 
 
 def tighter(tol: float = 1e-6) -> list[Problem]:
     """Return the medium problems at another tolerance."""
     chosen = ("synthetic", "letter", "cod-rna", "ijcnn1")
     return [
-        replace(
-            problem,
-            name=f"{name}, tol={tol:g}",
-            settings=replace(problem.settings, tol=tol),
-            target={},
-        )
+        _changed(problem, f"tol={tol:g}", replace(problem.settings, tol=tol))
         for name, problem in problems().items()
         if name.startswith(chosen)
     ]
 
 
 def one_thread() -> list[Problem]:
-    """Return the problems of the ratio table with one thread for everybody."""
+    """Return the problems of the ratio table with one thread for all contestants."""
     return [
-        replace(
-            problem,
-            name=f"{name}, one thread",
-            settings=replace(problem.settings, threads=1),
-            target={},
-        )
+        _changed(problem, "one thread", replace(problem.settings, threads=1))
         for name, problem in problems().items()
         if problem.action == "fit" and "linear" not in name and "covtype" not in name
     ]
