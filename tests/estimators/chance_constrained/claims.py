@@ -15,7 +15,7 @@ from widemargin.estimators.chance_constrained.data.block_sources import (
     Block,
     DaskBlocks,
     OneBlock,
-    itself,
+    identity,
 )
 from widemargin.estimators.chance_constrained.data.first_pass import first_pass
 from widemargin.estimators.chance_constrained.solvers import (
@@ -151,7 +151,7 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
                     )
                     for (part, labels, more), r in zip(parts, rows, strict=True)
                 ],
-                itself,
+                identity,
             )
         )
 

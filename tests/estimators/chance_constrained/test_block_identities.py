@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.first_pass import Scaling
+from widemargin.estimators.chance_constrained.data.block_sources import (
+    Block,
+    OneBlock,
+    user_blocks,
+)
+from widemargin.estimators.chance_constrained.data.covariance_tables import FactorTable
+from widemargin.estimators.chance_constrained.data.first_pass import Scaling, first_pass
 from widemargin.estimators.chance_constrained.solvers import stochastic as solver
 
 N, D = 600, 4
@@ -67,6 +73,23 @@ def test_sparse_blocks_are_dense_blocks(standardize):
         longer = model(standardize=True, epochs=30).fit_blocks(thin)
         for trained in (longer, dense):
             assert abs(trained.score(X, y) - exact.score(X, y)) <= 0.02
+
+
+def test_singular_class_covariances_are_factors_in_blocks_too():
+    """A second pass keeps the centred rows, as in memory, where features depend."""
+    X, y = cloud()
+    X = np.column_stack([X, X[:, 0] + X[:, 2]])
+    parts = [(X[rows], y[rows]) for rows in np.split(np.arange(N), 3)]
+    tables = [
+        first_pass(source, model()).table
+        for source in (OneBlock(Block(X, y)), user_blocks(parts))
+    ]
+    null = np.array([1.0, 0.0, 1.0, 0.0, -1.0])
+    for table in tables:
+        assert isinstance(table, FactorTable)
+        assert np.abs(table.images(null)).max() <= 1e-14
+    assert_allclose(tables[1].dense(), tables[0].dense(), rtol=1e-9, atol=1e-15)
+    assert_same_model(model().fit_blocks([(X, y)]), model().fit(X, y))
 
 
 def test_a_scaling_that_centres_refuses_sparse_rows():

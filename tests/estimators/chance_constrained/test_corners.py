@@ -148,20 +148,20 @@ def test_forces_of_the_balls_add_up():
     radii[4] = 0.0
     inner = rng.normal(size=(6, 2))
     inner *= 0.9 / np.linalg.norm(inner, axis=1, keepdims=True)
-    reachable = np.einsum("k,kdr,kr->d", radii, table.columns, inner)
+    reachable = np.einsum("k,kdr,kr->d", radii, table.entries, inner)
     found, preimages = balancing_directions(table, radii, reachable, np.eye(5))
     assert_allclose(radii @ found, reachable, rtol=1e-12)
     images = np.stack([m @ p for m, p in zip(table.dense(), preimages, strict=True)])
     assert_allclose(images, found, rtol=1e-9)
     for k in range(6):
-        u = np.linalg.lstsq(table.columns[k], found[k], rcond=None)[0]
-        assert_allclose(table.columns[k] @ u, found[k], atol=1e-12)
+        u = np.linalg.lstsq(table.entries[k], found[k], rcond=None)[0]
+        assert_allclose(table.entries[k] @ u, found[k], atol=1e-12)
         assert np.linalg.norm(u) <= 1.0 + 1e-12
     # what no forces can do is not claimed, and ends without overflow
     beyond, _ = balancing_directions(table, radii, 1e3 * reachable, np.eye(5))
     assert np.linalg.norm(radii @ beyond - 1e3 * reachable) > 1.0
     for k in range(6):
-        u = np.linalg.lstsq(table.columns[k], beyond[k], rcond=None)[0]
+        u = np.linalg.lstsq(table.entries[k], beyond[k], rcond=None)[0]
         assert np.linalg.norm(u) <= 1.0 + 1e-9
 
 

@@ -73,7 +73,7 @@ def test_many_samples_beside_few_are_a_triangle():
     labels = np.array([0] * 19_998 + [1] * 2)
     weights = np.random.default_rng(3).integers(1, 3, size=len(X)).astype(float)
     table = class_covariances(X, labels, CLASSES, weights, 0.5)
-    assert table.columns.shape == (2, 3, 3)
+    assert table.entries.shape == (2, 3, 3)
     for k in range(2):
         own = labels == k
         expected = 0.5 * np.cov(X[own].T, fweights=weights[own].astype(int))
@@ -104,7 +104,7 @@ def test_moments_of_parts_merge(two_classes):
     assert_allclose(parts.mean, whole.mean)
     assert_allclose(parts.scatter, whole.scatter, rtol=1e-10)
     table = class_matrices([whole], 2.0, CLASSES[:1])
-    assert_allclose(table.matrices[0], whole.scatter * 2.0 / (whole.mass - 1.0))
+    assert_allclose(table.entries[0], whole.scatter * 2.0 / (whole.mass - 1.0))
 
 
 def test_one_matrix_or_one_for_each_label():

@@ -120,8 +120,7 @@ def test_images_and_spreads_are_enclosed(kind, k):
     found = enclosed_images(table, chosen, p[chosen])
     exact = np.vectorize(Fraction, otypes=[object])
     for place, entry in enumerate(chosen.tolist()):
-        _, array = table.layout()
-        numbers, at = exact(array[entry]), exact(p[entry])
+        numbers, at = exact(table.entries[entry]), exact(p[entry])
         if kind == "variances":
             image = numbers * at
         else:

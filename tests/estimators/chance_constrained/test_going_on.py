@@ -66,6 +66,26 @@ def test_under_drift_it_comes_within_a_point_of_a_refit(angle, shift, epochs):
     assert before < on_new.score(new, labels) - 0.02  # there was something to follow
 
 
+def test_a_fit_leaves_nothing_of_the_model_before_it():
+    X, y = law(100, 3)
+    model = fitted("memory", epochs=2)
+    names = set(vars(model))
+    assert "certificate_" in names
+    model.partial_fit(X, y)
+    assert set(vars(model)) < names and "slack_" not in vars(model)
+    assert set(vars(model.fit(X, y))) == names
+
+
+def test_only_the_first_call_draws_from_the_random_state():
+    X, y = law(100, 3)
+    state = np.random.RandomState(0)
+    model = fitted("memory", epochs=2).set_params(random_state=state)
+    model.partial_fit(X, y)
+    after_one = state.get_state()[2]
+    model.partial_fit(X, y)
+    assert state.get_state()[2] == after_one > 0
+
+
 def test_a_stored_model_goes_on_as_the_one_in_memory(tmp_path):
     model = fitted("memory", epochs=5)
     save(model, tmp_path / "model.wm")

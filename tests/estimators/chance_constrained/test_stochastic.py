@@ -256,7 +256,7 @@ def test_compiled_loop_refuses_what_does_not_fit(change, message):
         "data": problem.X,
         "indices": None,
         "offsets": None,
-        "table": problem.uncertainty.table.matrices,
+        "table": problem.uncertainty.table.entries,
         "kind": "f",
         "groups": problem.uncertainty.groups,
         "signs": problem.signs,

@@ -161,6 +161,15 @@ def test_published_method_on_blocks(exact):
     assert [stage["size"] for stage in model.history_] == [1, 2]
 
 
+def test_every_epoch_on_blocks_is_recorded_and_the_refit(exact):
+    X, y, _ = exact
+    model = ChanceConstrainedSVC(solver="ssgd", epochs=4, random_state=0)
+    model.fit_blocks(blocks_of(X, y))
+    stages = [(stage["stage"], stage["size"]) for stage in model.history_]
+    assert stages == [*(("epoch", k) for k in (1, 2, 3, 4)), ("refit", 4)]
+    assert all(stage["objective"] is None for stage in model.history_)
+
+
 def test_partial_fit_learns_and_counts(exact):
     X, y, reference = exact
     matrices = {k: reference.covariances_[k] for k in (0, 1)}

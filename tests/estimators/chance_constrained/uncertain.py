@@ -78,14 +78,14 @@ def objective_by_formula(problem, w, b):
 def judge_of(problem):
     """Return the same problem for the oracle."""
     names = {"f": "matrices", "d": "variances", "l": "factors"}
-    kind, table = problem.uncertainty.table.layout()
+    table = problem.uncertainty.table
     groups, n = problem.uncertainty.groups, len(problem.signs)
     return exact_problem(
         problem.X,
         problem.signs,
         problem.costs,
-        names[kind],
-        table,
+        names[table.letter],
+        table.entries,
         np.arange(n) if groups is None else groups,
         problem.kappa,
         fit_intercept=problem.fit_intercept,

@@ -257,7 +257,7 @@ class ChanceConstrainedSVC(UncertainLinearModel):
     def _trained_on(self, source: Source[Block]) -> Self:
         trained = train(source, self, self._generator())
         self._keep(trained.model)
-        trained.announce(self.tol)
+        trained.raise_or_warn(self.tol)
         return self
 
     def _generator(self) -> np.random.Generator:
@@ -321,6 +321,6 @@ class ChanceConstrainedSVC(UncertainLinearModel):
             former = self._kept()
             rows = Block(X, y, covariance, covariance_factor, sample_weight)
             rows = self._checked_rows(rows, reset=former is None)
-            seed = int(self._generator().integers(2**31))
-            self._keep(stepped(former, rows, self, classes, n_samples_total, seed))
+            draws = self._generator
+            self._keep(stepped(former, rows, self, classes, n_samples_total, draws))
         return self

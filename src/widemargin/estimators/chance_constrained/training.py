@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from typing import Any, Protocol
 
@@ -22,10 +22,10 @@ from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.runtime.deadline import Deadline
 
-from .data.block_sources import Block, Source, itself
+from .data.block_sources import Block, Source, identity
 from .data.chance_problem import shortfalls
 from .data.covariances import given_covariances
-from .data.first_pass import BlockProblems, Recipe, first_pass
+from .data.first_pass import BlockProblems, ProblemBuilder, first_pass
 from .solvers.cone_programs import sample_cones, semidefinite, shared_cones
 from .solvers.descent import CostSummary, OnlineDescent, StepSettings, summary_table
 from .solvers.proven_solution import (
@@ -66,7 +66,7 @@ class Trained:
     model: FittedModel
     solutions: list[ChanceSolution]
 
-    def announce(self, tol: float) -> None:
+    def raise_or_warn(self, tol: float) -> None:
         """Let Ctrl-C go on, now that the model is kept; warn if it is not optimal."""
         if any(solution.ended == "interrupted" for solution in self.solutions):
             raise KeyboardInterrupt
@@ -88,10 +88,10 @@ def train(
 ) -> Trained:
     """Fit to all rows of the source."""
     deadline = Deadline.after(settings.max_time)
-    recipe = first_pass(source, settings)
-    blocks = source.prepared(recipe.problems)
-    found = _solved(blocks, recipe.n_problems, settings, rng, deadline)
-    return _judged(blocks, recipe, found)
+    builder = first_pass(source, settings)
+    blocks = source.prepared(builder.problems)
+    found = _solved(blocks, builder.n_problems, settings, rng, deadline)
+    return _evaluated(blocks, builder, found)
 
 
 def _solved(
@@ -166,8 +166,8 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """What the last pass finds out about one model on one block."""
+class _Evaluation:
+    """One model evaluated on one block."""
 
     loss: float
     rows: int
@@ -176,14 +176,14 @@ class _Judged:
     slack: Floats | None  # of all rows given, for data in memory
 
 
-def _judged(
-    blocks: Source[BlockProblems], recipe: Recipe, found: list[ChanceSolution]
+def _evaluated(
+    blocks: Source[BlockProblems], builder: ProblemBuilder, found: list[ChanceSolution]
 ) -> Trained:
     """Make the last pass: what is proved of the models in the units of X; slacks."""
-    scaling, resident = recipe.scaling, blocks.resident
+    scaling, resident = builder.scaling, blocks.resident
     models = [scaling.restore(solution.w, solution.b) for solution in found]
 
-    def judge(item: BlockProblems) -> list[_Judged]:
+    def evaluate(item: BlockProblems) -> list[_Evaluation]:
         out = []
         for problem, (w, b) in zip(item.given, models, strict=True):
             shortfall = shortfalls(problem, w, b)
@@ -192,27 +192,27 @@ def _judged(
                 slack[item.rows] = np.maximum(shortfall, 0.0)
             loss, bounded = loss_above(problem, w, b), np.count_nonzero(shortfall < 1.0)
             seen = CostSummary.of(problem)
-            out.append(_Judged(loss, len(item.rows), int(bounded), seen, slack))
+            out.append(_Evaluation(loss, len(item.rows), int(bounded), seen, slack))
         return out
 
-    by_problem = list(zip(*blocks.map(judge), strict=True))
+    by_problem = list(zip(*blocks.map(evaluate), strict=True))
     solutions = []
     for k, (solution, (w, b)) in enumerate(zip(found, models, strict=True)):
         bound, dual = None, solution.dual
         if dual is not None:  # of a solver that had all rows in memory
             dual = dual.restored(scaling)
-            (item,) = blocks.map(itself)
+            (item,) = blocks.map(identity)
             bound = optimum_below(item.given[k], scaling, dual)
         proof = Proof.of([part.loss for part in by_problem[k]], scaling, w, bound)
-        evidence = partial(itself, proof)
+        evidence = partial(identity, proof)
         solutions.append(replace(solution, w=w, b=b, dual=dual, evidence=evidence))
-    return Trained(_stored(recipe, solutions, by_problem), solutions)
+    return Trained(_stored(builder, solutions, by_problem), solutions)
 
 
 def _stored(
-    recipe: Recipe,
+    builder: ProblemBuilder,
     solutions: list[ChanceSolution],
-    by_problem: list[tuple[_Judged, ...]],
+    by_problem: list[tuple[_Evaluation, ...]],
 ) -> FittedModel:
     """Return the models as the estimator stores them."""
     certificates = [solution.certificate for solution in solutions]
@@ -232,12 +232,12 @@ def _stored(
     )
     seen = [reduce(CostSummary.__add__, (p.seen for p in own)) for own in by_problem]
     return FittedModel(
-        classes=recipe.classes,
+        classes=builder.classes,
         coef=np.stack([solution.w for solution in solutions]),
         intercept=np.array([solution.b for solution in solutions]),
-        scale=recipe.scaling.scale,
-        covariances=None if recipe.table is None else recipe.table.dense(),
-        n_iter=max(1, *(solution.n_iter for solution in solutions), 1),
+        scale=builder.scaling.scale,
+        covariances=None if builder.table is None else builder.table.dense(),
+        n_iter=max(1, *(solution.n_iter for solution in solutions)),
         solved=all(solution.status in _GOOD for solution in solutions),
         seen=summary_table(seen),
         report=report,
@@ -253,13 +253,13 @@ def stepped(
     settings: StepSettings,
     classes: Any,
     n_samples_total: int | None,
-    seed: int,
+    generator: Callable[[], np.random.Generator],
 ) -> FittedModel:
     """Return the model after one stochastic step for each row (``partial_fit``)."""
     if former is not None and former.online is not None:
-        online = OnlineDescent.resume(former.online)
+        online = OnlineDescent(**former.online)
     else:
-        online = _begun(former, rows.X.shape[1], settings, classes, seed)
+        online = _begun(former, rows.X.shape[1], settings, classes, generator)
     online = online.stepped(rows, settings, n_samples_total)
     coef, intercept = online.models(settings.refine)
     return FittedModel(
@@ -269,7 +269,7 @@ def stepped(
         scale=np.ones(coef.shape[1]),
         covariances=online.covariances,
         n_iter=online.visits,
-        online=online.state(),
+        online=asdict(online),
         seen=None if former is None else former.seen,
     )
 
@@ -279,7 +279,7 @@ def _begun(
     n_features: int,
     settings: StepSettings,
     classes: Any,
-    seed: int,
+    generator: Callable[[], np.random.Generator],
 ) -> OnlineDescent:
     """Start from w = 0, or go on from a fitted model and the rows it has seen."""
     if settings.standardize or settings.class_weight == "balanced":
@@ -306,7 +306,8 @@ def _begun(
     covariances = None if former is None else former.covariances
     if not isinstance(settings.covariance, str):
         table = given_covariances(settings.covariance, known, n_features)
-        covariances = table.matrices
+        covariances = table.entries
+    seed = int(generator().integers(2**31))
     new = OnlineDescent.start(known, n_features, covariances, seed)
     if former is None or former.seen is None:
         return new

@@ -27,7 +27,7 @@ _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")  # scikit-learn writes t
 
 @dataclass(frozen=True)
 class FitReport:
-    """What a pass over all rows tells of a model; stored as ``certificate_`` etc."""
+    """Results of a pass over all rows, stored as ``certificate_`` and so on."""
 
     certificate: Any
     history: list[dict[str, Any]]

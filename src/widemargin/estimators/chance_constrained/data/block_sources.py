@@ -45,12 +45,12 @@ class Block:
 
     @property
     def own(self) -> bool:
-        """Whether the rows bring covariances of their own."""
+        """Whether the rows come with covariances of their own."""
         return self.covariance is not None or self.covariance_factor is not None
 
     @property
     def weights(self) -> Floats:
-        """How often each row counts: once where nothing is said, never negative."""
+        """How often each row counts: once by default, never negative."""
         weights = check_weights(self.sample_weight, self.X.shape[0])
         if weights is None:
             return np.ones(self.X.shape[0])
@@ -85,7 +85,7 @@ def checked(block: Block) -> Block:
     return replace(block, X=X, y=y)
 
 
-def itself(item: Item) -> Item:
+def identity(item: Item) -> Item:
     """Return what is given."""
     return item
 
@@ -137,7 +137,7 @@ class OneBlock(Source[Item]):
 
 @dataclass(frozen=True)
 class ThreadedParts(Source[Item]):
-    """Data in memory, dealt out to threads."""
+    """Data in memory in several parts, one for each thread."""
 
     parts: list[Item]
     parallel: ClassVar[bool] = True
@@ -191,7 +191,7 @@ class SerialBlocks(Source[Item]):
 
 
 def user_blocks(blocks: Any) -> Source[Block]:
-    """Return the blocks a user hands in: a function, or a sequence."""
+    """Return the blocks that a user passes: a function, or a sequence."""
     if isinstance(blocks, Iterator):
         raise ValueError(
             "blocks is an iterator, which can be read only once: pass a function that "
@@ -304,7 +304,7 @@ class DaskBlocks(Source[Item]):
             item = prepare(block)
             return work(item, draw(item, np.random.default_rng([seed, block.first])))
 
-        return DaskBlocks(self.chunks, itself).map(visit)
+        return DaskBlocks(self.chunks, identity).map(visit)
 
 
 def dask_blocks(rows: Block, solver: str) -> Source[Block]:
@@ -332,4 +332,4 @@ def dask_blocks(rows: Block, solver: str) -> Source[Block]:
     if np.isnan(sizes).any():  # not known yet, as after a selection
         sizes = dask.compute(*map(dask.delayed(len), columns[0]))
     firsts = np.cumsum((0, *sizes[:-1])).tolist()
-    return DaskBlocks(list(zip(*columns, firsts, strict=True)), itself)
+    return DaskBlocks(list(zip(*columns, firsts, strict=True)), identity)

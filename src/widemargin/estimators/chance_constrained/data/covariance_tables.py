@@ -3,7 +3,7 @@
 A sample is a distribution with mean ``mu_i`` and covariance ``Sigma_i``. Everything
 the solvers need of the covariances is linear in ``w``: the images ``Sigma_k w`` of the
 ``k`` distinct covariances. Three tables hold them (full matrices, variances, low-rank
-factors); an :class:`Uncertainty` says which entry of the table each sample has, so one
+factors); an :class:`Uncertainty` has the entry of the table for each sample, so one
 covariance per class (two entries) and one per sample (n entries) are the same code.
 
 A dual point needs directions ``v_k = L_k u_k`` with ``||u_k|| <= 1``, and rounding
@@ -14,9 +14,10 @@ leaves neither the range of ``L_k`` nor the ball alone. They are therefore given
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,193 +58,163 @@ def weighted_blocks(weights: Floats, size: int = 1024) -> Iterator[Integers | sl
             yield start + used
 
 
-class CovarianceTable(Protocol):
-    """What a solver may ask of the ``k`` distinct covariances."""
+@dataclass(frozen=True)
+class CovarianceTable(ABC):
+    """What a solver may ask of the ``k`` distinct covariances.
+
+    ``entries`` is the array that describes them, ``letter`` the name by which compiled
+    code knows what kind of array that is.
+    """
+
+    entries: Floats
+    letter: ClassVar[str]
 
     def __len__(self) -> int:
         """Return the number of distinct covariances."""
+        return len(self.entries)
 
+    def take(self, indices: Integers | slice) -> Self:
+        """Return the table of the chosen entries."""
+        return replace(self, entries=self.entries[indices])
+
+    @abstractmethod
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction``, shape (k, d)."""
 
+    @abstractmethod
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
 
     def weighted_operator(self, weights: Floats) -> Operator:
         """Return what maps w to ``sum_k weights_k Sigma_k w``, for many w."""
+        total = self.weighted_sum(weights)
+        return lambda direction: times(total, direction)
 
-    def rescaled(self, scale: Floats) -> CovarianceTable:
+    @abstractmethod
+    def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
 
-    def take(self, indices: Integers | slice) -> CovarianceTable:
-        """Return the table of the chosen entries."""
-
-    def factor(self, index: int) -> Floats:
-        """Return ``L`` of shape (d, r) with ``L L' = Sigma_index``."""
-
+    @abstractmethod
     def factors(self, indices: Integers) -> Floats:
         """Return factors of the chosen entries, shape (k, d, r), zeros filled in."""
 
+    @abstractmethod
     def traces(self) -> Floats:
         """Return the traces of all covariances."""
 
-    def layout(self) -> tuple[str, Floats]:
-        """Return the letter by which compiled code knows the table, and its array."""
-
+    @abstractmethod
     def dense(self) -> Floats:
         """Return all covariances as matrices, shape (k, d, d)."""
 
+    @abstractmethod
     def enclosed(self, p: Floats, product: Product) -> Images:
         """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
 
 
 @dataclass(frozen=True)
-class FullTable:
+class FullTable(CovarianceTable):
     """Covariance matrices, shape (k, d, d)."""
 
-    matrices: Floats
-
-    def __len__(self) -> int:
-        """Return the number of distinct covariances."""
-        return len(self.matrices)
+    letter: ClassVar[str] = "f"
 
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction``."""
-        k, d, _ = self.matrices.shape
-        rows = self.matrices.reshape(k * d, d)
+        k, d, _ = self.entries.shape
+        rows = self.entries.reshape(k * d, d)
         return times(rows, direction).reshape(k, d)
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        flat = self.matrices.reshape(len(self), -1)
+        flat = self.entries.reshape(len(self), -1)
         if len(self) <= _FEW:
             total = transposed_times(flat, weights)
         else:
             total = np.zeros(flat.shape[1])
             for rows in weighted_blocks(weights):
                 total += transposed_times(flat[rows], weights[rows])
-        return total.reshape(self.matrices.shape[1:])
+        return total.reshape(self.entries.shape[1:])
 
-    def weighted_operator(self, weights: Floats) -> Operator:
-        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
-        total = self.weighted_sum(weights)
-        return lambda direction: times(total, direction)
-
-    def rescaled(self, scale: Floats) -> FullTable:
+    def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
-        return FullTable(self.matrices / np.outer(scale, scale))
-
-    def take(self, indices: Integers | slice) -> FullTable:
-        """Return the table of the chosen entries."""
-        return FullTable(self.matrices[indices])
-
-    def factor(self, index: int) -> Floats:
-        """Return the eigenvectors times their deviations, null ones left out."""
-        (factor,) = self.factors(np.array([index]))
-        return np.asarray(factor[:, np.any(factor, axis=0)])
+        return replace(self, entries=self.entries / np.outer(scale, scale))
 
     def factors(self, indices: Integers) -> Floats:
         """Return the eigenvectors times their deviations, null ones as zeros."""
-        values, vectors = np.linalg.eigh(self.matrices[indices])
+        values, vectors = np.linalg.eigh(self.entries[indices])
         kept = values > 1e-14 * np.maximum(values[:, -1:], 0.0)
         deviations = np.sqrt(np.where(kept, values, 0.0))
         return np.asarray(vectors * deviations[:, None, :])
 
     def traces(self) -> Floats:
         """Return the traces of all covariances."""
-        return np.asarray(np.einsum("kii->k", self.matrices))
-
-    def layout(self) -> tuple[str, Floats]:
-        """Return the letter by which compiled code knows the table, and its array."""
-        return "f", self.matrices
+        return np.asarray(np.einsum("kii->k", self.entries))
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
-        return np.asarray(self.matrices)
+        return np.asarray(self.entries)
 
     def enclosed(self, p: Floats, product: Product) -> Images:
         """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
-        images = product(self.matrices, p[..., None, :])
+        images = product(self.entries, p[..., None, :])
         squared = product(images.value, p)
         wrong = squared.error + (images.error * np.abs(p)).sum(axis=-1) * 1.001
         return Images(images, _root_above(np.maximum(squared.value + wrong, 0.0)))
 
 
 @dataclass(frozen=True)
-class DiagonalTable:
+class DiagonalTable(CovarianceTable):
     """Variances of independent features, shape (k, d)."""
 
-    variances: Floats
-
-    def __len__(self) -> int:
-        """Return the number of distinct covariances."""
-        return len(self.variances)
+    letter: ClassVar[str] = "d"
 
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction``."""
-        return np.asarray(self.variances * direction)
+        return np.asarray(self.entries * direction)
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
-        return np.diag(transposed_times(self.variances, weights))
+        return np.diag(transposed_times(self.entries, weights))
 
     def weighted_operator(self, weights: Floats) -> Operator:
         """Return what maps w to ``sum_k weights_k Sigma_k w``."""
-        total = transposed_times(self.variances, weights)
+        total = transposed_times(self.entries, weights)
         return lambda direction: np.asarray(total * direction)
 
-    def rescaled(self, scale: Floats) -> DiagonalTable:
+    def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
-        return DiagonalTable(self.variances / np.square(scale))
-
-    def take(self, indices: Integers | slice) -> DiagonalTable:
-        """Return the table of the chosen entries."""
-        return DiagonalTable(self.variances[indices])
-
-    def factor(self, index: int) -> Floats:
-        """Return the standard deviations as columns, zero ones left out."""
-        columns = np.diag(np.sqrt(self.variances[index]))
-        return np.asarray(columns[:, self.variances[index] > 0.0])
+        return replace(self, entries=self.entries / np.square(scale))
 
     def factors(self, indices: Integers) -> Floats:
         """Return the standard deviations as diagonal matrices."""
-        deviations = np.sqrt(self.variances[indices])
+        deviations = np.sqrt(self.entries[indices])
         return np.asarray(deviations[:, :, None] * np.eye(deviations.shape[1]))
 
     def traces(self) -> Floats:
         """Return the traces of all covariances."""
-        return np.asarray(self.variances.sum(axis=1))
-
-    def layout(self) -> tuple[str, Floats]:
-        """Return the letter by which compiled code knows the table, and its array."""
-        return "d", self.variances
+        return np.asarray(self.entries.sum(axis=1))
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
-        return np.asarray(self.variances[:, :, None] * np.eye(self.variances.shape[1]))
+        return np.asarray(self.entries[:, :, None] * np.eye(self.entries.shape[1]))
 
     def enclosed(self, p: Floats, product: Product) -> Images:
         """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
-        value = self.variances * p
+        value = self.entries * p
         error = UNIT * np.abs(value) + TINY
-        squared = (self.variances * np.square(p)).sum(axis=-1)
+        squared = (self.entries * np.square(p)).sum(axis=-1)
         return Images(Enclosed(value, error), _root_above(squared, p.shape[-1]))
 
 
 @dataclass(frozen=True)
-class FactorTable:
+class FactorTable(CovarianceTable):
     """Factors ``L_k`` of ``Sigma_k = L_k L_k'``, shape (k, d, r)."""
 
-    columns: Floats
-
-    def __len__(self) -> int:
-        """Return the number of distinct covariances."""
-        return len(self.columns)
+    letter: ClassVar[str] = "l"
 
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction`` in O(d r) each."""
-        inner = direction @ self.columns
-        return np.asarray(np.matmul(self.columns, inner[:, :, None])[:, :, 0])
+        inner = direction @ self.entries
+        return np.asarray(np.matmul(self.entries, inner[:, :, None])[:, :, 0])
 
     @lazy_property
     def _squared(self) -> FullTable | None:
@@ -251,18 +222,18 @@ class FactorTable:
 
         They serve as curvature only: rounding hides that they are singular.
         """
-        k, d, r = self.columns.shape
+        k, d, r = self.entries.shape
         if 2 * r < d or k > _FEW:
             return None
-        return FullTable(np.stack([factor @ factor.T for factor in self.columns]))
+        return FullTable(np.stack([factor @ factor.T for factor in self.entries]))
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``."""
         if self._squared is not None:
             return self._squared.weighted_sum(weights)
-        total = np.zeros((self.columns.shape[1],) * 2)
+        total = np.zeros((self.entries.shape[1],) * 2)
         for rows in weighted_blocks(weights):
-            scaled = self.columns[rows] * np.sqrt(weights[rows])[:, None, None]
+            scaled = self.entries[rows] * np.sqrt(weights[rows])[:, None, None]
             flat = np.moveaxis(scaled, 0, 1).reshape(len(total), -1)
             total += flat @ flat.T
         return total
@@ -273,45 +244,31 @@ class FactorTable:
             return self._squared.weighted_operator(weights)
         return lambda direction: transposed_times(self.images(direction), weights)
 
-    def rescaled(self, scale: Floats) -> FactorTable:
+    def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
-        return FactorTable(self.columns / scale[:, None])
-
-    def take(self, indices: Integers | slice) -> FactorTable:
-        """Return the table of the chosen entries."""
-        return FactorTable(self.columns[indices])
-
-    def factor(self, index: int) -> Floats:
-        """Return the factor without dependent columns."""
-        left, values, _ = np.linalg.svd(self.columns[index], full_matrices=False)
-        kept = values > 1e-14 * values.max(initial=0.0)
-        return np.asarray(left[:, kept] * values[kept])
+        return replace(self, entries=self.entries / scale[:, None])
 
     def factors(self, indices: Integers) -> Floats:
         """Return the factors as they are."""
-        return np.asarray(self.columns[indices])
+        return np.asarray(self.entries[indices])
 
     def traces(self) -> Floats:
         """Return the traces of all covariances."""
-        return np.asarray(np.einsum("kdr,kdr->k", self.columns, self.columns))
-
-    def layout(self) -> tuple[str, Floats]:
-        """Return the letter by which compiled code knows the table, and its array."""
-        return "l", self.columns
+        return np.asarray(np.einsum("kdr,kdr->k", self.entries, self.entries))
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
-        return np.asarray(self.columns @ self.columns.transpose(0, 2, 1))
+        return np.asarray(self.entries @ self.entries.transpose(0, 2, 1))
 
     def enclosed(self, p: Floats, product: Product) -> Images:
         """Return ``Sigma_k p`` and ``||L_k'p||`` with error bounds."""
-        inside = product(self.columns.transpose(0, 2, 1), p[..., None, :])
-        images = product(self.columns, inside.value[:, None, :])
-        carried = (np.abs(self.columns) @ inside.error[:, :, None])[:, :, 0]
+        inside = product(self.entries.transpose(0, 2, 1), p[..., None, :])
+        images = product(self.entries, inside.value[:, None, :])
+        carried = (np.abs(self.entries) @ inside.error[:, :, None])[:, :, 0]
         squared = np.square(inside.largest).sum(axis=-1)
         return Images(
             Enclosed(images.value, (images.error + carried) * 1.001),
-            _root_above(squared, self.columns.shape[2]),
+            _root_above(squared, self.entries.shape[2]),
         )
 
 
@@ -328,8 +285,7 @@ def enclosed_images(table: CovarianceTable, chosen: Integers, p: Floats) -> Imag
     product = inner if len(chosen) <= _FEW else plain_inner
     value, error = np.empty((2, len(chosen), p.shape[-1]))
     norms = np.empty(len(chosen))
-    _, entries = table.layout()
-    size = max(1, _ENTRIES * len(table) // max(1, entries.size))
+    size = max(1, _ENTRIES * len(table) // max(1, table.entries.size))
     for rows in blocks(len(chosen), size):
         own = p if p.ndim == 1 else p[rows]
         part = table.take(chosen[rows]).enclosed(own, product)

@@ -1,4 +1,4 @@
-"""From what a user says of the covariances to an :class:`Uncertainty`.
+"""From the covariances that a user describes to an :class:`Uncertainty`.
 
 One covariance for each class (estimated, or given), or one for each sample (variances,
 matrices or factors). Everything is checked here: symmetry, definiteness, shapes.
@@ -90,7 +90,7 @@ def class_matrices(
             matrix = matrix * (scale / (part.mass - 1.0))
         matrices.append(matrix)
     table = FullTable(np.stack(matrices))
-    proved = proven_shifts(table.matrices, np.arange(len(table))) is None
+    proved = proven_shifts(table.entries, np.arange(len(table))) is None
     return table if proved else None
 
 
@@ -231,7 +231,7 @@ def _check_finite(array: Floats, name: str, first: int = 0) -> None:
 
 
 def _checked_matrices(matrices: Floats, name: Any, first: int = 0) -> Floats:
-    """Return them symmetric, or say which matrix is not a covariance, and why.
+    """Return them symmetric; raise if one is not a covariance matrix, with the reason.
 
     They are copied only if one of them is not symmetric to the last digit.
     """

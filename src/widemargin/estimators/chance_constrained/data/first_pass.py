@@ -111,16 +111,16 @@ class BlockProblems:
             uncertainty = uncertainty.rescaled(self.scaling.scale)
         return [replace(p, X=X, uncertainty=uncertainty) for p in self.given]
 
-    def dealt_out(self, count: int) -> list[BlockProblems]:
-        """Return the scaled problems of the samples dealt out to so many workers."""
+    def split(self, count: int) -> list[BlockProblems]:
+        """Return the scaled problems in so many parts, every count-th sample each."""
         n, d = self.scaled[0].shape
-        hands = []
+        parts = []
         for first in range(min(count, n)):
             rows = np.arange(first, n, count)
             part = self.scaled[0].take(rows)
             own = [replace(part, signs=p.signs[rows]) for p in self.scaled]
-            hands.append(BlockProblems(own, Scaling.identity(d), rows, len(rows)))
-        return hands
+            parts.append(BlockProblems(own, Scaling.identity(d), rows, len(rows)))
+        return parts
 
 
 def in_memory(problem: ChanceProblem) -> Source[BlockProblems]:
@@ -130,10 +130,10 @@ def in_memory(problem: ChanceProblem) -> Source[BlockProblems]:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """All that must be known of the data before the first step.
+class ProblemBuilder:
+    """Makes the binary problems of a block, by what is known of all rows.
 
-    ``table`` has the covariance of each class, or None where every row brings its own;
+    ``table`` has the covariance of each class, or None where every row has its own;
     ``costs`` are those of a unit of weight, for each class.
     """
 
@@ -197,39 +197,40 @@ def _floating(X: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _ClassRows:
+class _ClassSummary:
     """Rows of one class: how many, their weight, and their moments where needed."""
 
     count: int
     mass: float
     moments: Moments | None
 
-    def merged(self, other: _ClassRows) -> _ClassRows:
+    def merged(self, other: _ClassSummary) -> _ClassSummary:
         moments = self.moments
         if moments is not None and other.moments is not None:
             moments = moments.merged(other.moments)
-        return _ClassRows(self.count + other.count, self.mass + other.mass, moments)
+        count, mass = self.count + other.count, self.mass + other.mass
+        return _ClassSummary(count, mass, moments)
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What was seen of some rows; ``own``: whether they bring covariances."""
+class _DataSummary:
+    """Summary of some rows; ``own``: whether they come with covariances."""
 
     labels: NDArray[Any]
-    parts: dict[Any, _ClassRows]
+    parts: dict[Any, _ClassSummary]
     features: int
     own: bool
     sparse: bool
 
     @property
-    def by_class(self) -> list[_ClassRows]:
+    def by_class(self) -> list[_ClassSummary]:
         return [self.parts[label] for label in self.labels.tolist()]
 
     @property
     def moments(self) -> list[Moments]:
         return [part.moments for part in self.by_class if part.moments is not None]
 
-    def merged(self, other: _Seen) -> _Seen:
+    def merged(self, other: _DataSummary) -> _DataSummary:
         if self.features != other.features:
             raise ValueError(
                 f"blocks have {self.features} and {other.features} features: all must "
@@ -243,7 +244,7 @@ class _Seen:
         parts = dict(self.parts)
         for label, part in other.parts.items():
             parts[label] = parts[label].merged(part) if label in parts else part
-        return _Seen(
+        return _DataSummary(
             np.union1d(self.labels, other.labels),
             parts,
             self.features,
@@ -252,8 +253,10 @@ class _Seen:
         )
 
 
-def _see(block: Block, standardize: bool, estimated: bool, trusted: bool) -> _Seen:
-    """Describe one block; rows not checked yet are checked, in this pass only."""
+def _summarised(
+    block: Block, standardize: bool, estimated: bool, trusted: bool
+) -> _DataSummary:
+    """Summarise one block; rows that were not checked yet are, in this pass only."""
     block = block if trusted else checked(block)
     weights = block.weights
     rows = np.flatnonzero(weights > 0.0)
@@ -264,25 +267,27 @@ def _see(block: Block, standardize: bool, estimated: bool, trusted: bool) -> _Se
         moments = None
         if standardize or (estimated and not block.own):
             moments = moments_of(block.X[chosen], weights[chosen])
-        parts[label] = _ClassRows(len(chosen), float(weights[chosen].sum()), moments)
-    return _Seen(labels, parts, block.X.shape[1], block.own, sparse.issparse(block.X))
+        parts[label] = _ClassSummary(len(chosen), float(weights[chosen].sum()), moments)
+    return _DataSummary(
+        labels, parts, block.X.shape[1], block.own, sparse.issparse(block.X)
+    )
 
 
-def first_pass(source: Source[Block], settings: DataSettings) -> Recipe:
+def first_pass(source: Source[Block], settings: DataSettings) -> ProblemBuilder:
     """Return what the solvers must know of all rows."""
     kappa = safety_factor(settings.risk, settings.bound)
     estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS
-    see = partial(
-        _see,
+    summarise = partial(
+        _summarised,
         standardize=settings.standardize,
         estimated=estimated,
         trusted=source.resident,
     )
-    parts = source.map(see)
+    parts = source.map(summarise)
     first = next(parts, None)
     if first is None:
         raise ValueError("blocks is empty: there are no samples to learn from.")
-    seen = reduce(_Seen.merged, parts, first)
+    seen = reduce(_DataSummary.merged, parts, first)
     classes, d = seen.labels, seen.features
     if len(classes) < 2:
         raise ValueError(
@@ -301,10 +306,12 @@ def first_pass(source: Source[Block], settings: DataSettings) -> Recipe:
     masses = np.array([part.mass for part in seen.by_class])
     numbers = np.arange(len(classes))
     costs = settings.C * class_weights(settings.class_weight, classes, numbers, masses)
-    return Recipe(classes, table, scaling, costs, kappa, settings.fit_intercept)
+    return ProblemBuilder(classes, table, scaling, costs, kappa, settings.fit_intercept)
 
 
-def _class_table(source: Source[Block], seen: _Seen, scale: float) -> CovarianceTable:
+def _class_table(
+    source: Source[Block], seen: _DataSummary, scale: float
+) -> CovarianceTable:
     """Return ``scale`` times the sample covariance of every class.
 
     Where a matrix is singular, as that of a class with no more samples than features

@@ -311,7 +311,7 @@ def _correct_sets(
 
 
 def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint:
-    """Return the polished point; the corner's force is dealt out to its members."""
+    """Return the polished point; the corner's force is shared by its members."""
     spread, directions = _directions(point, sets)
     preimages = point.w / np.where(spread > 0.0, spread, np.inf)[:, None]
     corner, table = sets.corner, problem.uncertainty.table

@@ -22,6 +22,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.data.covariance_tables import (
+    CovarianceTable,
+    FactorTable,
+)
 from widemargin.numerics.row_blocks import dense_rows
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -33,7 +37,7 @@ SDP_LIMIT = 60_000  # entries of all matrix variables: beyond it memory and hour
 
 
 def import_clarabel() -> ModuleType:
-    """Return the solver, or say which extra brings it."""
+    """Return the solver; raise with the name of the extra if it is not installed."""
     try:
         import clarabel
     except ImportError as error:
@@ -44,6 +48,16 @@ def import_clarabel() -> ModuleType:
         ) from error
     module: ModuleType = clarabel
     return module
+
+
+def orthogonal_factor(table: CovarianceTable, index: int) -> Floats:
+    """Return L of shape (d, r) with ``L L'`` one covariance, without null columns."""
+    (factor,) = table.factors(np.array([index]))
+    if not isinstance(table, FactorTable):
+        return np.asarray(factor[:, np.any(factor, axis=0)])
+    left, values, _ = np.linalg.svd(factor, full_matrices=False)
+    kept = values > 1e-14 * values.max(initial=0.0)
+    return np.asarray(left[:, kept] * values[kept])
 
 
 @dataclass
@@ -142,7 +156,7 @@ def shared_cones(
         np.zeros(n),
         clarabel.NonnegativeConeT(n),
     )
-    factors = [table.factor(k) for k in range(count)]
+    factors = [orthogonal_factor(table, k) for k in range(count)]
     for k, factor in enumerate(factors):
         rank = factor.shape[1]
         rows = sparse.lil_array((1 + rank, len(linear)))
@@ -165,7 +179,7 @@ def shared_cones(
 def _preimage(factor: Floats, dual: Floats) -> Floats:
     """Return p with ``L L'p = L u``, ``u = -z_1 / z_0`` of a cone's dual.
 
-    The columns of a table's factor L are orthogonal.
+    The columns of L are orthogonal.
     """
     if len(dual) == 1 or dual[0] <= 0.0:
         return np.zeros(len(factor))
@@ -183,7 +197,9 @@ def sample_cones(
     uncertainty = problem.uncertainty
     groups = uncertainty.groups
     groups = np.arange(n) if groups is None else groups
-    factors = [uncertainty.table.factor(k) for k in range(len(uncertainty.table))]
+    factors = [
+        orthogonal_factor(uncertainty.table, k) for k in range(len(uncertainty.table))
+    ]
     ranks = np.array([factors[k].shape[1] for k in groups])
     starts = np.concatenate(([0], np.cumsum(ranks + 1)))
     quadratic, linear, _, slack = _layout(problem, 0)
@@ -281,7 +297,8 @@ def semidefinite(
 def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
     """Return Omega_i, the second moments of (x, 1)."""
     groups = problem.uncertainty.groups
-    factor = problem.uncertainty.table.factor(i if groups is None else int(groups[i]))
+    entry = i if groups is None else int(groups[i])
+    factor = orthogonal_factor(problem.uncertainty.table, entry)
     extended = np.append(X[i], 1.0)
     moments = np.outer(extended, extended)
     moments[:-1, :-1] += factor @ factor.T

@@ -30,7 +30,7 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
 from widemargin.estimators.chance_constrained.data.covariance_tables import FullTable
 from widemargin.estimators.chance_constrained.data.first_pass import (
     DataSettings,
-    Recipe,
+    ProblemBuilder,
     Scaling,
 )
 from widemargin.numerics.products import inner
@@ -145,8 +145,7 @@ def visited(
     problem: ChanceProblem, order: NDArray[np.int64], rule: Rule, descent: Descent
 ) -> Descent:
     """Return where a descent ends after a step for each sample in ``order``."""
-    kind, table = problem.uncertainty.table.layout()
-    groups = problem.uncertainty.groups
+    table, groups = problem.uncertainty.table, problem.uncertainty.groups
     X = problem.X
     samples: tuple[Any, Any, Any] = (np.ascontiguousarray(X), None, None)
     if sparse.issparse(X):
@@ -154,8 +153,8 @@ def visited(
     moved = replace(descent, w=descent.w.copy(), mean_w=descent.mean_w.copy())
     moved.b, moved.mean_b, moved.steps = _core.subgradient_pass(
         *samples,
-        np.ascontiguousarray(table, dtype=np.float64),
-        kind,
+        np.ascontiguousarray(table.entries, dtype=np.float64),
+        table.letter,
         None if groups is None else groups.astype(np.int64, copy=False),
         problem.signs,
         problem.costs,
@@ -213,18 +212,23 @@ class StepSettings(DataSettings, Protocol):
 
 @dataclass(frozen=True)
 class OnlineDescent:
-    """The state behind ``partial_fit``: descents of all binary problems.
+    """The state behind ``partial_fit``, as arrays and numbers that a model file holds.
 
-    ``summaries`` are the sums of the rows seen so far; ``visits`` counts the steps of
-    the whole history, those of `fit` included.
+    Descents of all binary problems: ``w`` and ``mean_w`` of shape (k, d), ``b`` with
+    the intercepts of both as columns; ``summaries`` are the sums (`CostSummary`) of
+    the rows seen so far; ``visits`` counts the steps of the whole history, those of
+    `fit` included.
     """
 
     classes: NDArray[Any]
-    descents: list[Descent]
-    summaries: list[CostSummary]
+    w: Floats
+    mean_w: Floats
+    b: Floats
+    steps: int
+    summaries: Floats
     covariances: Floats | None
     seed: int
-    visits: int = 0
+    visits: int
 
     @classmethod
     def start(
@@ -235,9 +239,9 @@ class OnlineDescent:
         seed: int,
     ) -> OnlineDescent:
         """Return the descents of data of which no row was seen."""
-        count = 1 if len(classes) == 2 else len(classes)
-        descents = [Descent.start(n_features) for _ in range(count)]
-        return cls(classes, descents, [CostSummary()] * count, covariances, seed)
+        k = 1 if len(classes) == 2 else len(classes)
+        w, sums = np.zeros((k, n_features)), summary_table([CostSummary()] * k)
+        return cls(classes, w, w, np.zeros((k, 2)), 0, sums, covariances, seed, 0)
 
     def going_on(
         self, coef: Floats, intercept: Floats, seen: Floats, visits: int, refined: bool
@@ -248,47 +252,21 @@ class OnlineDescent:
         new row then weighs as much as one of them, however many epochs `fit` made.
         The published one has no other clock than its steps.
         """
-        summaries = summaries_of(seen)
-        rows = int(summaries[0].rows)
-        steps = rows if refined else max(rows, visits)
-        models = zip(coef, intercept, strict=True)
-        descents = [Descent(w, w, float(b), float(b), steps) for w, b in models]
-        return replace(self, descents=descents, summaries=summaries, visits=visits)
-
-    def state(self) -> dict[str, Any]:
-        """Return everything as arrays and numbers, which any model file can hold."""
-        return {
-            "classes": self.classes,
-            "w": np.stack([d.w for d in self.descents]),
-            "mean_w": np.stack([d.mean_w for d in self.descents]),
-            "b": np.array([(d.b, d.mean_b) for d in self.descents]),
-            "steps": self.descents[0].steps,
-            "summaries": summary_table(self.summaries),
-            "covariances": self.covariances,
-            "seed": self.seed,
-            "visits": self.visits,
-        }
-
-    @classmethod
-    def resume(cls, state: dict[str, Any]) -> OnlineDescent:
-        """Return the descents that `state` was taken from."""
-        rows = zip(state["w"], state["mean_w"], state["b"], strict=True)
-        return cls(
-            state["classes"],
-            [
-                Descent(w, mean, float(b), float(c), state["steps"])
-                for w, mean, (b, c) in rows
-            ],
-            summaries_of(state["summaries"]),
-            state["covariances"],
-            state["seed"],
-            state["visits"],
+        rows = int(CostSummary(*seen[0]).rows)
+        return replace(
+            self,
+            w=coef,
+            mean_w=coef,
+            b=np.column_stack([intercept, intercept]),
+            steps=rows if refined else max(rows, visits),
+            summaries=seen,
+            visits=visits,
         )
 
     def models(self, refined: bool) -> tuple[Floats, Floats]:
         """Return coefficients and intercepts."""
-        models = [descent.model(refined) for descent in self.descents]
-        return np.stack([w for w, _ in models]), np.array([b for _, b in models])
+        w, column = (self.mean_w, 1) if refined else (self.w, 0)
+        return w, self.b[:, column].copy()
 
     def stepped(
         self, block: Block, settings: StepSettings, n_samples_total: int | None
@@ -310,7 +288,7 @@ class OnlineDescent:
         kappa = safety_factor(settings.risk, settings.bound)
         labels = np.searchsorted(self.classes, present)
         factors = class_weights(settings.class_weight, self.classes, labels, weights)
-        recipe = Recipe(
+        builder = ProblemBuilder(
             self.classes,
             None if self.covariances is None else FullTable(self.covariances),
             Scaling.identity(block.X.shape[1]),
@@ -318,20 +296,25 @@ class OnlineDescent:
             kappa,
             settings.fit_intercept,
         )
-        problems = recipe.problems(block).given
-        rng = np.random.default_rng([self.seed, self.descents[0].steps])
+        problems = builder.problems(block).given
+        rng = np.random.default_rng([self.seed, self.steps])
         order = draw_order(len(present), settings.sampling, rng)
         descents, summaries = [], []
         for k, problem in enumerate(problems):
-            seen = self.summaries[k] + CostSummary.of(problem)
+            seen = CostSummary(*self.summaries[k].tolist()) + CostSummary.of(problem)
             whole = seen.scaled_up(n_samples_total)
             rule = make_rule(whole, kappa, settings.fit_intercept, settings.refine)
-            descents.append(visited(problem, order, rule, self.descents[k]))
+            b, mean_b = self.b[k].tolist()
+            start = Descent(self.w[k], self.mean_w[k], b, mean_b, self.steps)
+            descents.append(visited(problem, order, rule, start))
             summaries.append(seen)
         return replace(
             self,
-            descents=descents,
-            summaries=summaries,
+            w=np.stack([descent.w for descent in descents]),
+            mean_w=np.stack([descent.mean_w for descent in descents]),
+            b=np.array([(descent.b, descent.mean_b) for descent in descents]),
+            steps=descents[0].steps,
+            summaries=summary_table(summaries),
             visits=self.visits + len(order),
         )
 
@@ -339,8 +322,3 @@ class OnlineDescent:
 def summary_table(summaries: list[CostSummary]) -> Floats:
     """Return the sums as one array, which any model file can hold."""
     return np.array([astuple(summary) for summary in summaries])
-
-
-def summaries_of(table: Floats) -> list[CostSummary]:
-    """Return the sums that `summary_table` was made of."""
-    return [CostSummary(*map(float, row)) for row in table]

@@ -56,7 +56,7 @@ class Proof:
     """Upper bound of a model's objective, lower bound of the optimum, difference.
 
     ``bound`` and ``gap`` are None where there is no dual point, or where floating
-    point ends and nothing can be said.
+    point ends and nothing is known.
     """
 
     objective: float
@@ -274,7 +274,7 @@ class _Forces:
         masses, preimages = masses[chosen], preimages[chosen]
         shifts = None
         if isinstance(table, FullTable):
-            shifts = proven_shifts(table.matrices, chosen)
+            shifts = proven_shifts(table.entries, chosen)
         directions = _directions(
             enclosed_images(table, chosen, preimages), preimages, shifts
         )

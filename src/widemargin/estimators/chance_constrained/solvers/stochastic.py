@@ -175,7 +175,7 @@ def _visits(blocks: Problems, workers: int) -> Problems:
     """Return what is visited in an epoch: the blocks, or parts of data in memory."""
     if workers == 1 or not blocks.resident:
         return blocks
-    (parts,) = blocks.map(lambda item: item.dealt_out(workers))
+    (parts,) = blocks.map(lambda item: item.split(workers))
     return ThreadedParts(parts)
 
 
