@@ -8,11 +8,12 @@ boosting is what one would try today.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -29,52 +30,29 @@ from widemargin.estimators.svc import SVC
 
 Vector = NDArray[np.float64]
 
-RANK = 3000  # of LLSVM, FastFood and LTPU, as in the paper
-METHODS = (
-    "DC early",
-    "DC exact",
-    "SVC",
-    "SVC on a fifth",
-    "CascadeSVM",
-    "LLSVM",
-    "FastFood",
-    "LTPU",
-    "HistGradientBoosting",
-)
+SEED = 0
+METHODS = ("DC early", "DC exact", "SVC", "SVC on a fifth", "CascadeSVM", "LLSVM",
+           "FastFood", "LTPU", "HistGradientBoosting")  # fmt: skip
 
 
-def make_method(
-    name: str,
-    *,
-    C: float,
-    gamma: float,
-    n_jobs: int = 2,
-    rank: int = RANK,
-    cache_size: float = 2000.0,
-    seed: int = 0,
-) -> Any:
-    """Unfitted estimator for a row of Table 2."""
-    kernel: dict[str, Any] = {
-        "C": C, "gamma": gamma, "n_jobs": n_jobs, "cache_size": cache_size,
-    }  # fmt: skip
-    divided: dict[str, Any] = {"random_state": seed, "early_level": 3, **kernel}
-    linear = LinearSVC(C=C, dual="auto", random_state=seed, max_iter=1000)
+def make_method(name: str, *, C: float, gamma: float, rank: int) -> Any:
+    """Unfitted estimator for a row of Table 2; LLSVM, FastFood, LTPU have a `rank`."""
+    kernel: dict[str, Any] = {"C": C, "gamma": gamma, "n_jobs": 2, "cache_size": 2000.0}
+    divided: dict[str, Any] = {"random_state": SEED, "early_level": 3, **kernel}
+    ranked: dict[str, Any] = {"n_components": rank, "random_state": SEED}
+    linear = LinearSVC(C=C, dual="auto", random_state=SEED, max_iter=1000)
     makers: dict[str, Any] = {
         "DC early": lambda: DivideConquerSVC(prediction="early", **divided),
         "DC exact": lambda: DivideConquerSVC(**kernel),
         "SVC": lambda: SVC(**kernel),
-        "SVC on a fifth": lambda: Subsampled(SVC(**kernel), 0.2, seed),
-        "CascadeSVM": lambda: Cascade(SVC(**kernel), seed=seed),
-        "LLSVM": lambda: make_pipeline(
-            Nystroem(gamma=gamma, n_components=rank, random_state=seed), linear
-        ),
-        "FastFood": lambda: make_pipeline(
-            RBFSampler(gamma=gamma, n_components=rank, random_state=seed), linear
-        ),
-        "LTPU": lambda: make_pipeline(Units(gamma, rank, seed), linear),
+        "SVC on a fifth": lambda: Subsampled(SVC(**kernel)),
+        "CascadeSVM": lambda: Cascade(SVC(**kernel)),
+        "LLSVM": lambda: make_pipeline(Nystroem(gamma=gamma, **ranked), linear),
+        "FastFood": lambda: make_pipeline(RBFSampler(gamma=gamma, **ranked), linear),
+        "LTPU": lambda: make_pipeline(Units(gamma, rank), linear),
         "HistGradientBoosting": lambda: make_pipeline(
             FunctionTransformer(_dense),
-            HistGradientBoostingClassifier(random_state=seed),
+            HistGradientBoostingClassifier(random_state=SEED),
         ),
     }
     return makers[name]()
@@ -87,15 +65,14 @@ def _dense(X: Any) -> Any:
 class Units(BaseEstimator):
     """Locally tuned processing units: Gaussian bumps at k-means centres."""
 
-    def __init__(self, gamma: float = 1.0, n_units: int = 100, seed: int = 0) -> None:
+    def __init__(self, gamma: float, n_units: int) -> None:
         self.gamma = gamma
         self.n_units = n_units
-        self.seed = seed
 
     def fit(self, X: Any, y: Any = None) -> Units:
         """Place the units."""
         units = min(self.n_units, X.shape[0])
-        means = MiniBatchKMeans(units, n_init=1, random_state=self.seed).fit(X)
+        means = MiniBatchKMeans(units, n_init=1, random_state=SEED).fit(X)
         self.centres_ = means.cluster_centers_
         return self
 
@@ -104,61 +81,45 @@ class Units(BaseEstimator):
         return rbf_kernel(X, self.centres_, gamma=self.gamma)
 
 
-class Subsampled(ClassifierMixin, BaseEstimator):
-    """Any classifier, fitted on a random share of the rows."""
+@dataclass
+class Subsampled:
+    """Any classifier, fitted on a random fifth of the rows."""
 
-    def __init__(self, estimator: Any, share: float = 0.2, seed: int = 0) -> None:
-        self.estimator = estimator
-        self.share = share
-        self.seed = seed
+    estimator: Any
 
     def fit(self, X: Any, y: Any) -> Subsampled:
-        """Fit on the share."""
-        rng = np.random.default_rng(self.seed)
-        rows = rng.permutation(len(y))[: int(self.share * len(y))]
+        """Fit on the fifth."""
+        rows = np.random.default_rng(SEED).permutation(len(y))[: int(0.2 * len(y))]
         self.estimator.fit(X[rows], y[rows])
-        self.classes_ = self.estimator.classes_
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict by the model of the share."""
+        """Predict by the model of the fifth."""
         return self.estimator.predict(X)
 
 
-class Cascade(ClassifierMixin, BaseEstimator):
+@dataclass
+class Cascade:
     """CascadeSVM, one round (Graf et al. 2005).
 
-    Random parts are solved, the support vectors of two parts go on together, and so on
-    until one set is left. What a part dropped never returns.
-
-    Parameters
-    ----------
-    estimator : SVC
-        Solves each part.
-    n_parts : int
-        Parts at the bottom, a power of two.
-    seed : int
-        Seed of the parts.
+    Random parts, a power of two of them, are solved by the estimator, the support
+    vectors of two parts go on together, and so on until one set is left. What a part
+    dropped never returns.
     """
 
-    def __init__(self, estimator: Any, n_parts: int = 16, seed: int = 0) -> None:
-        self.estimator = estimator
-        self.n_parts = n_parts
-        self.seed = seed
+    estimator: Any
+    n_parts: int = 16
 
     def fit(self, X: Any, y: Any) -> Cascade:
         """Run the cascade; ``rounds_`` keeps the support vectors of each stage."""
-        rng = np.random.default_rng(self.seed)
-        parts = np.array_split(rng.permutation(len(y)), self.n_parts)
+        parts = random_parts(len(y), self.n_parts)
         self.rounds_ = []
         while True:
             kept = [self._support(X, y, rows) for rows in parts]
             self.rounds_.append(np.sort(np.concatenate(kept)))
             if len(parts) == 1:
-                break
+                return self
             parts = [np.concatenate(kept[i : i + 2]) for i in range(0, len(kept), 2)]
-        self.classes_ = self.estimator.classes_
-        return self
 
     def _support(self, X: Any, y: Any, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         if len(np.unique(y[rows])) < 2:
@@ -168,6 +129,11 @@ class Cascade(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Predict by the last model."""
         return self.estimator.predict(X)
+
+
+def random_parts(n: int, k: int) -> list[NDArray[np.intp]]:
+    """Return k random parts of n rows."""
+    return np.array_split(np.random.default_rng(SEED).permutation(n), k)
 
 
 def naive_sum(model: EarlyModel, Z: Any) -> Vector:
@@ -203,23 +169,18 @@ def committee(
     return odds
 
 
-class Bagging(ClassifierMixin, BaseEstimator):
+@dataclass
+class Bagging:
     """k models on random parts of n / k rows, by majority (Table 6)."""
 
-    def __init__(self, estimator: Any, n_parts: int, seed: int = 0) -> None:
-        self.estimator = estimator
-        self.n_parts = n_parts
-        self.seed = seed
+    estimator: Any
+    n_parts: int
 
     def fit(self, X: Any, y: Any) -> Bagging:
         """Fit one clone on each part."""
-        from sklearn.base import clone
-
-        rng = np.random.default_rng(self.seed)
-        parts = np.array_split(rng.permutation(len(y)), self.n_parts)
         self.models_ = [
             clone(self.estimator).fit(X[rows], y[rows])
-            for rows in parts
+            for rows in random_parts(len(y), self.n_parts)
             if len(np.unique(y[rows])) == 2
         ]
         self.classes_ = np.unique(y)

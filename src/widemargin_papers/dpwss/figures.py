@@ -7,8 +7,8 @@ from typing import Any
 
 from widemargin.display import HistoryDisplay
 from widemargin.display.canvas import COLOURS
-from widemargin_papers.harness.cells import Cell
-from widemargin_papers.harness.figures import canvas, legend_below
+from widemargin_papers.harness.cells import Cell, by_row
+from widemargin_papers.harness.figures import Curves, canvas, legend_below
 
 from .printed import SETTINGS
 
@@ -70,21 +70,18 @@ def _height(value: float | None) -> float:
 
 def _apart(cells: Sequence[Cell]) -> Any:
     """Iterations and violation of each rule: what "once" does and what draws do."""
-    kept = [c for c in cells if c.table.startswith("Randomness and early stopping")]
-    names = sorted({cell.row.split(":")[0] for cell in kept})
-    if not names:
+    found = by_row(cells, "Randomness and early stopping")
+    if not found:
         return None
-    rules = list(dict.fromkeys(cell.row.split(": ")[1] for cell in kept))
+    names = sorted({row.split(":")[0] for row in found})
+    rules = list(dict.fromkeys(row.split(": ")[1] for row in found))
     figure, axes = canvas(2, 2, SIZE)
     for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
-        own = {cell.row: cell.ours for cell in kept if cell.column == metric}
-        curves = {
-            name: (
-                [_height(own.get(f"{name}: {rule}")) for rule in rules],
-                range(len(rules)),
-            )
-            for name in names
-        }
+        curves = {}
+        for name in names:
+            own = [found.get(f"{name}: {rule}", {}) for rule in rules]
+            values = [figures.get(metric, float("nan")) for figures in own]
+            curves[name] = (values, range(len(rules)))
         dots = {name: {"linestyle": "none"} for name in names}
         display = HistoryDisplay(curves, metric)
         display.plot(ax=ax, log_x=True, styles=dots, legend=False)
@@ -97,17 +94,16 @@ def _apart(cells: Sequence[Cell]) -> Any:
 
 def _sweep(cells: Sequence[Cell]) -> Any:
     """Show iterations and violation against sigma: fast is early, not efficient."""
-    kept = [cell for cell in cells if cell.table.startswith("Sweep of sigma")]
-    names = sorted({cell.row.split()[0] for cell in kept})
-    if not names:
+    found = by_row(cells, "Sweep of sigma")
+    if not found:
         return None
     figure, axes = canvas(2, 2, SIZE)
     for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
-        curves = {}
-        for name in names:
-            own = [c for c in kept if c.row.split()[0] == name and c.column == metric]
-            sigma = [float(cell.row.split("=")[1]) for cell in own]
-            curves[name] = (sigma, [_height(c.ours) for c in own])
+        curves: dict[str, Any] = {}
+        for row in sorted(found):
+            sigmas, values = curves.setdefault(row.split()[0], ([], []))
+            sigmas.append(float(row.split("=")[1]))
+            values.append(found[row][metric])
         display = HistoryDisplay(curves, "sigma", metric)
         display.plot(ax=ax, log=True, legend=False)
     legend_below(figure, axes[0])
@@ -116,31 +112,29 @@ def _sweep(cells: Sequence[Cell]) -> Any:
 
 def _accuracy(cells: Sequence[Cell]) -> Any:
     """Accuracy on unseen rows against the stated epsilon, one panel a data set."""
-    kept = [cell for cell in cells if cell.table.startswith("Accuracy on unseen")]
-    rows = sorted({cell.row for cell in kept})
-    if not rows:
+    found = by_row(cells, "Accuracy on unseen")
+    if not found:
         return None
-    figure, axes = canvas(len(rows), 3, SIZE)
-    for ax, row in zip(axes, rows, strict=True):
-        own = {c.column: c.ours for c in kept if c.row == row}
-        plain = own.pop("SVC, not private", None)
-        methods = sorted({column.rsplit(" ", 1)[0] for column in own})
-        curves: dict[str, Any] = {}
-        for method in methods:
-            pairs = sorted(
-                (float(c.rsplit(" ", 1)[1]), v)
-                for c, v in own.items()
-                if c.rsplit(" ", 1)[0] == method and v is not None
-            )
-            label = "DPWSS (no guarantee)" if method == "DPWSS" else method
-            curves[label] = tuple(zip(*pairs, strict=True))
+    styles = {
+        "DPWSS (no guarantee)": {"marker": "x", "linestyle": "--"},
+        "SVC, not private": {"color": "#555555", "linestyle": ":", "marker": ""},
+    }
+    figure, axes = canvas(len(found), 3, SIZE)
+    for ax, row in zip(axes, sorted(found), strict=True):
+        points: Curves = {}
+        for column, accuracy in sorted(found[row].items()):
+            method, _, epsilon = column.rpartition(" ")
+            if epsilon != "private":
+                label = "DPWSS (no guarantee)" if method == "DPWSS" else method
+                points.setdefault(label, []).append((float(epsilon), accuracy))
+        curves: dict[str, Any] = {
+            label: tuple(zip(*sorted(own), strict=True))
+            for label, own in points.items()
+        }
+        plain = found[row].get("SVC, not private")
         if plain is not None and curves:
             stated = sorted({x for across, _ in curves.values() for x in across})
             curves["SVC, not private"] = (stated, [plain] * len(stated))
-        styles = {
-            "DPWSS (no guarantee)": {"marker": "x", "linestyle": "--"},
-            "SVC, not private": {"color": "#555555", "linestyle": ":", "marker": ""},
-        }
         what = "accuracy on unseen rows" if ax is axes[0] else ""
         display = HistoryDisplay(curves, "stated epsilon", what)
         display.plot(ax=ax, log_x=True, styles=styles, legend=False)

@@ -68,7 +68,7 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or default) / "widemargin"
 
 
-def find(name: str, directory: Path | None = None) -> Path:
+def find(name: str) -> Path:
     """Return the path of the data file called ``name``, compressed or not.
 
     Raises
@@ -76,7 +76,7 @@ def find(name: str, directory: Path | None = None) -> Path:
     MissingDataError
         When there is no such file; the message names where it is published.
     """
-    folder = directory if directory is not None else data_directory()
+    folder = data_directory()
     published = PUBLISHED.get(name, "LIBSVM's data page")
     if folder is None:
         raise MissingDataError(
@@ -110,13 +110,13 @@ def open_data(path: Path) -> IO[bytes]:
 
 
 def load_libsvm(
-    name: str, *, n_features: int | None = None, directory: Path | None = None
+    name: str, *, n_features: int | None = None
 ) -> tuple[sparse.csr_matrix, Vector]:
     """Load a LIBSVM file by name as CSR samples and labels, float64, file order.
 
     ``n_features`` widens the samples (a test file whose last features never occur).
     """
-    X, y = _parsed(find(name, directory), _load_svmlight)
+    X, y = _parsed(find(name), _load_svmlight)
     if n_features is not None:
         arrays = X.data, X.indices, X.indptr
         X = sparse.csr_matrix(arrays, shape=(len(y), n_features))
@@ -129,15 +129,13 @@ def _load_svmlight(stream: IO[bytes]) -> tuple[sparse.csr_matrix, Vector]:
     return X, y
 
 
-def load_dense(
-    name: str, *, n_features: int | None = None, directory: Path | None = None
-) -> tuple[Vector, Vector]:
+def load_dense(name: str, *, n_features: int | None = None) -> tuple[Vector, Vector]:
     """Load a LIBSVM file by name as dense C-ordered float64 samples and labels."""
-    X, y = load_libsvm(name, n_features=n_features, directory=directory)
+    X, y = load_libsvm(name, n_features=n_features)
     return np.ascontiguousarray(X.toarray()), y
 
 
-def load_census(directory: Path | None = None) -> tuple[sparse.csr_matrix, Vector]:
+def load_census() -> tuple[sparse.csr_matrix, Vector]:
     """Load the KDD census-income table: numbers in [0, 1], categories one-hot, CSR.
 
     A column of numbers with more than 60 distinct values is taken as numeric, any other
@@ -151,7 +149,7 @@ def load_census(directory: Path | None = None) -> tuple[sparse.csr_matrix, Vecto
         y = np.array([1.0 if "50000+" in label else -1.0 for label in columns[-1]])
         return sparse.hstack([_encode(column) for column in columns[:-1]]).tocsr(), y
 
-    return _parsed(find("census-income.data.csv", directory), parse)
+    return _parsed(find("census-income.data.csv"), parse)
 
 
 def _encode(column: Sequence[str]) -> sparse.csr_matrix:
@@ -205,25 +203,19 @@ def signs(y: Vector, positive: Callable[[Vector], NDArray[np.bool_]]) -> Vector:
     return np.where(positive(y), 1.0, -1.0)
 
 
-def scale_to_interval(
-    X: Samples, low: float = 0.0, high: float = 1.0, *, like: Samples | None = None
-) -> Vector:
-    """Scale each column to [low, high] by the extremes of ``like`` (default: of X)."""
+def scale_to_interval(X: Samples) -> Vector:
+    """Scale each column to [0, 1]."""
     dense = _dense(X)
-    reference = dense if like is None else _dense(like)
-    least, most = reference.min(axis=0), reference.max(axis=0)
-    width = np.where(most > least, most - least, 1.0)
-    scaled: Vector = low + (high - low) * (dense - least) / width
+    least, width = dense.min(axis=0), np.ptp(dense, axis=0)
+    scaled: Vector = (dense - least) / np.where(width > 0, width, 1.0)
     return scaled
 
 
-def standardise(X: Samples, *, like: Samples | None = None) -> Vector:
-    """Give each column mean 0 and variance 1 as measured on ``like`` (or X)."""
+def standardise(X: Samples) -> Vector:
+    """Give each column mean 0 and variance 1."""
     dense = _dense(X)
-    reference = dense if like is None else _dense(like)
-    spread = reference.std(axis=0)
-    width = np.where(spread > 0, spread, 1.0)
-    standard: Vector = (dense - reference.mean(axis=0)) / width
+    spread = dense.std(axis=0)
+    standard: Vector = (dense - dense.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return standard
 
 

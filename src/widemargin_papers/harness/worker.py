@@ -51,27 +51,17 @@ def peak_megabytes(process: int | str = "self") -> float:
 
 
 def read_samples(folder: Path, part: str) -> Any:
-    """Read samples as ``write_samples`` left them: dense, or CSR in three arrays."""
-    with np.load(folder / f"{part}.npz") as stored:
-        if "dense" in stored:
-            return stored["dense"]
-        arrays = stored["data"], stored["indices"], stored["indptr"]
-        return sparse.csr_matrix(arrays, shape=tuple(stored["shape"]))
+    """Read samples as ``write_samples`` left them, dense or CSR."""
+    dense, csr = folder / f"{part}.npy", folder / f"{part}.npz"
+    return np.load(dense) if dense.is_file() else sparse.load_npz(csr)
 
 
 def write_samples(folder: Path, part: str, X: Any) -> None:
     """Write samples where ``read_samples`` finds them."""
-    path = folder / f"{part}.npz"
     if sparse.issparse(X):
-        np.savez(
-            path,
-            data=X.data,
-            indices=X.indices,
-            indptr=X.indptr,
-            shape=np.array(X.shape),
-        )
+        sparse.save_npz(folder / f"{part}.npz", X, compressed=False)
     else:
-        np.savez(path, dense=X)
+        np.save(folder / f"{part}.npy", X)
 
 
 @dataclass

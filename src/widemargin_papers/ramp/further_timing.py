@@ -21,7 +21,7 @@ from widemargin_papers.speed import problems
 
 from . import printed
 from .printed import CONTESTANTS, PAPERS_S, Setting
-from .timing import fit_in_turn, measure
+from .timing import fit_in_turn, measure, times_that_ended
 
 STARTS = ("svm", "continuation")
 PAPERS_TOLERANCE = 1e-8
@@ -41,12 +41,8 @@ def starts(setting: Setting, repeats: int, threads: int = 2) -> Record:
 def covtype(size: int, threads: int = 2) -> Record:
     """Time covtype in [0, 1], solved directly and by division."""
     X, y = problems.covtype(size)
-    shared: dict[str, Any] = {
-        "C": 32.0,
-        "gamma": 32.0,
-        "cache_size": 1000,
-        "n_jobs": threads,
-    }
+    shared: dict[str, Any] = {"C": 32.0, "gamma": 32.0, "cache_size": 1000}
+    shared["n_jobs"] = threads
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     for solver in ("direct", "divide"):
         models[solver] = RampSVC(s=PAPERS_S, solver=solver, **shared)
@@ -63,32 +59,23 @@ def work() -> Iterator[Measurement]:
         yield f"tolerance, {setting.key}", measurement
 
 
-def _stopped(record: Record) -> bool:
-    entries = record["contestants"].values()
-    return any(entry["status"] == "max_time" for entry in entries)
-
-
 def tables(store: ResultStore) -> str:
     """Return the medians over the settings, and the times on covtype."""
     parts = []
     header = ["contestant", "lower quartile", "median", "upper quartile"]
-    for kind, names in (
-        ("starts", STARTS),
-        ("tolerance", tuple(CONTESTANTS)),
+    for kind, title, names in (
+        ("starts", "Whole procedure over one SVC fit, tolerance 1e-6", STARTS),
+        ("tolerance", "The same at 1e-8, four contestants", tuple(CONTESTANTS)),
     ):
-        records = [r for key, r in store.records.items() if key.startswith(kind)]
-        ended = [r["contestants"] for r in records if not _stopped(r)]
+        records = {key: r for key, r in store.records.items() if key.startswith(kind)}
+        ended = list(times_that_ended(records).values())
         if not ended:
             continue
         rows = []
         for name in names:
-            ratios = [e[name]["processor"] / e["SVC"]["processor"] for e in ended]
-            low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
-            rows.append([name, f"{low:.2g}", f"{middle:.2g}", f"{high:.2g}"])
-        title = {
-            "starts": "Whole procedure over one SVC fit, tolerance 1e-6",
-            "tolerance": "The same at 1e-8, four contestants",
-        }[kind]
+            ratios = [seconds[name] / seconds["SVC"] for seconds in ended]
+            quartiles = np.quantile(ratios, [0.25, 0.5, 0.75])
+            rows.append([name, *(f"{ratio:.2g}" for ratio in quartiles)])
         parts += [
             f"{title}, processor time, {len(ended)} settings "
             f"({len(records) - len(ended)} left out, with a fit stopped at 60 s):\n",
@@ -96,31 +83,23 @@ def tables(store: ResultStore) -> str:
         ]
         if kind == "starts":
             parts.append(_continuation(ended))
+    header = ["fit", "processor seconds", "status", "samples given up"]
     for key, record in store.records.items():
         if key.startswith("covtype"):
-            rows = [
-                [
-                    name,
-                    f"{e['processor']:.1f}",
-                    e["status"],
-                    str(e.get("outliers", "-")),
-                ]
-                for name, e in record["contestants"].items()
-            ]
-            header = ["fit", "processor seconds", "status", "samples given up"]
-            parts += [
-                f"{key}, C = gamma = 32, tolerance 1e-3:\n",
-                rst_table(header, rows),
-            ]
+            rows = []
+            for name, entry in record["contestants"].items():
+                figures = f"{entry['processor']:.1f}", entry["status"]
+                rows.append([name, *figures, str(entry.get("outliers", "-"))])
+            title = f"{key}, C = gamma = 32, tolerance 1e-3:\n"
+            parts += [title, rst_table(header, rows)]
     return "\n".join(parts)
 
 
-def _continuation(fits: list[dict[str, Record]]) -> str:
+def _continuation(fits: list[dict[str, float]]) -> str:
     """Return how often a start by continuation keeps within three fits."""
-    seconds = np.array(
-        [[fit[name]["processor"] for name in ("SVC", *STARTS)] for fit in fits]
+    plain, svm, continued = (
+        np.array([seconds[name] for seconds in fits]) for name in ("SVC", *STARTS)
     )
-    plain, svm, continued = seconds.T
     return (
         f"At most {MOST_FITS} SVC fits takes the continuation in "
         f"{np.count_nonzero(continued <= MOST_FITS * plain)} of {len(fits)} settings, "

@@ -123,7 +123,7 @@ def _ran_once(store: ResultStore) -> str:
 
 def target_tables(store: ResultStore) -> str:
     """Return the targets of issue 4, what was reached, and where they are missed."""
-    ended = timing.times_that_ended(store)
+    ended = timing.times_that_ended(store.records)
     medians = timing.ratios(store)
     missed = [key for key, t in ended.items() if not timing.within_reach(t)]
     gain = medians["median of none / safe+shrink"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -152,13 +152,13 @@ def work() -> Iterator[Measurement]:
         yield setting.key, partial(measure, setting)
 
 
-def times_that_ended(store: ResultStore) -> dict[str, dict[str, float]]:
+def times_that_ended(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
     """Return the processor seconds of all settings in which no fit was stopped.
 
     Wall times of a busy machine say little; those are stored beside.
     """
     ended = {}
-    for key, record in store.records.items():
+    for key, record in records.items():
         figures = record["contestants"]
         if all(entry["status"] != "max_time" for entry in figures.values()):
             ended[key] = {name: entry["processor"] for name, entry in figures.items()}
@@ -177,7 +177,7 @@ def within_reach(seconds: dict[str, float]) -> bool:
 
 def ratios(store: ResultStore) -> dict[str, float]:
     """Return the medians over the settings in which every fit ended."""
-    ended = list(times_that_ended(store).values())
+    ended = list(times_that_ended(store.records).values())
     best = np.array([best_of_four(seconds) for seconds in ended])
     times = {
         name: np.array([seconds[name] for seconds in ended])

@@ -41,32 +41,19 @@ def verdict(ours: Record, theirs: Record | None, asked: float | None) -> str:
 
 
 def excess(ours: Record, theirs: Record | None) -> str:
-    """Show our primal objective's excess over theirs, relative."""
-    if theirs is None or "objective" not in theirs or "objective" not in ours:
-        return "-"
-    difference = ours["objective"] - theirs["objective"]
-    return f"{difference / abs(theirs['objective']):+.0e}"
+    """Show how much lower our dual bound is than theirs, relative; negative: higher.
+
+    Without a dual bound: how much higher our primal objective is.
+    """
+    for name, sign in (("bound", -1), ("objective", 1)):
+        if theirs is not None and name in theirs and name in ours:
+            difference = sign * (ours[name] - theirs[name])
+            return f"{difference / abs(theirs[name]):+.0e}"
+    return "-"
 
 
-def dual_excess(ours: Record, theirs: Record | None) -> str:
-    """Show how much lower our dual bound is than theirs, relative; negative: higher."""
-    if theirs is None or "bound" not in theirs or "bound" not in ours:
-        return excess(ours, theirs)
-    return f"{(theirs['bound'] - ours['bound']) / abs(theirs['bound']):+.0e}"
-
-
-def processor(record: Record | None) -> str:
-    """Show the processor seconds of a record, which contention hardly changes."""
-    if record is None or "processor_seconds" not in record:
-        return "-"
-    return f"{record['processor_seconds']:.3g}"
-
-
-def memory(record: Record | None) -> str:
-    """Show the peak memory of a record's process in MB."""
-    if record is None or "peak_mb" not in record:
-        return "-"
-    return f"{record['peak_mb']:.0f}"
+def _shown(record: Record | None, name: str, form: str) -> str:
+    return "-" if record is None or name not in record else f"{record[name]:{form}}"
 
 
 def stored(store: ResultStore, problem: Problem, contestant: str) -> Record | None:
@@ -97,11 +84,9 @@ def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
                 verdict(ours, peer, problem.target.get(first)),
                 seconds(other),
                 verdict(ours, other, problem.target.get("intelex")),
-                dual_excess(ours, peer if peer and not peer["capped"] else other),
-                processor(ours),
-                processor(peer),
-                memory(ours),
-                memory(peer),
+                excess(ours, peer if peer and not peer["capped"] else other),
+                *(_shown(one, "processor_seconds", ".3g") for one in (ours, peer)),
+                *(_shown(one, "peak_mb", ".0f") for one in (ours, peer)),
                 str(ours.get("n_support") or "-"),
             )
         )

@@ -98,7 +98,6 @@ def test_scaling():
     X = np.array([[0.0, 5, 1], [10, 5, 3], [5, 5, 2]])
     scaled = datasets.scale_to_interval(X)
     assert_allclose(scaled, [[0, 0, 0], [1, 0, 1], [0.5, 0, 0.5]])
-    assert_allclose(datasets.scale_to_interval(2 * X, like=X)[:, 0], [0, 2, 1])
     standard = datasets.standardise(X)
     assert_allclose(standard.mean(axis=0), 0, atol=1e-15)
     assert_allclose(standard.std(axis=0), [1, 0, 1])
