@@ -3,7 +3,7 @@
 python benchmarks/dcsvm.py                     everything that is missing (hours)
 python benchmarks/dcsvm.py --only speed        the speed tasks only
 python benchmarks/dcsvm.py --print             the tables of the stored results
-python benchmarks/dcsvm.py --draw FOLDER       their figures and heat maps
+python benchmarks/dcsvm.py --write             write them, and the figures, to the page
 """
 
 from widemargin_papers.harness.campaign import paper_main

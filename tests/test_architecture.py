@@ -195,6 +195,15 @@ def test_the_folders_show_the_architecture():
     assert twice <= {"__init__", "estimator"}
 
 
+def test_every_paper_has_the_same_three_files():
+    papers = ROOT / "src" / "widemargin_papers"
+    for paper in widemargin_papers.PAPERS:
+        names = {path.stem for path in (papers / paper).glob("*.py")}
+        assert {"printed", "tasks", "report"} <= names, paper
+    loose = {path.stem for path in papers.glob("*.py")}
+    assert loose == {"__init__", "commands", "running", "pages"}
+
+
 def test_the_types_of_the_core_are_those_it_has():
     """The stub is all that mypy sees of compiled code."""
     stub = ROOT / "src" / "widemargin" / "_core.pyi"

@@ -134,7 +134,8 @@ def paper_main(paper: str, arguments: Sequence[str] | None = None) -> None:
     cells = cells_of(tasks, store)
     parts = report.parts(store, cells)
     if not options.write:
-        print("\n".join(parts.values()))
+        pages = [text for path, text in parts.items() if path.endswith(".inc")]
+        print("\n".join(pages))
         return
     for path, text in parts.items():
         (options.root / path).write_bytes(text.encode())

@@ -11,8 +11,8 @@ Each paper has a folder with three modules of the same names:
     never other settings; what is left out is not listed;
 ``report``
     ``figures(cells)``, a dictionary of file name (without suffix) to matplotlib Figure,
-    drawn with our Display classes from the cells of all tasks done so far; and the
-    parts of its page (`campaign.paper_main`).
+    drawn with our Display classes from the cells of all tasks done so far; and what
+    the paper's page shows (see `campaign`).
 
 A task names the data files it needs (as on LIBSVM's data page); one whose file is
 missing is reported as unavailable, with where it is published, and the rest goes on.

@@ -31,7 +31,10 @@ def ran(tmp_path, monkeypatch):
         tasks=lambda quick: listed,
         STORE="store.json",
         PICTURES={"pictures/one.png": "figure1", "pictures/two.svg": "figure2"},
-        parts=lambda store, cells: {"page.inc": f"{[cell.row for cell in cells]}\r\n"},
+        parts=lambda store, cells: {
+            "page.inc": f"{[cell.row for cell in cells]}\r\n",
+            "cells.csv": "many cells",
+        },
         figures=lambda cells: {"figure1": Figure()},
     )
     for part in ("tasks", "report"):
@@ -68,9 +71,11 @@ def test_results_of_another_commit_are_measured_again_only_if_asked(ran, tmp_pat
 
 def test_a_page_is_written_with_the_pictures_there_are(ran, tmp_path, capsys):
     run(tmp_path, "--only", "first")
-    assert "['first']" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "['first']" in printed and "many cells" not in printed
     run(tmp_path, "--write")
     assert (tmp_path / "page.inc").read_bytes() == b"['first']\r\n"
+    assert (tmp_path / "cells.csv").read_text() == "many cells"
     assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["one.png"]
     assert ran == ["first"]
 
