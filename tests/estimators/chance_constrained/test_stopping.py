@@ -67,6 +67,7 @@ def interrupting(monkeypatch, home, name, after):
 ROUTES = {  # what is interrupted, and the call at which there is a point
     "newton": (newton_module, "_stage", 3),
     "ssgd": (stochastic_module, "visited", 2),
+    "threads": (stochastic_module, "visited", 4),
     "blocks": (stochastic_module, "visited", 2),
     "dask": (stochastic_module, "visited", 4),
 }
@@ -74,6 +75,7 @@ ROUTES = {  # what is interrupted, and the call at which there is a point
 
 def fit_by(route, model, X, y):
     model.set_params(solver="newton" if route == "newton" else "ssgd", epochs=10)
+    model.set_params(n_jobs=2 if route == "threads" else None)
     if route == "blocks":
         return model.fit_blocks([(X, y)])
     if route == "dask":

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
 from widemargin.engine.sample_layout import refuse_damaged
 from widemargin.estimators.base.validation import SAMPLE_FORM, check_weights
+from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -142,21 +143,24 @@ class ThreadedParts(Source[Item]):
     parts: list[Item]
     parallel: ClassVar[bool] = True
 
+    @lazy_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(len(self.parts))
+
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Make it of each part once."""
         return ThreadedParts(list(self.map(prepare)))
 
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
         """Apply ``work`` to all parts at the same time."""
-        run = Parallel(n_jobs=len(self.parts), prefer="threads")
-        return iter(run(map(delayed(work), self.parts)))
+        return self._pool.map(work, self.parts)
 
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
     ) -> Iterator[Result]:
         """Draw all orders one after the other, then work at the same time."""
-        drawn = [(part, draw(part, rng)) for part in self.parts]
-        return ThreadedParts(drawn).map(lambda part: work(*part))
+        orders = [draw(part, rng) for part in self.parts]
+        return self._pool.map(work, self.parts, orders)
 
 
 @dataclass(frozen=True)

@@ -107,13 +107,16 @@ def stochastic(
     history: list[Stage] = []
 
     def record(stage: str, models: list[Model]) -> None:
-        entry = {
-            "stage": stage,
-            "size": epoch,
-            "seconds": time.perf_counter() - started,
-        }
         value = _objective(blocks, numbers[0], models[0]) if blocks.resident else None
-        history.append({**entry, "objective": value, "gap": None})
+        history.append(
+            {
+                "stage": stage,
+                "size": epoch,
+                "seconds": time.perf_counter() - started,
+                "objective": value,
+                "gap": None,
+            }
+        )
         if monitor is not None:
             monitor(history[-1])
 
