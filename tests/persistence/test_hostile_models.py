@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,26 +200,33 @@ def reversed_bounds(state: Any) -> None:
     state.lower[:], state.upper[:] = state.upper.copy(), state.lower.copy()
 
 
+def changed(model: Any, **fields: Any) -> None:
+    model._updates = replace(model._updates, **fields)
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        lambda model: vars(model).pop("_live"),
-        lambda model: vars(model).pop("_pairs"),
+        lambda model: vars(model).pop("_updates"),
+        lambda model: vars(model).pop("ids_"),
         lambda model: model.ids_.__setitem__(0, 7_000),
-        lambda model: model._live.ids.__setitem__(0, model._live.ids[1]),
-        lambda model: model._live.labels.__setitem__(0, 3),
-        lambda model: model._live.labels.__setitem__(0, 1),
-        lambda model: model._live.labels.__setitem__(0, -1),
-        lambda model: model._live.weights.__setitem__(0, 0.0),
-        lambda model: model._live.weights.__setitem__(0, np.nan),
-        lambda model: model._live.X.__setitem__((0, 0), np.inf),
-        lambda model: vars(model).update(_next_id="many"),
-        lambda model: vars(model).update(_first_settings=(1.0,)),
-        lambda model: vars(model).update(_pairs=model._pairs[1:]),
-        lambda model: vars(model).update(_pairs=model._pairs[::-1]),
-        lambda model: model._pairs[1].beta.__setitem__(0, 1e9),
-        lambda model: model._pairs[1].linear.__setitem__(0, np.nan),
-        lambda model: reversed_bounds(model._pairs[2]),
+        lambda model: model._updates.live.ids.__setitem__(
+            0, model._updates.live.ids[1]
+        ),
+        lambda model: model._updates.live.labels.__setitem__(0, 3),
+        lambda model: model._updates.live.labels.__setitem__(0, 1),
+        lambda model: model._updates.live.labels.__setitem__(0, -1),
+        lambda model: model._updates.live.weights.__setitem__(0, 0.0),
+        lambda model: model._updates.live.weights.__setitem__(0, np.nan),
+        lambda model: model._updates.live.X.__setitem__((0, 0), np.inf),
+        lambda model: changed(model, live=None),
+        lambda model: changed(model, next_id="many"),
+        lambda model: changed(model, kernel="rbf"),
+        lambda model: changed(model, pairs=model._updates.pairs[1:]),
+        lambda model: changed(model, pairs=model._updates.pairs[::-1]),
+        lambda model: model._updates.pairs[1].beta.__setitem__(0, 1e9),
+        lambda model: model._updates.pairs[1].linear.__setitem__(0, np.nan),
+        lambda model: reversed_bounds(model._updates.pairs[2]),
     ],
 )
 def test_rows_to_forget_that_do_not_fit_are_refused(
@@ -229,8 +237,9 @@ def test_rows_to_forget_that_do_not_fit_are_refused(
     model = SVC(gamma=0.2, keep_rows=True)
     model.fit(X[rows], y[rows], sample_weight=np.linspace(1, 2, rows.size))
     model.ids_ = model.ids_.copy()
-    live = {k: np.array(v) for k, v in vars(model._live).items()}  # not read-only
-    model._live = type(model._live)(**live)
+    live = model._updates.live
+    own = {k: np.array(v) for k, v in vars(live).items()}  # not read-only
+    changed(model, live=type(live)(**own))
     save(model, tmp_path / "model")
     assert load(tmp_path / "model").forget([3]).ids_.size == rows.size - 1
     change(model)

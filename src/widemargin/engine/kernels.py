@@ -118,6 +118,11 @@ def make_kernel(
     return makers[kernel]()
 
 
+def numeric_gamma(kernel: Kernel) -> float:
+    """Return the gamma of a kernel; 0 for one that has none."""
+    return kernel.gamma if isinstance(kernel, Gaussian | Polynomial | Sigmoid) else 0.0
+
+
 CONSTANT = 1e-14  # entries that differ by so little of themselves are all the same
 ROWS = 16384  # looked at together: bounded memory on big data
 

@@ -125,11 +125,14 @@ def classification_problem(
         False drops the equality constraint.
     """
     signs = np.asarray(y, dtype=np.float64)
-    ends = signs * np.asarray(costs, dtype=np.float64)
-    return DualProblem(
-        gram,
-        signs,
-        np.minimum(ends, 0.0),
-        np.maximum(ends, 0.0),
-        0.0 if fit_intercept else None,
-    )
+    costs = np.asarray(costs, dtype=np.float64)
+    return DualProblem(gram, *hinge_terms(signs, costs, fit_intercept))
+
+
+def hinge_terms(
+    signs: Vector, costs: Vector, fit_intercept: bool
+) -> tuple[Vector, Vector, Vector, float | None]:
+    """Return linear term, bounds and total of the C-SVC dual."""
+    ends = signs * costs
+    total = 0.0 if fit_intercept else None
+    return signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), total

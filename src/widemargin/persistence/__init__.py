@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
-from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.estimators.base.classifier import KernelClassifier
 from widemargin.runtime import container
 from widemargin.runtime.container import StorageError
 

@@ -46,6 +46,7 @@ RECORDS = {
     "LiveRows": "widemargin.estimators.incremental.live_rows",
     "PairCosts": "widemargin.estimators.cost_sensitive.costs",
     "PairState": "widemargin.estimators.incremental.pair_state",
+    "UpdateState": "widemargin.estimators.incremental.update_state",
     "RandomRouter": "widemargin.multilevel.router",
 }
 

@@ -8,20 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from widemargin.engine.kernels import Kernel
 from widemargin.estimators.base.multiclass import class_pairs
 from widemargin.estimators.incremental.live_rows import LiveRows
 from widemargin.estimators.incremental.pair_state import PairState
+from widemargin.estimators.incremental.update_state import UpdateState
 from widemargin.runtime.container import StorageError
 
 
 def check_live_rows(attributes: dict[str, Any], features: int) -> None:
     """Raise unless rows, labels, ids and the solutions of all pairs fit each other."""
-    if not attributes.keys() & {"_live", "_pairs", "ids_"}:
+    state = attributes.get("_updates")
+    if state is None and "ids_" not in attributes:
         return  # support vectors only
-    live, classes = attributes.get("_live"), len(attributes["classes_"])
-    if not isinstance(live, LiveRows):
+    if not isinstance(state, UpdateState) or not isinstance(state.live, LiveRows):
         raise StorageError("ids_ without the rows they are of")
-    n = live.n
+    live, classes, n = state.live, len(attributes["classes_"]), state.live.n
     values = live.X.data if sparse.issparse(live.X) else live.X
     if live.X.shape != (n, features) or not _finite(values, values.shape):
         raise StorageError("the rows kept do not fit n_features_in_")
@@ -33,14 +35,14 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
         raise StorageError("the weights of the rows kept are not all positive")
     if live.ids.shape != (n,) or np.unique(live.ids).size != n:
         raise StorageError("the ids of the rows kept are not one for each")
-    if not np.array_equal(attributes["ids_"], live.ids):
+    if "ids_" not in attributes or not np.array_equal(attributes["ids_"], live.ids):
         raise StorageError("ids_ are not those of the rows kept")
-    if type(attributes["_next_id"]) is not int or attributes["_next_id"] < 0:
+    if type(state.next_id) is not int or state.next_id < 0:
         raise StorageError("the next id is no number")
-    if np.shape(attributes["_first_settings"]) != (2,):
-        raise StorageError("the first settings are not a pair")
+    if not isinstance(state.kernel, Kernel):
+        raise StorageError("the kernel of the rows kept is none")
     if n:
-        _check_pairs(attributes["_pairs"], live.labels, classes)
+        _check_pairs(state.pairs, live.labels, classes)
 
 
 def _check_pairs(pairs: Any, labels: NDArray[Any], classes: int) -> None:

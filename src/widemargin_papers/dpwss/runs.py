@@ -23,7 +23,7 @@ from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.estimators.base.validation import cache_megabytes
-from widemargin.estimators.dpwss.estimator import free_intercept
+from widemargin.estimators.dpwss.drawn_solution import free_intercept
 from widemargin_papers.harness.datasets import load_libsvm
 
 from .printed import FILES, FLIPPED

@@ -176,12 +176,12 @@ def test_every_array_has_the_live_length():
     weight = np.linspace(0.5, 2.0, 90)
     model = SVC(gamma=0.3).fit(X, y, sample_weight=weight, ids=np.arange(500, 590))
     model.forget(np.arange(510, 530))
-    for state in model._pairs:
+    for state in model._updates.pairs:
         for name in ("beta", "values", "linear", "lower", "upper"):
             assert getattr(state, name).shape == (70,), name
     for name in ("labels", "weights", "ids"):
-        assert getattr(model._live, name).shape == (70,), name
-    assert model._live.X.shape == (70, 4)
+        assert getattr(model._updates.live, name).shape == (70,), name
+    assert model._updates.live.X.shape == (70, 4)
     assert model.ids_.shape == (70,) and model.shape_fit_ == (70, 4)
     assert model.support_.max() < 70
     lengths = {len(a) for a in reachable(model) if isinstance(a, np.ndarray) and a.ndim}

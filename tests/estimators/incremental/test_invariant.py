@@ -328,7 +328,7 @@ def test_values_are_refreshed_now_and_then(monkeypatch):
     ages = []
     for row in range(60, 75):
         model.partial_fit(X[row : row + 1], y[row : row + 1])
-        ages.append(model._pairs[0].age)
+        ages.append(model._updates.pairs[0].age)
     assert max(ages) <= 4
     assert_is_the_fit(model, X[:75], y[:75])
 

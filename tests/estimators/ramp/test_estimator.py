@@ -23,7 +23,7 @@ from widemargin import SVC, DivideConquerSVC, RampSVC
 from widemargin.engine.gram import Gram
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution
-from widemargin.estimators.base import machine as base
+from widemargin.estimators.base import machine
 from widemargin.estimators.ramp.concave_convex import RampProblem, stationarity
 
 
@@ -152,7 +152,7 @@ CONTESTANTS = [
 def test_the_four_contestants_end_alike(init, C, monkeypatch):
     """Equal to 1e-9 where the clipped sets agree; else parted at the kink (5.5)."""
     # So few samples would not be screened at all.
-    monkeypatch.setattr(base, "Screener", partial(Screener, smallest=0))
+    monkeypatch.setattr(machine, "Screener", partial(Screener, smallest=0))
     X, y, _ = moons(400, share=0.1, seed=1)
     models = [
         RampSVC(C=C, s=0.0, gamma=1.0, init=init, **choice).fit(X, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,22 @@ from .task import Answer, Task
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+
+class PairRows(Protocol):
+    """Two classes and the rows of training data that belong to them."""
+
+    @property
+    def positive(self) -> int:
+        """Class number of the positive class."""
+
+    @property
+    def negative(self) -> int:
+        """Class number of the negative class."""
+
+    @property
+    def rows(self) -> Indices:
+        """The rows of both."""
 
 
 @dataclass
@@ -48,6 +64,11 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
+def pair_members(labels: NDArray[np.integer], pair: tuple[int, int]) -> Indices:
+    """Return the rows that belong to either class of a pair."""
+    return np.flatnonzero((labels == pair[0]) | (labels == pair[1]))
+
+
 @dataclass(frozen=True)
 class Stacked:
     """All pair models in one table: the attributes of scikit-learn's SVC."""
@@ -61,27 +82,27 @@ class Stacked:
 def stack(
     labels: Indices,
     n_classes: int,
-    tasks: Sequence[BinaryTask],
-    solutions: Sequence[Answer],
+    pairs: Sequence[PairRows],
+    answers: Sequence[Answer],
 ) -> Stacked:
-    """Merge pair solutions: a row is a support vector if it is one in any pair.
+    """Merge the answers of pairs: a row is a support vector if it is one in any pair.
 
     Row m of ``dual_coef`` holds, for a support vector of class c, its coefficient in
     the pair with the m-th of the other classes (LIBSVM's layout).
     """
     coefficients = np.zeros((n_classes - 1, labels.size))
-    for task, solution in zip(tasks, solutions, strict=True):
-        first, second = sorted((task.positive, task.negative))
-        of_first = labels[task.rows] == first
-        coefficients[second - 1, task.rows[of_first]] = solution.beta[of_first]
-        coefficients[first, task.rows[~of_first]] = solution.beta[~of_first]
+    for pair, answer in zip(pairs, answers, strict=True):
+        first, second = sorted((pair.positive, pair.negative))
+        of_first = labels[pair.rows] == first
+        coefficients[second - 1, pair.rows[of_first]] = answer.beta[of_first]
+        coefficients[first, pair.rows[~of_first]] = answer.beta[~of_first]
     used = np.flatnonzero(coefficients.any(axis=0))
     support = used[np.argsort(labels[used], kind="stable")]
     return Stacked(
         support=support,
         n_support=np.bincount(labels[support], minlength=n_classes).astype(np.int32),
         dual_coef=np.ascontiguousarray(coefficients[:, support]),
-        intercept=np.array([solution.intercept for solution in solutions]),
+        intercept=np.array([answer.intercept for answer in answers]),
     )
 
 
@@ -103,7 +124,7 @@ def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
 
 
 def pair_start(
-    dual_coef: Vector, support: Indices, labels: Indices, task: BinaryTask
+    dual_coef: Vector, support: Indices, labels: Indices, task: PairRows
 ) -> Vector:
     """Return the former coefficients of one pair, row by row of the task."""
     first, second = sorted((task.positive, task.negative))

@@ -1,4 +1,4 @@
-"""Decision values and labels from stacked pair models."""
+"""Values of a kernel expansion, and labels from those of pairs of classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.engine.gram import Gram
@@ -22,32 +21,27 @@ COPIED = 4096  # rows that are copied at a time, to be taken again
 SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
 
 
-def check_fitted(model: Any) -> None:
-    """Raise NotFittedError before a fit, and where every row was forgotten."""
-    if getattr(model, "ids_", np.ones(1)).size == 0:
-        raise NotFittedError(
-            f"This {type(model).__name__} instance is not fitted any more: all rows "
-            "were forgotten; call partial_fit or fit."
-        )
-    check_is_fitted(model)
+class KernelPrediction(WholeState):
+    """Values of a kernel expansion: coefficients over support vectors, intercepts."""
 
-
-class PairPrediction(WithoutProbabilities, WholeState):
-    """Prediction of an estimator that keeps its pairs as scikit-learn's SVC does."""
-
-    classes_: NDArray[Any]
     n_features_in_: int
     support_: NDArray[np.int32]
     support_vectors_: Any
-    n_support_: NDArray[np.int32]
     dual_coef_: Any
     intercept_: NDArray[np.float64]
     kernel: Any
     n_jobs: int | None
-    break_ties: bool
-    decision_function_shape: str
     _kernel: Any
     _exact: bool
+
+    def _expansion(self) -> Any:
+        """Return the coefficients: a vector, or a table with a column an output."""
+        coefficients = self._dense_dual_coef()
+        return coefficients[0] if len(coefficients) == 1 else coefficients.T
+
+    def _check_fitted(self) -> None:
+        """Raise NotFittedError where there is no model."""
+        check_is_fitted(self)
 
     def _dense_dual_coef(self) -> NDArray[np.float64]:
         coefficients: Any = self.dual_coef_
@@ -57,16 +51,16 @@ class PairPrediction(WithoutProbabilities, WholeState):
 
     def _checked(self, X: Any) -> Any:
         """Return samples to predict, as scikit-learn would check them."""
-        check_fitted(self)
+        self._check_fitted()
         named = hasattr(self, "feature_names_in_")
         if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
             return X
         return checked_samples(self, X, reset=False)
 
-    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all class pairs."""
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of all outputs, intercepts included."""
         X = self._checked(X)
-        weights = pair_coefficients(self._dense_dual_coef(), self.n_support_)
+        weights = self._expansion()
         threads = effective_threads(self.n_jobs)
         if self.kernel == "precomputed":
             values = times(X[:, self.support_], weights, threads)
@@ -74,7 +68,7 @@ class PairPrediction(WithoutProbabilities, WholeState):
             # a dense w: scikit-learn multiplies sparse matrices of one precision only
             weights = self.coef_
             weights = weights.toarray() if sparse.issparse(weights) else weights
-            if self.classes_.size == 2:
+            if len(weights) == 1:
                 values = times(X, weights[0], threads)
             else:
                 values = products(X, weights, threads)
@@ -105,6 +99,46 @@ class PairPrediction(WithoutProbabilities, WholeState):
             values[some] = gram.cross(X[some], weights) + self.intercept_
         return np.asarray(values)
 
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for ``kernel="linear"`` only."""
+        model = self._at_once()
+        if model.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        model._check_fitted()
+        table = model._expansion()
+        if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
+            return transposed_times(model.support_vectors_, table)[None, :]
+        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
+        weights = table @ model.support_vectors_
+        if sparse.issparse(model.support_vectors_):
+            return sparse.csr_matrix(weights)
+        return np.asarray(weights)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model: after a fit, unless all rows have left."""
+        return hasattr(self, "intercept_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input with a precomputed kernel."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class PairPrediction(WithoutProbabilities, KernelPrediction):
+    """Labels by the votes of pairs of classes, as scikit-learn's SVC has them."""
+
+    classes_: NDArray[Any]
+    n_support_: NDArray[np.int32]
+    break_ties: bool
+    decision_function_shape: str
+
+    def _expansion(self) -> Any:
+        """Return the coefficients of all pairs: a vector for two classes."""
+        return pair_coefficients(self._dense_dual_coef(), self.n_support_)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return signed distances to the boundary, in units of the margin.
 
@@ -120,7 +154,7 @@ class PairPrediction(WithoutProbabilities, WholeState):
             column per class for "ovr" or per class pair for "ovo".
         """
         model = self._at_once()
-        decisions = model._pair_decisions(X)
+        decisions = model._values(X)
         if decisions.ndim == 2 and model.decision_function_shape == "ovr":
             return one_vs_rest_scores(decisions, model.classes_.size)
         return decisions
@@ -139,42 +173,15 @@ class PairPrediction(WithoutProbabilities, WholeState):
             Labels out of ``classes_``.
         """
         model = self._at_once()
-        check_fitted(model)
+        model._check_fitted()
         if model.break_ties and model.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
-        decisions, classes = model._pair_decisions(X), model.classes_
+        decisions, classes = model._values(X), model.classes_
         if decisions.ndim == 1:
             return np.asarray(classes[(decisions >= 0).astype(np.intp)])
         if model.break_ties:
             scores = one_vs_rest_scores(decisions, classes.size)
             return np.asarray(classes[scores.argmax(axis=1)])
         return np.asarray(classes[vote(decisions, classes.size)])
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of the features, for ``kernel="linear"`` only."""
-        model = self._at_once()
-        if model.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_fitted(model)
-        table = pair_coefficients(model._dense_dual_coef(), model.n_support_)
-        if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
-            return transposed_times(model.support_vectors_, table)[None, :]
-        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
-        weights = table @ model.support_vectors_
-        if sparse.issparse(model.support_vectors_):
-            return sparse.csr_matrix(weights)
-        return np.asarray(weights)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there is a model: after a fit, unless all rows have left."""
-        return "intercept_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare sparse input, and pairwise input with a precomputed kernel."""
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

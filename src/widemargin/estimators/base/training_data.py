@@ -19,8 +19,8 @@ from .validation import (
 )
 
 
-@dataclass(frozen=True)
-class Training:
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
     """Validated training data: the rows with positive weight.
 
     Attributes
@@ -29,39 +29,49 @@ class Training:
         These rows (and, with a precomputed kernel, these columns).
     rows : ndarray
         Which rows of the given X they are.
-    labels : ndarray
-        Class numbers of these rows.
-    classes : ndarray
-        Sorted labels.
+    n_given, n_features : int
+        Numbers of rows and of columns that were given.
     weights : ndarray or None
         Positive sample weights of these rows.
-    n_given : int
-        Number of rows that were given.
     ids : ndarray or None
         Names of these rows, where rows were given names.
     """
 
     X: Any
     rows: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    classes: NDArray[Any]
-    weights: NDArray[np.float64] | None
     n_given: int
+    n_features: int
+    weights: NDArray[np.float64] | None = None
     ids: NDArray[Any] | None = None
 
 
-def validate_training(
+@dataclass(frozen=True, kw_only=True)
+class LabelledData(TrainingData):
+    """Training data of a classifier.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Class numbers of these rows.
+    classes : ndarray
+        Sorted labels.
+    """
+
+    labels: NDArray[np.intp]
+    classes: NDArray[Any]
+
+
+def validate_labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any, ids: Any = None
-) -> Training:
+) -> LabelledData:
     """Check samples, labels and weights; drop the rows without weight.
 
     Error messages are scikit-learn's own where it has one.
     """
     refuse_probability(estimator)
-    if plain_samples(X) and plain_labels(y) and X.shape[0] == y.size:
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
-    else:
+    named = hasattr(estimator, "feature_names_in_")  # of a former fit
+    plain = plain_samples(X) and plain_labels(y) and X.shape[0] == y.size
+    if named or not plain:
         X, y = checked_samples(estimator, X, y)
         if not plain_labels(y):
             check_classification_targets(y)
@@ -70,7 +80,7 @@ def validate_training(
             "Precomputed matrix must be a square matrix. Input is a "
             f"{X.shape[0]}x{X.shape[1]} matrix."
         )
-    n = X.shape[0]
+    n, n_features = X.shape
     weights = check_weights(sample_weight, n)
     classes, labels = np.unique(y, return_inverse=True)
     if classes.size < 2:
@@ -96,8 +106,16 @@ def validate_training(
         X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
     if estimator.kernel == "precomputed":
         refuse_asymmetric(X)
-    named = None if ids is None else ids[rows]
-    return Training(X, rows, labels, classes, weights, n, named)
+    return LabelledData(
+        X=X,
+        rows=rows,
+        n_given=n,
+        n_features=n_features,
+        weights=weights,
+        ids=None if ids is None else ids[rows],
+        labels=labels,
+        classes=classes,
+    )
 
 
 def refuse_probability(estimator: Any) -> None:

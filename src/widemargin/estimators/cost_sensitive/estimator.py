@@ -13,7 +13,7 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.estimators.base.multiclass import BinaryTask, class_pairs
 from widemargin.estimators.base.sklearn_compat import Interval
-from widemargin.estimators.base.training_data import Training
+from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.incremental import IncrementalClassifier
 
 from .costs import (
@@ -187,11 +187,11 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.solver = solver
         self.keep_rows = keep_rows
 
-    def _binary_tasks(
-        self, data: Training, gram: Gram, kernel: Kernel
+    def _tasks(
+        self, data: LabelledData, gram: Gram, kernel: Kernel
     ) -> list[BinaryTask]:
         self.pair_costs_ = self._price_pairs(data.classes)
-        return super()._binary_tasks(data, gram, kernel)
+        return super()._tasks(data, gram, kernel)
 
     def _price_pairs(self, classes: NDArray[Any]) -> list[PairCosts]:
         """Return what mistakes cost in every pair of classes, in pair order."""
@@ -244,7 +244,7 @@ class CostSensitiveSVC(IncrementalClassifier):
             )
         return -1
 
-    def _pair_problem(self, task: BinaryTask) -> DualProblem:
+    def _problem(self, task: BinaryTask) -> DualProblem:
         pair = (task.positive, task.negative)
         prices = next(costs for costs in self.pair_costs_ if costs.pair == pair)
         return cost_problem(task.gram, task.y, task.costs, prices, self.fit_intercept)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.base.multiclass import class_pairs
+from widemargin.engine.problem import hinge_terms
+from widemargin.estimators.base.multiclass import class_pairs, pair_members
 from widemargin.multilevel.level import Part
 
 Vector = NDArray[np.float64]
@@ -34,20 +35,12 @@ def pair_parts(
         Their problems.
     """
     numbers, parts = [], []
-    for number, (positive, negative) in enumerate(class_pairs(n_classes)):
-        rows = np.flatnonzero((codes == positive) | (codes == negative))
+    for number, pair in enumerate(class_pairs(n_classes)):
+        rows = pair_members(codes, pair)
         if len(rows) == 0:
             continue
-        signs = np.where(codes[rows] == positive, 1.0, -1.0)
-        ends = signs * costs[rows]
+        signs = np.where(codes[rows] == pair[0], 1.0, -1.0)
+        chosen = None if len(rows) == len(codes) else rows
         numbers.append(number)
-        parts.append(
-            Part(
-                None if len(rows) == len(codes) else rows,
-                signs,
-                np.minimum(ends, 0.0),
-                np.maximum(ends, 0.0),
-                0.0 if fit_intercept else None,
-            )
-        )
+        parts.append(Part(chosen, *hinge_terms(signs, costs[rows], fit_intercept)))
     return numbers, parts

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.status import Status
-from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.fitted import FittedClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import ClusterProgress, Progress
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
 from widemargin.estimators.base.task import Answer
-from widemargin.estimators.base.training_data import Training, validate_training
+from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.multilevel.driver import Plan, conquer, levels_pay
 from widemargin.multilevel.level import Division, Limits
@@ -216,21 +217,23 @@ feature_names_in_
             from .dask.fitting import fit_collections
 
             return fit_collections(self, X, y, sample_weight)
-        data = validate_training(self, X, y, sample_weight)
+        data = self._validated(X, y, sample_weight, ids)
+        self.n_features_in_ = data.n_features
         kernel = self._resolve_kernel(data)
-        threads = effective_threads(self.n_jobs)
-        gram = self._make_gram(data, kernel, threads)
-        tasks = self._binary_tasks(data, gram, kernel)
-        problems = [self._pair_problem(task) for task in tasks]
+        gram = self._make_gram(data, kernel)
+        tasks = self._tasks(data, gram, kernel)
+        self._warm_start(data, kernel, tasks)
+        problems = [self._problem(task) for task in tasks]
         division = Division(data.X, kernel, problems, [task.rows for task in tasks])
         ladder = self._ladder(division, Limits.of(gram), tasks[0])
         with ClusterProgress(self.verbose, type(self).__name__) as progress:
             ladder.climb(progress)
-        solutions = self._finished(ladder, tasks, threads)
-        if solutions is None:
-            self._store_early(data, kernel, tasks, ladder, threads)
+        answers = self._finished(ladder, tasks)
+        if answers is None:
+            self._store_early(data, kernel, tasks, ladder)
         else:
-            self._store_exact(data, kernel, tasks, ladder, solutions)
+            model = self._model(data, kernel, tasks, answers)
+            self._store_exact(model, ladder, answers)
         if self.checkpoint is not None and self.fit_status_ == 0:
             checkpoints.remove(self.checkpoint)
         return not ladder.interrupted
@@ -238,31 +241,25 @@ feature_names_in_
     # ---- levels --------------------------------------------------------------
 
     def _ladder(self, division: Division, limits: Limits, task: BinaryTask) -> Ladder:
-        seed = task.seed
-        finest, stop, pays = self._levels(division, seed)
+        n, seed = division.samples.shape[0], task.seed
+        check_levels(self.n_levels, self.early_level)
+        pays = True
+        if self.prediction == "early":
+            finest, stop = early_levels(
+                n, self.n_levels, self.early_level, self.n_branches
+            )
+        else:
+            forced = self.n_levels != "auto"
+            pays = forced or levels_pay(division.samples, division.kernel, seed)
+            wanted = pays or self.checkpoint is not None
+            finest, stop = exact_levels(n, self.n_levels, self.n_branches, wanted)
         options = self._solve_options(division.problems[0].n, task)
         plan = Plan(
             finest, self.n_branches, self.clustering, self.sample_size, seed=seed
         )
         return Ladder(division, plan, stop, options, limits, self.checkpoint, not pays)
 
-    def _levels(self, division: Division, seed: int) -> tuple[int, int, bool]:
-        """Finest level to solve, the one to stop at, whether to go on from there."""
-        check_levels(self.n_levels, self.early_level)
-        n = division.samples.shape[0]
-        if self.prediction == "early":
-            finest, stop = early_levels(
-                n, self.n_levels, self.early_level, self.n_branches
-            )
-            return finest, stop, True
-        forced = self.n_levels != "auto"
-        pays = forced or levels_pay(division.samples, division.kernel, seed)
-        wanted = pays or self.checkpoint is not None
-        return *exact_levels(n, self.n_levels, self.n_branches, wanted), pays
-
-    def _finished(
-        self, ladder: Ladder, tasks: list[BinaryTask], threads: int
-    ) -> list[Answer] | None:
+    def _finished(self, ladder: Ladder, tasks: list[BinaryTask]) -> list[Answer] | None:
         """Solve the whole problem from the last level; None to keep that level."""
         if self.prediction == "early":
             return None
@@ -275,11 +272,11 @@ feature_names_in_
             return None
         finish = partial(self._conquer, ladder=ladder)
         if level is None:
-            solutions, complete = self._solve_or_stop(tasks, threads, finish)
+            solutions, complete = self._solve_or_stop(tasks, finish)
             ladder.interrupted = not complete
             return solutions
         try:
-            solutions = self._solve_pairs(tasks, threads, finish)
+            solutions = self._solve_tasks(tasks, finish)
         except KeyboardInterrupt:
             ladder.interrupted = True
             return None
@@ -287,7 +284,7 @@ feature_names_in_
         return None if cut else solutions
 
     def _conquer(self, task: BinaryTask, ladder: Ladder) -> Solution:
-        problem = self._pair_problem(task)
+        problem = self._problem(task)
         options = self._solve_options(problem.n, task)
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
             solution = conquer(
@@ -301,29 +298,21 @@ feature_names_in_
         return solution
 
     def _store_exact(
-        self,
-        data: Training,
-        kernel: Kernel,
-        tasks: list[BinaryTask],
-        ladder: Ladder,
-        solutions: list[Answer],
+        self, model: FittedClassifier, ladder: Ladder, answers: list[Answer]
     ) -> None:
-        ladder.foretold([np.flatnonzero(solution.beta) for solution in solutions])
-        self._store(data, kernel, tasks, solutions)
-        self.early_: EarlyModel | None = None
+        ladder.foretold([np.flatnonzero(answer.beta) for answer in answers])
         if ladder.plan.n_levels == 0 and self.n_levels == "auto":
-            ladder.stages.append(skipped_stage(data.labels.size))
-        self.history_ = ladder.stages + self.history_
+            ladder.stages.append(skipped_stage(ladder.division.samples.shape[0]))
+        self._keep(replace(model, history=ladder.stages + model.history))
         if not ladder.interrupted:
-            self._warn_unless_converged(solutions)
+            self._warn_unless_converged(answers)
 
     def _store_early(
         self,
-        data: Training,
+        data: LabelledData,
         kernel: Kernel,
         tasks: list[BinaryTask],
         ladder: Ladder,
-        threads: int,
     ) -> None:
         level = ladder.level
         if level is None:
@@ -331,38 +320,48 @@ feature_names_in_
                 f"max_time={self.max_time} ended the fit before its first level was "
                 "complete: raise max_time or early_level."
             )
-        solutions = early_solutions(ladder, threads)
-        self._store(data, kernel, tasks, solutions)
-        self.early_ = model = early_model(level, data.X, kernel, ladder.division.rows)
-        self._columns = None
-        if isinstance(kernel, Precomputed) and data.rows.size < data.n_given:
-            self._columns = data.rows  # of the kernel matrix that prediction gets
-        self.history_ = ladder.stages + self.history_
-        if ladder.interrupted:  # fit raises
-            return
-        if self.prediction == "exact":
-            self.fit_status_ = 1
+        answers = early_solutions(ladder, effective_threads(self.n_jobs))
+        model = self._model(data, kernel, tasks, answers)
+        history = ladder.stages + model.history
+        cut = self.prediction == "exact" and not ladder.interrupted
+        model = replace(model, converged=model.converged and not cut, history=history)
+        early = early_model(level, data.X, kernel, ladder.division.rows)
+        missing = isinstance(kernel, Precomputed) and data.rows.size < data.n_given
+        self._keep(model, early, columns=data.rows if missing else None)
+        if cut:
             warnings.warn(
                 "The exact finish was stopped (max_time); the model is the early one "
-                f"of level {level.number} ({model.n_clusters} clusters). Fit again, "
+                f"of level {level.number} ({early.n_clusters} clusters). Fit again, "
                 "with checkpoint= to go on from this level.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        else:
-            self._warn_unless_converged(solutions)
+        elif not ladder.interrupted:  # then fit raises
+            self._warn_unless_converged(answers)
+
+    def _keep(
+        self,
+        model: FittedClassifier,
+        early: EarlyModel | None = None,
+        columns: NDArray[np.intp] | None = None,
+    ) -> None:
+        """Store a model; `columns` are those of a kernel matrix that it was fitted on.
+
+        An early model answers by `early`, and its expansion is there to be looked at.
+        """
+        model.store(self)
+        self.early_ = early
+        self._columns = columns
 
     # ---- prediction ----------------------------------------------------------
 
-    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+    def _values(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         if self.early_ is None:
-            return super()._pair_decisions(X)
+            return super()._values(X)
         X = self._checked(X)
-        columns = getattr(self, "_columns", None)
-        decisions = self.early_.decision(
-            X if columns is None else X[:, columns], effective_threads(self.n_jobs)
-        )
+        own = X if self._columns is None else X[:, self._columns]
+        decisions = self.early_.decision(own, effective_threads(self.n_jobs))
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def decision_function(self, X: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -11,17 +12,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.engine.certificate import Certificate, dual_objective
-from widemargin.engine.solution import Solution, certify, summary
+from widemargin.engine.kernels import Kernel
+from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.engine.status import Status
-from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.estimators.base.classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
+from widemargin.estimators.base.task import Answer
+from widemargin.estimators.base.training_data import LabelledData
 
 from .composition import SelectionReport, selection_report
+from .drawn_solution import DrawnSolution, free_intercept
 
 _REASONS = {Status.CONVERGED: "stationary"}
 
@@ -188,7 +192,7 @@ class DPWSSClassifier(KernelClassifier):
         """Return the seed of a fit: here the draws are the method."""
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _solve_pair(self, task: BinaryTask) -> Solution:
+    def _solve_task(self, task: BinaryTask) -> DrawnSolution:
         """Draw pairs until stationary, exhausted or out of budget."""
         draws = DrawnPairs(
             self.selection_epsilon, self.sigma, self.once, self.robust_maximum
@@ -204,42 +208,44 @@ class DPWSSClassifier(KernelClassifier):
                 selection=draws,
                 monitor=progress.monitor,
             )
-            solution = solve(self._pair_problem(task), options)
-        certificate = self._certificate(solution)
+            solution = solve(self._problem(task), options)
+        drawn = self._answer(solution)
+        certificate = drawn.certificate
         figures = {"objective": certificate.objective, "gap": certificate.gap}
         task.history.append(summary(solution, "draws") | figures)
-        return solution
+        return drawn
 
-    def _intercept(self, solution: Solution) -> float:
-        """Return the intercept of the model that is kept."""
+    def _point(self, task: BinaryTask) -> DrawnSolution | None:
+        reached = super()._point(task)
+        return self._answer(reached) if isinstance(reached, Solution) else None
+
+    def _answer(self, solution: Solution) -> DrawnSolution:
         free = self.intercept_rule == "free"
-        return free_intercept(solution) if free else solution.intercept
+        rule = free_intercept(solution) if free else solution.intercept
+        return DrawnSolution(solution, rule)
 
-    def _certificate(self, solution: Solution) -> Certificate:
-        """Return the certificate of the model that is kept (mathematics 1.6)."""
-        return certify(solution.verified(), self._intercept(solution))
-
-    def _store(self, data: Any, kernel: Any, tasks: Any, solutions: Any) -> None:
-        super()._store(data, kernel, tasks, solutions)
-        self.intercept_ = np.array([self._intercept(s) for s in solutions])
-        certificates = [self._certificate(s) for s in solutions]
-        objectives = [
-            dual_objective(s.beta, s.values, s.problem.linear) for s in solutions
-        ]
-        reasons = [_REASONS.get(s.status, s.status.value) for s in solutions]
-        violations = [certificate.kkt_violation for certificate in certificates]
-        single = len(solutions) == 1
-        self.certificate_ = certificates[0] if single else certificates
+    def _store(
+        self,
+        data: LabelledData,
+        kernel: Kernel,
+        tasks: Sequence[BinaryTask],
+        answers: Sequence[DrawnSolution],
+    ) -> None:
+        super()._store(data, kernel, tasks, answers)
+        objectives = [answer.dual_objective for answer in answers]
+        reasons = [_REASONS.get(a.status, a.status.value) for a in answers]
+        violations = [answer.certificate.kkt_violation for answer in answers]
+        single = len(answers) == 1
         self.objective_ = objectives[0] if single else np.array(objectives)
         self.stop_reason_ = reasons[0] if single else reasons
         self.kkt_violation_ = violations[0] if single else np.array(violations)
 
-    def _warn_unless_converged(self, solutions: list[Solution]) -> None:
-        exhausted = [s for s in solutions if s.status == Status.EXHAUSTED]
+    def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
+        exhausted = [a for a in answers if a.status == Status.EXHAUSTED]
         if not exhausted:
-            super()._warn_unless_converged(solutions)
+            super()._warn_unless_converged(answers)
             return
-        worst = max(s.certificate.kkt_violation or 0.0 for s in exhausted)
+        worst = max(a.certificate.kkt_violation or 0.0 for a in exhausted)
         warnings.warn(
             f"DPWSSClassifier ended 'exhausted': every admissible pair was drawn once, "
             f"KKT violation {worst:.2e} instead of tol={self.tol}. once=False runs to "
@@ -265,14 +271,3 @@ class DPWSSClassifier(KernelClassifier):
         return selection_report(
             float(self.selection_epsilon), int(self.n_iter_.sum()), delta
         )
-
-
-def free_intercept(solution: Solution) -> float:
-    """Mean of the residual over free support vectors, LIBSVM's choice.
-
-    Falls back to the optimal intercept when no support vector is free.
-    """
-    free = solution.margin
-    if free.size == 0:
-        return solution.intercept
-    return float((solution.problem.linear - solution.values)[free].mean())

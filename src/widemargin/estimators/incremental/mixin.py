@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -21,20 +21,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Kernel, Precomputed, make_kernel
+from widemargin.engine.kernels import Kernel, Precomputed, make_kernel, numeric_gamma
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.updates import PathAccount
-from widemargin.estimators.base.machine import KernelClassifier
-from widemargin.estimators.base.multiclass import BinaryTask
-from widemargin.estimators.base.prediction import check_fitted
+from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.fitted import remove_model
+from widemargin.estimators.base.multiclass import BinaryTask, pair_members
 from widemargin.estimators.base.sklearn_compat import validated
-from widemargin.estimators.base.training_data import Training, refuse_probability
-from widemargin.estimators.base.validation import effective_threads
+from widemargin.estimators.base.training_data import LabelledData, refuse_probability
 from widemargin.runtime.deadline import Deadline
 
 from .chunk import validate_chunk
@@ -42,17 +42,11 @@ from .live_rows import LiveRows, check_ids, find_rows, lasting, trimmed
 from .pair_state import PairState
 from .record import update_record
 from .refused import needs_rows, without_rows
+from .update_state import UpdateState, no_rows
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mover = Callable[[Solution, DualProblem, Indices], tuple[Solution, PathAccount]]
-
-MODEL = (
-    "support_ support_vectors_ n_support_ dual_coef_ intercept_ n_iter_ shape_fit_ "
-    "fit_status_ certificate_ class_weight_ _exact _fitted_on _pairs"
-).split()
-# What updates need beyond the model.
-ROWS = "ids_ _live _pairs _next_id _named_ids _first_settings".split()
 
 
 class IncrementalClassifier(KernelClassifier):
@@ -63,6 +57,7 @@ class IncrementalClassifier(KernelClassifier):
         "keep_rows": ["boolean"],
     }
     keep_rows: bool
+    _updates: UpdateState  # where rows are kept
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Fit the model to training data; whatever was learnt before is gone.
@@ -97,31 +92,42 @@ class IncrementalClassifier(KernelClassifier):
 
     def _store(
         self,
-        data: Training,
+        data: LabelledData,
         kernel: Kernel,
-        tasks: list[BinaryTask],
-        solutions: list[Solution],
+        tasks: Sequence[BinaryTask],
+        answers: Sequence[Any],
     ) -> None:
         """Keep the model, and the rows it stands on if updates are meant."""
-        super()._store(data, kernel, tasks, solutions)
+        super()._store(data, kernel, tasks, answers)
         self._drop_rows()
         named = data.ids is not None
         if isinstance(kernel, Precomputed) or not (named or self.keep_rows):
             return
-        self._begin(named)
-        self._next_id = data.n_given
-        self.ids_ = trimmed(data.rows if data.ids is None else data.ids)
-        self._live = LiveRows(lasting(data.X), data.labels, data.weights, self.ids_)
-        self._pairs = [PairState.of(solution, 0) for solution in solutions]
+        ids = trimmed(data.rows if data.ids is None else data.ids)
+        live = LiveRows(lasting(data.X), data.labels, data.weights, ids)
+        pairs = [PairState.of(answer, 0) for answer in answers]
+        self._keep_rows(
+            UpdateState(
+                live, pairs, data.n_given, named, kernel, self.gamma, self.fit_intercept
+            )
+        )
 
-    def _begin(self, named: bool) -> None:
-        """Note what later updates must find unchanged."""
-        self._named_ids = named
-        self._first_settings = (self.gamma, self.fit_intercept)
+    def _keep_rows(self, state: UpdateState) -> None:
+        self._updates = state
+        self.ids_ = state.live.ids
 
     def _drop_rows(self) -> None:
-        for name in ROWS:
-            self.__dict__.pop(name, None)
+        if hasattr(self, "_updates"):
+            del self._updates, self.ids_
+
+    def _check_fitted(self) -> None:
+        """Raise NotFittedError before a fit, and where every row was forgotten."""
+        if hasattr(self, "_updates") and self._updates.live.n == 0:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted any more: all rows "
+                "were forgotten; call partial_fit or fit."
+            )
+        super()._check_fitted()
 
     def compact(self) -> Self:
         """Drop the training rows; the model predicts as before and takes no updates.
@@ -133,7 +139,7 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The estimator, in the least memory.
         """
-        check_fitted(self)
+        self._check_fitted()
         shadow = self._shadow()
         shadow._drop_rows()
         return self._replaced_by(shadow)
@@ -221,28 +227,34 @@ class IncrementalClassifier(KernelClassifier):
                 'class_weight="balanced" is not supported for partial_fit: the balance '
                 "of rows still to come is unknown. Give the weights as a dict."
             )
-        first = "_first_settings" not in vars(self)
-        fresh, n_given = validate_chunk(self, X, y, classes, sample_weight, ids, first)
-        if first:
-            kernel = self._resolve_kernel(self._training(fresh))
-            self.gamma_ = float(getattr(kernel, "gamma", 0.0))
-            self._kernel = kernel
-            self._begin(ids is not None)
+        former = self._updates if hasattr(self, "_updates") else None
+        fresh, n_given, listed = validate_chunk(
+            self, X, y, classes, sample_weight, ids, former
+        )
+        if former is None:
+            self.classes_ = listed
             self.history_: list[dict[str, Any]] = []
-        before = self._rows_before()
-        self._next_id = getattr(self, "_next_id", 0) + n_given
+            kernel = self._resolve_kernel(self._training(fresh))
+            former = UpdateState(
+                no_rows(self.n_features_in_), [], 0, ids is not None,
+                kernel, self.gamma, self.fit_intercept,
+            )  # fmt: skip
+        state = self._checked_state(former)
+        before = state.live
+        state = replace(state, next_id=state.next_id + n_given)
 
         def add(old: Solution, target: DualProblem, _: Indices) -> Any:
             return updates.add(old, target)
 
-        self._move(before.joined(fresh), before, add, "add", fresh.n, begun)
+        self._move(state, before.joined(fresh), add, "add", fresh.n, begun)
         return self
 
     @validated
     def _let_go(self, ids: Any) -> Self:
         begun = time.perf_counter()
-        check_fitted(self)
-        before = self._rows_before()
+        self._check_fitted()
+        state = self._checked_state(self._updates)
+        before = state.live
         gone = find_rows(ids, before.ids)
         # "auto" is 1 / n_features: no row has a share in it
         if self.gamma == "scale" and self.kernel in ("rbf", "poly", "sigmoid"):
@@ -260,102 +272,96 @@ class IncrementalClassifier(KernelClassifier):
             stays = np.flatnonzero(np.isin(members, keep))
             return updates.remove(old, stays, target)
 
-        self._move(live, before, remove, "forget", gone.size, begun)
+        self._move(state, live, remove, "forget", gone.size, begun)
         return self
 
     @validated
     def _settle(self) -> Self:
         begun = time.perf_counter()
-        check_fitted(self)
-        before = self._rows_before()
+        self._check_fitted()
+        state = self._checked_state(self._updates)
 
         def move(old: Solution, target: DualProblem, _: Indices) -> Any:
             return updates.move(old, target)
 
-        self._move(before, before, move, "update", 0, begun)
+        self._move(state, state.live, move, "update", 0, begun)
         return self
 
-    def _rows_before(self) -> LiveRows:
-        """Return the live rows, having checked that their kernel stands."""
+    def _checked_state(self, state: UpdateState) -> UpdateState:
+        """Return what updates start from, having checked that its kernel stands."""
         refuse_probability(self)
-        if isinstance(self._kernel, Precomputed):
+        if isinstance(state.kernel, Precomputed):
             raise ValueError(without_rows(self))
-        if not self._kernel_stands():
+        if not self._kernel_stands(state):
             raise ValueError(
                 "kernel, gamma, degree, coef0 or fit_intercept changed since the first "
                 "fit; the path moves costs and rows only. Call fit."
             )
-        if "_live" in vars(self):
-            return self._live
-        d = self.n_features_in_
-        nothing = np.empty(0, dtype=np.intp)
-        return LiveRows(np.empty((0, d)), nothing, None, np.empty(0, dtype=np.int64))
+        return state
 
-    def _kernel_stands(self) -> bool:
+    def _kernel_stands(self, state: UpdateState) -> bool:
         """Whether kernel and intercept are those of the first fit.
 
         An estimated gamma stands as long as the word does: chunks do not move it.
         """
-        word, intercept = self._first_settings
-        estimated = isinstance(self.gamma, str) and self.gamma == word
-        gamma = self.gamma_ if estimated else self.gamma
-        if isinstance(gamma, str):  # another word than at the first fit
-            gamma = np.nan
+        estimated = isinstance(self.gamma, str)
+        if estimated and self.gamma != state.gamma:
+            return False
+        gamma = numeric_gamma(state.kernel) if estimated else self.gamma
         kernel = make_kernel(
             self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
         )
-        return bool(kernel == self._kernel and self.fit_intercept == intercept)
+        same = self.fit_intercept == state.fit_intercept
+        return bool(kernel == state.kernel and same)
 
     # ---- the move ------------------------------------------------------------
 
     def _move(
         self,
+        state: UpdateState,
         live: LiveRows,
-        before: LiveRows,
         mover: Mover,
         stage: str,
         chunk: int,
         begun: float,
     ) -> None:
         """Bring every pair of classes to the live rows and the present parameters."""
-        history, former = list(self.history_), getattr(self, "_pairs", None)
-        for name in MODEL:
-            self.__dict__.pop(name, None)
-        self._live, self.ids_ = live, live.ids
+        history, before, kernel = list(self.history_), state.live, state.kernel
         if live.n == 0:
+            if self.__sklearn_is_fitted__():
+                remove_model(self)
+            self._keep_rows(replace(state, live=live, pairs=[]))
             self.history_ = [*history, update_record(stage, chunk, 0, begun, [], [])]
             return
         data = self._training(live)
-        threads = effective_threads(self.n_jobs)
-        old_gram = gram = self._make_gram(data, self._kernel, threads)
+        old_gram = gram = self._make_gram(data, kernel)
         if live.n < before.n:
-            former_rows = self._training(before)
-            old_gram = self._make_gram(former_rows, self._kernel, threads)
-        tasks = self._binary_tasks(data, gram, self._kernel)
+            old_gram = self._make_gram(self._training(before), kernel)
+        tasks = self._tasks(data, gram, kernel)
         moved = []
         deadline = Deadline(begun + (self.max_time or np.inf))
         for number, task in enumerate(tasks):
             task.deadline = deadline
-            members = np.flatnonzero(
-                (before.labels == task.positive) | (before.labels == task.negative)
-            )
-            state = None if former is None else former[number]
-            moved.append(self._move_pair(task, state, members, old_gram, mover))
+            members = pair_members(before.labels, (task.positive, task.negative))
+            former = state.pairs[number] if state.pairs else None
+            moved.append(self._move_pair(task, former, members, old_gram, mover))
         solutions = [proved(solution, self.tol) for solution, _, _ in moved]
-        KernelClassifier._store(self, data, self._kernel, tasks, solutions)
-        ages = [age for _, _, age in moved]
-        self._pairs = list(map(PairState.of, solutions, ages))
         accounts = [account for _, account, _ in moved]
         record = update_record(stage, chunk, live.n, begun, solutions, accounts)
-        self.history_ = [*history, record]
+        model = self._model(data, kernel, tasks, solutions)
+        replace(model, history=[*history, record]).store(self)
+        ages = [age for _, _, age in moved]
+        pairs = list(map(PairState.of, solutions, ages))
+        self._keep_rows(replace(state, live=live, pairs=pairs))
         self._warn_unless_converged(solutions)
 
-    def _training(self, rows: LiveRows) -> Training:
+    def _training(self, rows: LiveRows) -> LabelledData:
         """Return rows as ``fit`` would have validated them."""
-        everyone = np.arange(rows.n)
-        return Training(
-            rows.X, everyone, rows.labels, self.classes_, rows.weights, rows.n
-        )
+        return LabelledData(
+            X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
+            n_features=self.n_features_in_, weights=rows.weights,
+            labels=rows.labels, classes=self.classes_,
+        )  # fmt: skip
 
     def _move_pair(
         self,
@@ -366,11 +372,11 @@ class IncrementalClassifier(KernelClassifier):
         mover: Mover,
     ) -> tuple[Solution, PathAccount, int]:
         """Return the pair's new solution, what it took, and the age of its values."""
-        target = self._pair_problem(task)
+        target = self._problem(task)
         if np.unique(task.y).size == 1:
             # Through the origin there is no saying yes to all: that takes an intercept.
             target = replace(target, total=0.0)
-        convex = self._kernel.semidefinite  # otherwise there is no path to follow
+        convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
         if state is None or not (convex and members.size and state.leads_to(target)):
             options = self._solve_options(target.n, task)
             solver = partial(self._solve, options=options)

@@ -53,7 +53,7 @@ class _NeedsRows:
         """Return the method, or raise AttributeError where there are no rows."""
         if instance is None:
             return self.method
-        if instance.__sklearn_is_fitted__() and "_live" not in vars(instance):
+        if instance.__sklearn_is_fitted__() and not hasattr(instance, "_updates"):
             raise AttributeError(without_rows(instance))
         return self.method.__get__(instance, owner)
 

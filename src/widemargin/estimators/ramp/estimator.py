@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -15,10 +16,11 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.estimators.base.machine import KernelClassifier
+from widemargin.estimators.base.classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
-from widemargin.estimators.base.training_data import Training
+from widemargin.estimators.base.task import Answer
+from widemargin.estimators.base.training_data import LabelledData
 
 from .concave_convex import Outcome, RampProblem, descend, resume
 from .continuation import Plan, continuation, economical_descent
@@ -168,7 +170,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.warm_start = warm_start
         self.solver = solver
 
-    def _solve_pair(self, task: BinaryTask) -> RampSolution:
+    def _solve_task(self, task: BinaryTask) -> RampSolution:
         """Run the concave-convex procedure on two classes."""
         ramp = self._ramp(task)
         earlier = task.history.append  # levels, where a problem is solved by division
@@ -224,23 +226,23 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
 
     def _store(
         self,
-        data: Training,
+        data: LabelledData,
         kernel: Kernel,
-        tasks: list[BinaryTask],
-        solutions: list[RampSolution],
+        tasks: Sequence[BinaryTask],
+        answers: Sequence[RampSolution],
     ) -> None:
-        super()._store(data, kernel, tasks, solutions)
+        super()._store(data, kernel, tasks, answers)
         clipped = [
-            task.rows[solution.clipped]
-            for task, solution in zip(tasks, solutions, strict=True)
+            task.rows[answer.clipped]
+            for task, answer in zip(tasks, answers, strict=True)
         ]
         self.outliers_ = data.rows[np.unique(np.concatenate(clipped))]
-        objectives = np.array([solution.objective for solution in solutions])
+        objectives = np.array([answer.objective for answer in answers])
         self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
-        self.n_cccp_iter_ = np.array([solution.rounds for solution in solutions])
+        self.n_cccp_iter_ = np.array([answer.rounds for answer in answers])
 
-    def _warn_unless_converged(self, solutions: list[RampSolution]) -> None:
-        if any(solution.status == Status.MAX_ROUNDS for solution in solutions):
+    def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
+        if any(answer.status == Status.MAX_ROUNDS for answer in answers):
             warnings.warn(
                 f"RampSVC solved max_cccp_iter={self.max_cccp_iter} convex problems "
                 "and the clipped samples still change. Increase max_cccp_iter.",
@@ -248,4 +250,4 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
                 stacklevel=3,
             )
         else:
-            super()._warn_unless_converged(solutions)
+            super()._warn_unless_converged(answers)

@@ -24,9 +24,11 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.engine.bounds import UNIT, gap_between, sum_above, total_above
 from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import numeric_gamma
 from widemargin.engine.solution import stage_record
 from widemargin.engine.status import Status
 from widemargin.engine.verification import bounded_cross
+from widemargin.estimators.base.fitted import FittedClassifier
 from widemargin.estimators.base.multiclass import class_pairs, pair_coefficients
 from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.multilevel.driver import precision_recall
@@ -38,7 +40,6 @@ Vector = NDArray[np.float64]
 # margin by at most the second, on either side, so that the whole is within tol.
 INNER, OUTSIDE = 0.5, 0.25
 ROUNDS = 50  # each takes in rows found to violate a margin
-COPIED = ("support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
 
 
 @dataclass(frozen=True)
@@ -89,28 +90,34 @@ class Gathered:
 
 
 def finish(
-    estimator: Any, blocks: Blocks, trained: Trained, classes: NDArray[Any]
-) -> None:
-    """Exact finish on the support vectors and whatever violates their margins."""
+    estimator: Any, blocks: Blocks, trained: Trained, early: FittedClassifier
+) -> FittedClassifier | None:
+    """Exact finish on the support vectors and whatever violates their margins.
+
+    None where these rows take more memory than ``cache_size`` allows.
+    """
     rows, X = trained.model.support, trained.model.samples
     codes, costs = trained.codes, trained.costs
     clock = time.perf_counter()
     inner = clone(estimator).set_params(
-        C=1.0, gamma=estimator.gamma_, class_weight=None, n_levels=0,
+        C=1.0, gamma=numeric_gamma(early.kernel), class_weight=None, n_levels=0,
         early_level="auto", tol=INNER * estimator.tol,
     )  # fmt: skip
-    everywhere = estimator.C * estimator.class_weight_
+    everywhere = estimator.C * early.class_weight
     for rounds in count(1):
         budget = cache_megabytes(estimator.cache_size, len(rows)) * 1e6
         needed = len(rows) * (X.shape[1] * X.dtype.itemsize + 32)
         if needed > budget:
-            return _too_large(estimator, len(rows), needed, budget)
+            _warn_too_large(len(rows), needed, budget)
+            return None
         order = np.argsort(rows, kind="stable")
         rows, X, codes, costs = rows[order], X[order], codes[order], costs[order]
         inner.fit(X, codes, sample_weight=costs)
         fitted = Gathered.of(inner, rows, codes, costs)
         short = OUTSIDE * estimator.tol
-        ask = partial(violators, blocks, inner, fitted, classes, everywhere, short)
+        ask = partial(
+            violators, blocks, inner, fitted, early.classes, everywhere, short
+        )
         found = ask()
         if len(found.rows) == 0 or rounds == ROUNDS:
             found = ask(proof=True)
@@ -128,12 +135,11 @@ def finish(
             ConvergenceWarning,
             stacklevel=4,
         )
-    _store_exact(estimator, inner, rows, found, rounds, time.perf_counter() - clock)
-    return None
+    seconds = time.perf_counter() - clock
+    return _exact_model(early, inner, rows, found, rounds, seconds, estimator.tol)
 
 
-def _too_large(estimator: Any, count: int, needed: float, budget: float) -> None:
-    estimator.fit_status_ = 1
+def _warn_too_large(count: int, needed: float, budget: float) -> None:
     warnings.warn(
         f"The exact finish needs {needed / 1e6:.0f} MB for {count} support vectors and "
         f"cache_size allows {budget / 1e6:.0f} MB; the model is the early one. Raise "
@@ -143,36 +149,52 @@ def _too_large(estimator: Any, count: int, needed: float, budget: float) -> None
     )
 
 
-def _store_exact(
-    estimator: Any, inner: Any, rows: Any, found: Any, rounds: int, seconds: float
-) -> None:
-    level = precision_recall(estimator.support_, rows[inner.support_])
-    estimator.history_[-1].update(level)
-    estimator.early_ = None
-    estimator.support_ = rows[inner.support_]
-    for name in COPIED:
-        setattr(estimator, name, getattr(inner, name))
-    estimator.fit_status_ = int(inner.fit_status_ or len(found.rows) > 0)
-    own = _certificates(inner)
+def _exact_model(
+    early: FittedClassifier,
+    inner: Any,
+    rows: NDArray[np.intp],
+    found: Violators,
+    rounds: int,
+    seconds: float,
+    tol: float,
+) -> FittedClassifier:
+    """Return the model over all rows, of which `inner` was fitted on `rows`."""
+    support = rows[inner.support_]
     certificates = [
-        _whole(certificate, loss, violation, estimator.tol, seconds)
+        _whole(certificate, loss, violation, tol, seconds)
         for certificate, loss, violation in zip(
-            own, found.losses.tolist(), found.violation.tolist(), strict=True
+            _certificates(inner),
+            found.losses.tolist(),
+            found.violation.tolist(),
+            strict=True,
         )
     ]
-    if any(own.kkt_violation > estimator.tol for own in certificates):
-        estimator.fit_status_ = 1
-    estimator.certificate_ = certificates if len(own) > 1 else certificates[0]
-    estimator.history_.append(
-        stage_record(
-            "finish",
-            estimator.shape_fit_[0],
-            seconds,
-            certificates,
-            rounds=rounds,
-            gathered=len(rows),
-            n_support=len(estimator.support_),
-        )
+    proved = all((own.kkt_violation or 0.0) <= tol for own in certificates)
+    *before, level = early.history
+    finish = stage_record(
+        "finish",
+        early.n_given,
+        seconds,
+        certificates,
+        rounds=rounds,
+        gathered=len(rows),
+        n_support=len(support),
+    )
+    return replace(
+        early,
+        support=support,
+        support_vectors=inner.support_vectors_,
+        n_support=inner.n_support_,
+        dual_coef=inner.dual_coef_,
+        intercept=inner.intercept_,
+        n_iter=inner.n_iter_,
+        certificates=certificates,
+        converged=inner.fit_status_ == 0 and len(found.rows) == 0 and proved,
+        history=[
+            *before,
+            level | precision_recall(early.support.astype(np.intp), support),
+            finish,
+        ],
     )
 
 
@@ -303,7 +325,7 @@ def _violators_of_block(X: Any, y: Any, w: Any, offset: int, shared: Any) -> Any
 def _decisions(model: Any, X: Any, proof: bool) -> tuple[Vector, Vector]:
     """Return decision values of all pairs, and bounds on their rounding if asked."""
     if not proof:
-        decisions = np.reshape(model._pair_decisions(X), (len(X), -1))
+        decisions = np.reshape(model._values(X), (len(X), -1))
         return decisions, np.zeros(decisions.shape)
     gram = Gram(model.support_vectors_, model._kernel, cache_mb=1)
     columns = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,15 @@ from widemargin.engine.kernels import Kernel, gamma_of, make_kernel
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.base.feature_scales import warn_if_unscaled
-from widemargin.estimators.base.multiclass import class_pairs
+from widemargin.estimators.base.fitted import FittedClassifier, fitted_classifier
+from widemargin.estimators.base.multiclass import class_pairs, pair_members
+from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import class_weights
 from widemargin.estimators.divide_conquer.level_choice import check_levels, early_levels
-from widemargin.estimators.divide_conquer.level_run import block_certificate
+from widemargin.estimators.divide_conquer.level_run import (
+    EarlySolution,
+    block_certificate,
+)
 from widemargin.multilevel.driver import level_record
 from widemargin.multilevel.partition import divide
 
@@ -77,26 +82,37 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
         ),
     )
     seconds = (clustered - clock, time.perf_counter() - clustered)
-    _describe(estimator, X, blocks, n)
-    _store_early(estimator, trained, kernel, seen.classes, factors, level, seconds)
-    if estimator.prediction == "exact":
-        early = dict(vars(estimator))
-        try:
-            finish(estimator, blocks, trained, seen.classes)
-        except KeyboardInterrupt:
-            estimator.__dict__ = early  # nothing of an exact model half stored
-            _keep_early(estimator)
-            return False
+    _describe(estimator, X, blocks)
+    data = LabelledData(
+        X=trained.model.samples, rows=trained.model.support, n_given=n,
+        n_features=blocks.n_features,        labels=trained.codes, classes=seen.classes,
+    )  # fmt: skip
+    pairs = _pairs(trained.codes, len(seen.classes))
+    record = level_record(
+        level, trained.sizes, trained.parts, len(trained.codes), seconds
+    )
+    early = fitted_classifier(
+        data, kernel, factors, pairs, _answers(trained, pairs, sum(seconds)), [record]
+    )
+    if estimator.prediction == "early":
+        estimator._keep(early, trained.model)
+        return True
+    try:
+        exact = finish(estimator, blocks, trained, early)
+    except KeyboardInterrupt:
+        estimator._keep(_interrupted(early), trained.model)
+        return False
+    if exact is None:
+        estimator._keep(replace(early, converged=False), trained.model)
+    else:
+        estimator._keep(exact)
     return True
 
 
-def _keep_early(estimator: Any) -> None:
-    estimator.fit_status_ = 1
-    early, word = estimator.certificate_, Status.INTERRUPTED.value
-    if isinstance(early, list):
-        estimator.certificate_ = [replace(c, status=word) for c in early]
-    else:
-        estimator.certificate_ = replace(early, status=word)
+def _interrupted(early: FittedClassifier) -> FittedClassifier:
+    word = Status.INTERRUPTED.value
+    certificates = [replace(own, status=word) for own in early.certificates]
+    return replace(early, certificates=certificates, converged=False)
 
 
 def _refuse(estimator: Any) -> None:
@@ -138,9 +154,8 @@ def _kernel(estimator: Any, n_features: int, variance: float) -> Kernel:
     )
 
 
-def _describe(estimator: Any, X: Any, blocks: Blocks, n: int) -> None:
+def _describe(estimator: Any, X: Any, blocks: Blocks) -> None:
     estimator.n_features_in_ = blocks.n_features
-    estimator.shape_fit_ = (n, blocks.n_features)
     columns = getattr(X, "columns", None)
     if columns is not None and all(isinstance(name, str) for name in columns):
         estimator.feature_names_in_ = np.asarray(list(columns), dtype=object)
@@ -148,50 +163,33 @@ def _describe(estimator: Any, X: Any, blocks: Blocks, n: int) -> None:
         del estimator.feature_names_in_
 
 
-def _store_early(
-    estimator: Any,
-    trained: Trained,
-    kernel: Kernel,
-    classes: NDArray[Any],
-    factors: Vector,
-    level: int,
-    seconds: tuple[float, float],
-) -> None:
-    model, codes = trained.model, trained.codes
-    order = np.argsort(codes, kind="stable")
-    certificates = [
-        block_certificate(parts, sum(seconds), 1) for parts in trained.parts if parts
-    ]
-    estimator.classes_ = classes
-    estimator.class_weight_ = factors
-    estimator.gamma_ = float(getattr(kernel, "gamma", 0.0))
-    estimator.early_ = model
-    estimator._kernel = kernel
-    estimator._columns = None
-    estimator._exact = False
-    estimator.support_ = model.support[order]
-    estimator.support_vectors_ = model.samples[order]
-    estimator.n_support_ = np.bincount(codes, minlength=len(classes)).astype(np.int32)
-    estimator.dual_coef_ = _stacked(model.coefficients, codes, len(classes))[:, order]
-    estimator.intercept_ = np.average(model.intercepts, axis=0, weights=trained.sizes)
-    estimator.n_iter_ = np.array([c.n_iter for c in certificates], dtype=np.int32)
-    estimator.fit_status_ = int(any(c.status != Status.EARLY for c in certificates))
-    estimator.certificate_ = certificates[0] if len(classes) == 2 else certificates
-    estimator.history_ = [
-        level_record(level, trained.sizes, trained.parts, len(codes), seconds)
-    ]
+@dataclass(frozen=True)
+class _Pair:
+    """A pair of classes, and which of the support vectors belong to it."""
+
+    positive: int
+    negative: int
+    rows: NDArray[np.intp]
 
 
-def _stacked(
-    coefficients: Vector, codes: NDArray[np.intp], n_classes: int
-) -> NDArray[np.float64]:
-    """Coefficients by class pair in the (n_classes - 1, n_SV) layout of LIBSVM."""
-    stacked = np.zeros((n_classes - 1, len(codes)))
-    for column, pair in enumerate(class_pairs(n_classes)):
-        first, second = sorted(pair)
-        stacked[second - 1, codes == first] = coefficients[codes == first, column]
-        stacked[first, codes == second] = coefficients[codes == second, column]
-    return stacked
+def _pairs(codes: NDArray[np.intp], n_classes: int) -> list[_Pair]:
+    return [_Pair(*pair, pair_members(codes, pair)) for pair in class_pairs(n_classes)]
+
+
+def _answers(
+    trained: Trained, pairs: list[_Pair], seconds: float
+) -> list[EarlySolution]:
+    """Return each pair's share of the level: its certificate is the block kernel's."""
+    model = trained.model
+    intercepts = np.average(model.intercepts, axis=0, weights=trained.sizes)
+    return [
+        EarlySolution(
+            model.coefficients[pair.rows, number],
+            float(intercepts[number]),
+            block_certificate(trained.parts[number], seconds, 1),
+        )
+        for number, pair in enumerate(pairs)
+    ]
 
 
 def lazy_labels(estimator: Any, X: Any) -> Any:

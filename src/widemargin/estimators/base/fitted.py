@@ -1,0 +1,137 @@
+"""What a fit leaves, and the one place that writes it to an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.engine.certificate import Certificate
+from widemargin.engine.kernels import Kernel, Precomputed, numeric_gamma
+from widemargin.engine.status import Status
+
+from .multiclass import PairRows, stack
+from .task import Answer
+from .training_data import LabelledData
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A kernel expansion: support vectors, coefficients, intercepts, certificates.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What is evaluated between a support vector and a sample.
+    n_given : int
+        Rows that were given to the fit.
+    support, support_vectors : ndarray, array or CSR
+        The support vectors: which of the given rows they are, and the rows.
+    dual_coef, intercept : array or CSR, ndarray
+        One row of coefficients an output, as scikit-learn arranges them.
+    certificates : list of Certificate
+        One a task.
+    n_iter : ndarray
+        Iterations of each task.
+    converged, exact : bool
+        Whether all tasks reached their tolerance; whether all are exact.
+    history : list of dict
+        Stage records of all tasks.
+    """
+
+    kernel: Kernel
+    n_given: int
+    support: NDArray[np.integer]
+    support_vectors: Any
+    dual_coef: Any
+    intercept: Vector
+    certificates: list[Certificate]
+    n_iter: NDArray[np.int32]
+    converged: bool
+    exact: bool
+    history: list[dict[str, Any]]
+
+    def store(self, estimator: Any) -> None:
+        """Write the model under scikit-learn's names."""
+        estimator._kernel = self.kernel
+        estimator._exact = self.exact
+        estimator.gamma_ = numeric_gamma(self.kernel)
+        estimator.support_ = self.support
+        estimator.support_vectors_ = self.support_vectors
+        estimator.dual_coef_ = self.dual_coef
+        estimator.intercept_ = self.intercept
+        estimator.n_iter_ = self.n_iter
+        estimator.shape_fit_ = (self.n_given, estimator.n_features_in_)
+        estimator.fit_status_ = int(not self.converged)
+        single = len(self.certificates) == 1
+        estimator.certificate_ = self.certificates[0] if single else self.certificates
+        estimator.history_ = self.history
+
+
+@dataclass(frozen=True)
+class FittedClassifier(FittedModel):
+    """A kernel expansion that tells classes apart, pair by pair.
+
+    Attributes
+    ----------
+    classes, class_weight, n_support : ndarray
+        Labels; factor on C of each; support vectors of each.
+    """
+
+    classes: NDArray[Any]
+    class_weight: Vector
+    n_support: NDArray[np.int32]
+
+    def store(self, estimator: Any) -> None:
+        """Write the model under scikit-learn's names."""
+        super().store(estimator)
+        estimator.classes_ = self.classes
+        estimator.class_weight_ = self.class_weight
+        estimator.n_support_ = self.n_support
+
+
+def fitted_classifier(
+    data: LabelledData,
+    kernel: Kernel,
+    class_weight: Vector,
+    pairs: Sequence[PairRows],
+    answers: Sequence[Answer],
+    history: list[dict[str, Any]],
+) -> FittedClassifier:
+    """Put the answers of all pairs of classes together, in LIBSVM's layout."""
+    stacked = stack(data.labels, data.classes.size, pairs, answers)
+    number = np.int32 if data.n_given < 2**31 else np.int64
+    no_vectors = isinstance(kernel, Precomputed)
+    is_sparse = sparse.issparse(data.X)
+    return FittedClassifier(
+        kernel=kernel,
+        n_given=data.n_given,
+        support=data.rows[stacked.support].astype(number),
+        support_vectors=np.empty((0, 0)) if no_vectors else data.X[stacked.support],
+        dual_coef=(
+            sparse.csr_matrix(stacked.dual_coef) if is_sparse else stacked.dual_coef
+        ),
+        intercept=stacked.intercept,
+        certificates=[answer.certificate for answer in answers],
+        n_iter=np.array([answer.n_iter for answer in answers], dtype=np.int32),
+        converged=all(answer.converged for answer in answers),
+        exact=all(answer.status == Status.POLISHED for answer in answers),
+        history=history,
+        classes=data.classes,
+        class_weight=class_weight,
+        n_support=stacked.n_support,
+    )
+
+
+def remove_model(estimator: Any) -> None:
+    """Leave a classifier without its model; labels, kernel and history stay."""
+    del estimator.support_, estimator.support_vectors_, estimator.n_support_
+    del estimator.dual_coef_, estimator.intercept_, estimator.class_weight_
+    del estimator.n_iter_, estimator.shape_fit_, estimator.fit_status_
+    del estimator.certificate_, estimator._exact

@@ -1,0 +1,50 @@
+"""What a model keeps to be updated: its rows, and the solutions they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widemargin.engine.kernels import Kernel
+
+from .live_rows import LiveRows
+from .pair_state import PairState
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateState:
+    """Rows, solutions of all pairs of classes, and what must not change meanwhile.
+
+    Attributes
+    ----------
+    live : LiveRows
+        The rows the model stands on.
+    pairs : list of PairState
+        One a pair of classes; none before the first chunk and without rows.
+    next_id : int
+        Number of the next row that is given no id.
+    named_ids : bool
+        Whether rows are given ids.
+    kernel : Kernel
+        Of the first fit; an estimated gamma is kept.
+    gamma : float or str
+        The parameter at the first fit.
+    fit_intercept : bool
+        The parameter at the first fit.
+    """
+
+    live: LiveRows
+    pairs: list[PairState]
+    next_id: int
+    named_ids: bool
+    kernel: Kernel
+    gamma: float | str
+    fit_intercept: bool
+
+
+def no_rows(n_features: int) -> LiveRows:
+    """Return the rows of a model that has none yet."""
+    nothing = np.empty(0, dtype=np.intp)
+    ids = np.empty(0, dtype=np.int64)
+    return LiveRows(np.empty((0, n_features)), nothing, None, ids)
