@@ -29,6 +29,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from tests.oracles.exact_certificate import Model, Truth
 from tests.oracles.rebuilt import RampTruth, judged
 
 SECONDS = 2.0  # a fit that is still not done is judged where it is
+LONGEST = 30.0  # processor time; beyond it a limit was not kept
 STEPS = 100_000  # the same for dask arrays, whose fits take no limit of time
 REFUSALS = ("not finite", "too large", "is not symmetric", "Var(X)", "first level")
 
@@ -218,7 +220,7 @@ def examine(seed: int) -> list[Record]:
         "C": case.parameters["C"],
     }
     records, began = [], time.process_time()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _bounded(LONGEST):
         warnings.simplefilter("ignore")
         try:
             for certificate, truth in outcomes(case):
@@ -233,6 +235,25 @@ def examine(seed: int) -> list[Record]:
     for record in records:
         record["seconds"] = round(time.process_time() - began, 3)
     return records
+
+
+@contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """End what is inside by a TimeoutError after so much processor time."""
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def judgement(case: Case, certificate: Any, truth: Any) -> Record:

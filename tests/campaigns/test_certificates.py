@@ -8,6 +8,7 @@ not run again.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.campaigns import certificate_figures, certificates
 from tests.campaigns.certificate_figures import Record, store, stored, summary
 from tests.campaigns.certificate_problems import ROUTES, Case, draw
 from tests.campaigns.certificates import examine, judgement, outcomes
+from tests.ctrl_c import needs_signals
 
 SHARDS = 100
 PER_SHARD = 100
@@ -117,3 +119,17 @@ def test_a_fit_that_fails_is_recorded_and_counted(
     assert [bool(record["false"]) for record in records] == [True, False]
     figures = summary(records)
     assert (figures["failed"], figures["refused"], figures["certificates"]) == (1, 1, 0)
+
+
+@needs_signals
+def test_a_fit_without_end_is_recorded_as_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wait(case: Case) -> Iterator[None]:
+        while True:
+            yield from ()
+
+    monkeypatch.setattr(certificates, "outcomes", wait)
+    monkeypatch.setattr(certificates, "LONGEST", 0.05)
+    [record] = examine(0)
+    assert record["status"] == "failed" and "TimeoutError" in record["false"][0][1]
