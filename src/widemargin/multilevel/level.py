@@ -147,7 +147,9 @@ class Level:
     betas : list of arrays
         Solution of each problem for the block kernel.
     intercepts : array of shape (n_clusters, n_problems)
-        Intercept of each local model; NaN where a cluster has no sample of a problem.
+        Intercept of each local model.
+    present : array of shape (n_clusters, n_problems)
+        Whether a cluster has a sample of a problem; where not, there is no local model.
     parts : list of lists of PartSolution
         For each problem the local solutions, with their certificates.
     """
@@ -156,6 +158,7 @@ class Level:
     partition: Partition
     betas: list[Vector]
     intercepts: Vector
+    present: NDArray[np.bool_]
     parts: list[list[PartSolution]] = field(repr=False)
 
 
@@ -243,7 +246,8 @@ def solve_level(
     problems, rows = division.problems, division.rows
     members = [_by_cluster(partition, chosen) for chosen in rows]
     betas = [np.zeros(problem.n) for problem in problems]
-    intercepts = np.full((partition.n_clusters, len(problems)), np.nan)
+    intercepts = np.zeros((partition.n_clusters, len(problems)))
+    present = np.zeros(intercepts.shape, dtype=bool)
     # large clusters first, so that none is left to a single worker at the end
     order = np.argsort(-partition.sizes, kind="stable")
 
@@ -275,14 +279,15 @@ def solve_level(
         for count, (cluster, solved) in enumerate(
             zip(order, parallel(jobs()), strict=True)
         ):
-            present = [p for p in range(len(problems)) if len(members[p][cluster])]
-            for p, part in zip(present, solved, strict=True):
+            own = [p for p in range(len(problems)) if len(members[p][cluster])]
+            for p, part in zip(own, solved, strict=True):
                 betas[p][members[p][cluster]] = part.beta
                 intercepts[cluster, p] = part.intercept
+                present[cluster, p] = True
                 done[p].append(part)
             if progress is not None:
                 progress(f"level {number}", count + 1, partition.n_clusters)
-    return Level(number, partition, betas, intercepts, done)
+    return Level(number, partition, betas, intercepts, present, done)
 
 
 def _rows_of(division: Division, inside: Indices) -> Samples:

@@ -25,16 +25,17 @@ def moons(n=1200, seed=0):
     return make_moons(n, noise=0.25, random_state=seed)
 
 
-def fit_until_the_finish(model, X, y, monkeypatch):
-    """Fit, and die where the whole problem would be solved."""
+def fit_until_the_finish(model, X, y, monkeypatch, end=MemoryError):
+    """Fit, and end where the whole problem would be solved."""
 
     def killed(*args, **kwargs):
-        raise MemoryError("killed here")
+        raise end("killed here")
 
     with monkeypatch.context() as patch:
         patch.setattr(estimator_module, "conquer", killed)
-        with pytest.raises(MemoryError, match="killed here"):
+        with pytest.raises(end):
             model.fit(X, y)
+    return model
 
 
 def count_levels(monkeypatch):
@@ -72,6 +73,22 @@ def test_a_killed_fit_resumes_above_its_last_level(
     assert [stage["stage"] for stage in resumed.history_] == [
         stage["stage"] for stage in fresh.history_
     ]
+
+
+def test_a_level_from_a_file_is_a_model_too(tmp_path, monkeypatch):
+    X, y = moons()
+    path = tmp_path / "fit.checkpoint"
+    model = DivideConquerSVC(n_levels=2, random_state=0, checkpoint=path)
+    first, again = (
+        fit_until_the_finish(clone(model), X, y, monkeypatch, KeyboardInterrupt)
+        for _ in range(2)
+    )
+    assert again.history_[1]["resumed"]
+    for early in (first, again):
+        assert early.early_ is not None
+        assert early.certificate_.status == "interrupted"
+    assert again.certificate_.gap == first.certificate_.gap
+    assert_array_equal(again.decision_function(X), first.decision_function(X))
 
 
 def test_resuming_between_levels(tmp_path, monkeypatch):

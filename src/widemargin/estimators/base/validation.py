@@ -25,25 +25,28 @@ Vector = NDArray[np.float64]
 LEAST_CACHE = 16.0  # megabytes
 TILE = 1024  # rows and columns that are compared with their mirror image at a time
 SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # what float32 sums may differ by
-#: the samples that the engine reads, as scikit-learn's ``validate_data`` is told
-SAMPLE_FORM: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-}
 
 
 def checked_samples(
-    estimator: Any, X: Any, y: Any = "no_validation", **wishes: Any
+    estimator: Any,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    reset: bool = True,
+    order: str | None = "C",
 ) -> Any:
     """Return samples (and labels) as scikit-learn checks them, safe for compiled code.
 
-    `wishes` are arguments of ``validate_data`` that differ from `SAMPLE_FORM`.
+    `reset` notes the features as those of a new fit, else they are compared with it;
+    `order` None leaves the layout of dense samples as it is.
     """
     if sparse.issparse(X):
         refuse_damaged(X)
     refuse_odd_labels(y)
-    return validate_data(estimator, X, y, **(SAMPLE_FORM | wishes))
+    return validate_data(
+        estimator, X, y, reset=reset, accept_sparse="csr",
+        dtype=[np.float64, np.float32], order=order,
+    )  # fmt: skip
 
 
 def plain_samples(X: Any) -> bool:

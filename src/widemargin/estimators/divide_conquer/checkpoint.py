@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import CallableKernel, Kernel, Precomputed
+from widemargin.engine.status import Status
 from widemargin.multilevel.level import Division, Level, PartSolution
 from widemargin.multilevel.partition import Partition
 from widemargin.multilevel.router import (
@@ -122,7 +123,7 @@ def write(
     kind, arrays = _router_arrays(partition.router)
     arrays["groups"] = partition.groups
     arrays["cells"] = partition.cells
-    arrays["intercepts"] = level.intercepts
+    arrays["intercepts"], arrays["present"] = level.intercepts, level.present
     arrays["kernel values"] = origin.values
     for pair, beta in enumerate(level.betas):
         arrays[f"beta {pair}"] = beta
@@ -197,11 +198,16 @@ def _restored(
         inside = (beta >= problem.lower) & (beta <= problem.upper)  # NaN is not
         if len(beta) != problem.n or not inside.all():
             raise ValueError("its coefficients are not those of the class pairs")
-    if arrays["intercepts"].shape != (partition.n_clusters, len(problems)):
+    intercepts, present = arrays["intercepts"], arrays["present"]
+    shape = (partition.n_clusters, len(problems))
+    if intercepts.shape != shape or present.shape != shape or present.dtype != bool:
         raise ValueError("its intercepts are not those of the clusters")
     nothing = np.empty(0)
     parts = [
-        [PartSolution(beta=nothing, **part) for part in solved]
+        [
+            PartSolution(**(part | {"beta": nothing, "status": Status(part["status"])}))
+            for part in solved
+        ]
         for solved in header["parts"]
     ]
     number, history = header["level"], header["history"]
@@ -209,7 +215,7 @@ def _restored(
         raise ValueError("its level is none of this fit")
     if not (history and all(isinstance(stage, dict) for stage in history)):
         raise ValueError("its history is no list of stages")
-    return Level(number, partition, betas, arrays["intercepts"], parts), history
+    return Level(number, partition, betas, intercepts, present, parts), history
 
 
 def _router_arrays(router: Router) -> tuple[str, dict[str, NDArray[Any]]]:

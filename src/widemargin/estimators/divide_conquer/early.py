@@ -168,5 +168,5 @@ def early_model(
         None if isinstance(kernel, Precomputed) else samples[support],
         np.concatenate([[0], np.cumsum(counts)]),
         coefficients[support],
-        np.nan_to_num(level.intercepts, nan=0.0),
+        level.intercepts,
     )

@@ -392,7 +392,7 @@ feature_names_in_
     @property
     def coef_(self) -> Any:
         """Weights of the features, for an exact model with ``kernel="linear"`` only."""
-        if getattr(self, "early_", None) is not None:
+        if self.__sklearn_is_fitted__() and self.early_ is not None:
             raise AttributeError(
                 "an early model has weights of its own in each cluster"
             )

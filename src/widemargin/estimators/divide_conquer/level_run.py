@@ -181,9 +181,8 @@ def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
     seconds = sum(stage["seconds"] for stage in ladder.stages)
     solutions = []
     for pair, (beta, parts) in enumerate(zip(level.betas, level.parts, strict=True)):
-        local = level.intercepts[:, pair]
-        known = ~np.isnan(local)
-        average = float(np.average(local[known], weights=sizes[known]))
+        own = level.present[:, pair]
+        average = float(np.average(level.intercepts[own, pair], weights=sizes[own]))
         certificate = block_certificate(parts, seconds, threads)
         if ladder.interrupted:
             certificate = replace(certificate, status=Status.INTERRUPTED.value)

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_X_y
 
 from widemargin.engine.sample_layout import refuse_damaged
-from widemargin.estimators.base.validation import SAMPLE_FORM, check_weights
+from widemargin.estimators.base.validation import check_weights
 from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,10 @@ def checked(block: Block) -> Block:
     """Return the block with samples that passed scikit-learn's checks."""
     if sparse.issparse(block.X):
         refuse_damaged(block.X)
-    X, y = check_X_y(block.X, block.y, **SAMPLE_FORM)
+    X, y = check_X_y(
+        block.X, block.y,
+        accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+    )  # fmt: skip
     refuse_large(X)
     return replace(block, X=X, y=y)
 

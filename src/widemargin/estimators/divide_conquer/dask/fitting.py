@@ -229,9 +229,8 @@ def _portable(estimator: Any) -> Any:
 
 
 def _apply(block: Any, model: Any, method: str) -> Any:
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
+    if hasattr(model, "feature_names_in_"):
         import pandas as pd
 
-        block = pd.DataFrame(block, columns=names)
+        block = pd.DataFrame(block, columns=model.feature_names_in_)
     return getattr(model, method)(block)
