@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pkgutil
 import re
 import warnings
 from pathlib import Path
@@ -57,6 +58,37 @@ def test_pages_that_were_promised_are_there() -> None:
     stems = {page.stem for page in PAGES}
     assert {"quickstart", "which_one", "from_sklearn", "from_libsvm"} <= stems
     assert {"saving", "errata", "api", "command", "reproduce", "mathematics"} <= stems
+    assert "glossary" in stems
+
+
+def test_names_on_the_api_page_are_there() -> None:
+    page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    found = re.findall(
+        r"^\.\. currentmodule:: (\S+)|^   ([A-Za-z_][\w.]*)$", page, re.MULTILINE
+    )
+    home, missing = "", []
+    for module, name in found:
+        home = module or home
+        try:
+            pkgutil.resolve_name(home if module else f"{home}.{name}")
+        except (AttributeError, ImportError):
+            missing.append(f"{home}.{name}")
+    assert len(found) > 20
+    assert missing == []
+
+
+def test_files_named_in_contributing_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_0-9/]+\.(?:py|hpp|cpp|inl|rst|md|toml))`", text))
+    files = [
+        "/" + path.relative_to(ROOT).as_posix()
+        for folder in ("src", "core", "tests", "docs", "benchmarks", "tools")
+        for path in (ROOT / folder).rglob("*.*")
+    ]
+    files += ["/" + path.name for path in ROOT.glob("*.*")]
+    missing = [n for n in named if not any(f.endswith(f"/{n}") for f in files)]
+    assert len(named) > 40
+    assert missing == []
 
 
 def test_cited_sections_of_the_mathematics_are_there() -> None:
