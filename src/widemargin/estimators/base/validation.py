@@ -34,18 +34,20 @@ def checked_samples(
     *,
     reset: bool = True,
     order: str | None = "C",
+    dtype: Any = (np.float64, np.float32),
 ) -> Any:
     """Return samples (and labels) as scikit-learn checks them, safe for compiled code.
 
     `reset` notes the features as those of a new fit, else they are compared with it;
-    `order` None leaves the layout of dense samples as it is.
+    `order` None leaves the layout of dense samples as it is; a `dtype` is converted to,
+    of several the first unless the samples have one of them.
     """
     if sparse.issparse(X):
         refuse_damaged(X)
     refuse_odd_labels(y)
     return validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr",
-        dtype=[np.float64, np.float32], order=order,
+        dtype=list(dtype) if isinstance(dtype, tuple) else dtype, order=order,
     )  # fmt: skip
 
 
