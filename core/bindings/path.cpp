@@ -17,16 +17,16 @@ namespace {
 using Vector = In<double>;
 using Sides = In<std::int8_t>;
 
-std::vector<double> copied(const Vector& values, std::size_t rows) {
+std::vector<double> copied(const Vector& values, Size rows) {
   if (values.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
   return std::vector<double>(values.data(), values.data() + rows);
 }
 
 const char* name_of(PathStatus status) {
   switch (status) {
-    case PathStatus::Complete:
+    case PathStatus::complete:
       return "complete";
-    case PathStatus::Stalled:
+    case PathStatus::stalled:
       return "stalled";
     default:
       return "infeasible";
@@ -36,8 +36,8 @@ const char* name_of(PathStatus status) {
 nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lower, Vector upper,
                       Vector lower_to, Vector upper_to, Vector linear_rate, Vector drive,
                       Sides side, bool has_equality, double total_rate, double linear_scale,
-                      nb::callable column, std::int64_t max_steps, std::uint64_t seed) {
-  const std::size_t rows = beta.shape(0);
+                      nb::callable column, long max_steps, std::uint64_t seed) {
+  const Size rows = beta.shape(0);
   if (side.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
   PathProblem problem;
   problem.rows = rows;
@@ -54,9 +54,9 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
   problem.linear_rate = copied(linear_rate, rows);
   if (drive.shape(0) != 0) problem.drive = copied(drive, rows);
   problem.side.resize(rows);
-  for (std::size_t i = 0; i < rows; ++i) problem.side[i] = static_cast<Side>(side.data()[i]);
+  for (Size i = 0; i < rows; ++i) problem.side[i] = Side(side.data()[i]);
 
-  auto fetch = [&column, rows](std::size_t row, double* out) {
+  auto fetch = [&column, rows](Size row, double* out) {
     nb::gil_scoped_acquire lock;
     nb::object answer = column(row);
     Vector values = nb::cast<Vector>(answer);
@@ -84,7 +84,7 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
   account["margin"] = report.largest_margin;
   std::vector<std::int8_t> sides(rows);
   std::transform(path.side().begin(), path.side().end(), sides.begin(),
-                 [](Side value) { return static_cast<std::int8_t>(value); });
+                 [](Side value) { return std::int8_t(value); });
   return nb::make_tuple(as_array(path.beta()), as_array(path.gradient()),
                         as_array(std::move(sides)), account);
 }

@@ -42,14 +42,14 @@ AnyRows rows_of(const AnyArray& data, const std::optional<AnyArray>& indices,
 }
 
 AnyCovariances covariances_of(const Table& table, const char kind, std::int64_t features) {
-  const auto fits = [&](std::size_t dimensions) {
-    return table.ndim() == dimensions && static_cast<std::int64_t>(table.shape(1)) == features;
+  const auto fits = [&](Size dimensions) {
+    return table.ndim() == dimensions && std::int64_t(table.shape(1)) == features;
   };
   if (kind == 'd' && fits(2)) return DiagonalCovariances{table.data(), features};
-  if (kind == 'f' && fits(3) && static_cast<std::int64_t>(table.shape(2)) == features)
+  if (kind == 'f' && fits(3) && std::int64_t(table.shape(2)) == features)
     return FullCovariances{table.data(), features};
   if (kind == 'l' && fits(3))
-    return FactorCovariances{table.data(), features, static_cast<std::int64_t>(table.shape(2))};
+    return FactorCovariances{table.data(), features, std::int64_t(table.shape(2))};
   throw std::invalid_argument("covariance table has the wrong shape");
 }
 
@@ -60,23 +60,21 @@ nb::tuple pass(AnyArray data, std::optional<AnyArray> indices, std::optional<Any
                Mutable mean_w, double b, double mean_b, std::int64_t steps, double kappa,
                double rows_total, bool fit_intercept, bool refined, double radius, double delay,
                double unit_of_cost) {
-  const auto features = static_cast<std::int64_t>(w.shape(0));
-  const auto n = static_cast<std::int64_t>(signs.shape(0));
-  if (static_cast<std::int64_t>(costs.shape(0)) != n ||
-      static_cast<std::int64_t>(mean_w.shape(0)) != features)
+  const auto features = std::int64_t(w.shape(0));
+  const auto n = std::int64_t(signs.shape(0));
+  if (std::int64_t(costs.shape(0)) != n || std::int64_t(mean_w.shape(0)) != features)
     throw std::invalid_argument("lengths differ");
-  if (groups ? static_cast<std::int64_t>(groups->shape(0)) != n
-             : static_cast<std::int64_t>(table.shape(0)) != n)
+  if (groups ? std::int64_t(groups->shape(0)) != n : std::int64_t(table.shape(0)) != n)
     throw std::invalid_argument("one covariance entry for each sample is needed");
-  const bool fits = indices ? offsets && static_cast<std::int64_t>(offsets->shape(0)) == n + 1
-                            : data.ndim() == 2 && static_cast<std::int64_t>(data.shape(0)) == n &&
-                                  static_cast<std::int64_t>(data.shape(1)) == features;
+  const bool fits = indices ? offsets && std::int64_t(offsets->shape(0)) == n + 1
+                            : data.ndim() == 2 && std::int64_t(data.shape(0)) == n &&
+                                  std::int64_t(data.shape(1)) == features;
   if (!fits) throw std::invalid_argument("samples have the wrong shape");
-  for (std::size_t k = 0; k < order.shape(0); ++k)
+  for (Size k = 0; k < order.shape(0); ++k)
     if (order.data()[k] < 0 || order.data()[k] >= n) throw std::invalid_argument("bad order");
   if (groups)
     for (std::int64_t i = 0; i < n; ++i)
-      if (groups->data()[i] < 0 || groups->data()[i] >= static_cast<std::int64_t>(table.shape(0)))
+      if (groups->data()[i] < 0 || groups->data()[i] >= std::int64_t(table.shape(0)))
         throw std::invalid_argument("bad covariance entry");
 
   AnyRows rows;
@@ -88,7 +86,7 @@ nb::tuple pass(AnyArray data, std::optional<AnyArray> indices, std::optional<Any
     throw std::invalid_argument("samples must be float32 or float64");
   const AnyCovariances covariances = covariances_of(table, kind, features);
   const SubgradientVisits visits{signs.data(), costs.data(), groups ? groups->data() : nullptr,
-                                 order.data(), static_cast<std::int64_t>(order.shape(0))};
+                                 order.data(), std::int64_t(order.shape(0))};
   const SubgradientRule rule{kappa,  rows_total, fit_intercept, refined,
                              radius, delay,      unit_of_cost};
   SubgradientState state{w.data(), mean_w.data(), b, mean_b, steps};

@@ -63,7 +63,7 @@ template void Gram::bounded_times<double>(const Index*, const double*, Size, con
 void Gram::add_rows(const Index* rows, const double* weights, Size n_rows, double* out) {
   std::lock_guard<std::mutex> lock(busy_);
   RowCache<float>& cache = this->cache<float>();
-  std::vector<Index> columns = cache.columns();
+  std::vector<Index> columns = cache.columns().values();
   std::vector<double> sums(size());
   if (columns.size() == size()) {
     Team team(threads_);

@@ -189,8 +189,8 @@ const Real* Samples::half_norms() const {
   return cached.norms.data();
 }
 
-// Double precision works on the caller's own values, which may fill the memory already: whoever
-// multiplies two samples scales the product instead.
+// Double precision works on the caller's own values, which may fill the memory already: the
+// product of two samples is scaled instead.
 template <class Real>
 double Samples::scale_left() const {
   return sizeof(Real) == 8 && data64_ != nullptr ? scale_ : 1.0;

@@ -78,7 +78,7 @@ class Samples {
   template <class Real>
   const Real* transformed() const;  // dense only; nullptr where a copy would be too large to keep
   template <class Real>
-  Real value(Size at, Size feature) const;  // dense only: one entry as the tiles want it
+  Real value(Size at, Size feature) const;  // dense only: one entry, transformed
 
   void count_terms();
 

@@ -7,28 +7,27 @@ namespace widemargin {
 namespace {
 
 WIDEMARGIN_CLONES
-void substitute_forward(const double* storage, std::size_t stride, std::size_t order,
-                        double* __restrict x) {
-  for (std::size_t i = 0; i < order; ++i) {
+void substitute_forward(const double* storage, Size stride, Size order, double* __restrict x) {
+  for (Size i = 0; i < order; ++i) {
     const double* __restrict row = storage + i * stride;
     double sums[4] = {0, 0, 0, 0};
-    std::size_t k = 0;
+    Size k = 0;
     for (; k + 4 <= i; k += 4)
-      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += row[k + lane] * x[k + lane];
+      for (Size lane = 0; lane < 4; ++lane) sums[lane] += row[k + lane] * x[k + lane];
     for (; k < i; ++k) sums[0] += row[k] * x[k];
     x[i] = (x[i] - ((sums[0] + sums[1]) + (sums[2] + sums[3]))) / row[i];
   }
 }
 
 WIDEMARGIN_CLONES
-void substitute_both(const double* storage, std::size_t stride, std::size_t order,
-                     double* __restrict x, double* __restrict y) {
-  for (std::size_t i = 0; i < order; ++i) {
+void substitute_both(const double* storage, Size stride, Size order, double* __restrict x,
+                     double* __restrict y) {
+  for (Size i = 0; i < order; ++i) {
     const double* __restrict row = storage + i * stride;
     double sums[4] = {0, 0, 0, 0}, others[4] = {0, 0, 0, 0};
-    std::size_t k = 0;
+    Size k = 0;
     for (; k + 4 <= i; k += 4)
-      for (std::size_t lane = 0; lane < 4; ++lane) {
+      for (Size lane = 0; lane < 4; ++lane) {
         sums[lane] += row[k + lane] * x[k + lane];
         others[lane] += row[k + lane] * y[k + lane];
       }
@@ -39,12 +38,12 @@ void substitute_both(const double* storage, std::size_t stride, std::size_t orde
     x[i] = (x[i] - ((sums[0] + sums[1]) + (sums[2] + sums[3]))) / row[i];
     y[i] = (y[i] - ((others[0] + others[1]) + (others[2] + others[3]))) / row[i];
   }
-  for (std::size_t i = order; i-- > 0;) {
+  for (Size i = order; i-- > 0;) {
     const double* __restrict row = storage + i * stride;
     const double a = x[i] / row[i], b = y[i] / row[i];
     x[i] = a;
     y[i] = b;
-    for (std::size_t k = 0; k < i; ++k) {
+    for (Size k = 0; k < i; ++k) {
       x[k] -= a * row[k];
       y[k] -= b * row[k];
     }
@@ -52,20 +51,18 @@ void substitute_both(const double* storage, std::size_t stride, std::size_t orde
 }
 
 WIDEMARGIN_CLONES
-void substitute_backward(const double* storage, std::size_t stride, std::size_t order,
-                         double* __restrict x) {
-  for (std::size_t i = order; i-- > 0;) {
+void substitute_backward(const double* storage, Size stride, Size order, double* __restrict x) {
+  for (Size i = order; i-- > 0;) {
     const double* __restrict row = storage + i * stride;
     const double a = x[i] / row[i];
     x[i] = a;
-    for (std::size_t k = 0; k < i; ++k) x[k] -= a * row[k];
+    for (Size k = 0; k < i; ++k) x[k] -= a * row[k];
   }
 }
 
 }  // namespace
 
-void substitute(const double* factor, std::size_t stride, std::size_t order, double* first,
-                double* second) {
+void substitute(const double* factor, Size stride, Size order, double* first, double* second) {
   substitute_both(factor, stride, order, first, second);
 }
 
@@ -82,16 +79,16 @@ void GrowingCholesky::solve(double* first, double* second) const {
   substitute(storage_.data(), stride_, order_, first, second);
 }
 
-void GrowingCholesky::remove(std::size_t position) {
+void GrowingCholesky::remove(Size position) {
   std::vector<double> cosine, sine;
   cosine.reserve(order_ - position);
   sine.reserve(order_ - position);
-  for (std::size_t i = position + 1; i < order_; ++i) {
+  for (Size i = position + 1; i < order_; ++i) {
     const double* old = row_of(i);
     double* row = row_of(i - 1);
     double carried = old[position];
     if (position > 0) std::memcpy(row, old, position * sizeof(double));
-    for (std::size_t k = position; k + 1 < i; ++k) {
+    for (Size k = position; k + 1 < i; ++k) {
       const double entry = old[k + 1];
       const double c = cosine[k - position], s = sine[k - position];
       row[k] = c * entry + s * carried;

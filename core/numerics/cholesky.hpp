@@ -5,19 +5,19 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <vector>
+
+#include "common.hpp"
 
 namespace widemargin {
 
 // Solves L L' x = x for two right-hand sides in one pass over a row-major lower triangle.
-void substitute(const double* factor, std::size_t stride, std::size_t order, double* first,
-                double* second);
+void substitute(const double* factor, Size stride, Size order, double* first, double* second);
 
 class GrowingCholesky {
  public:
-  std::size_t order() const { return order_; }
+  Size order() const { return order_; }
 
   // Forward substitution: L work = work.
   void forward(double* work) const;
@@ -38,27 +38,27 @@ class GrowingCholesky {
 
   // Removes member `position`: drop its row, then restore the rows behind it with
   // rotations that fold its column back in.
-  void remove(std::size_t position);
+  void remove(Size position);
 
   void clear() { order_ = 0; }
 
  private:
-  double* row_of(std::size_t i) { return storage_.data() + i * stride_; }
-  const double* row_of(std::size_t i) const { return storage_.data() + i * stride_; }
+  double* row_of(Size i) { return storage_.data() + i * stride_; }
+  const double* row_of(Size i) const { return storage_.data() + i * stride_; }
 
-  void reserve(std::size_t wanted) {
+  void reserve(Size wanted) {
     if (wanted <= stride_) return;
-    const std::size_t stride = wanted < 32 ? 64 : 2 * wanted;
+    const Size stride = wanted < 32 ? 64 : 2 * wanted;
     std::vector<double> grown(stride * stride);
-    for (std::size_t i = 0; i < order_; ++i)
+    for (Size i = 0; i < order_; ++i)
       std::memcpy(grown.data() + i * stride, row_of(i), (i + 1) * sizeof(double));
     storage_.swap(grown);
     stride_ = stride;
   }
 
   std::vector<double> storage_;  // row-major lower triangle
-  std::size_t stride_ = 0;
-  std::size_t order_ = 0;
+  Size stride_ = 0;
+  Size order_ = 0;
 };
 
 }  // namespace widemargin

@@ -12,25 +12,24 @@ namespace {
 // A squared pivot below this share of the diagonal marks a dependent row. It is near rounding:
 // whatever the factor can hold is held, since an exchange leaves the decision function alone
 // only if the dependence is exact.
-constexpr double dependence = 1e-13;
+constexpr double kDependence = 1e-13;
 
 WIDEMARGIN_CLONES
-void add_columns(const std::vector<double>* columns, const double* weights, std::size_t count,
-                 std::size_t rows, double* __restrict out) {
-  std::size_t k = 0;
+void add_columns(const std::vector<double>* columns, const double* weights, Size count, Size rows,
+                 double* __restrict out) {
+  Size k = 0;
   for (; k + 4 <= count; k += 4) {
     const double* __restrict a = columns[k].data();
     const double* __restrict b = columns[k + 1].data();
     const double* __restrict c = columns[k + 2].data();
     const double* __restrict d = columns[k + 3].data();
     const double wa = weights[k], wb = weights[k + 1], wc = weights[k + 2], wd = weights[k + 3];
-    for (std::size_t i = 0; i < rows; ++i)
-      out[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
+    for (Size i = 0; i < rows; ++i) out[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
   }
   for (; k < count; ++k) {
     const double* __restrict a = columns[k].data();
     const double wa = weights[k];
-    for (std::size_t i = 0; i < rows; ++i) out[i] += wa * a[i];
+    for (Size i = 0; i < rows; ++i) out[i] += wa * a[i];
   }
 }
 
@@ -46,26 +45,26 @@ MarginSet::MarginSet(const std::vector<double>& diagonal, bool has_equality)
     : diagonal_(diagonal), has_equality_(has_equality) {
   for (double value : diagonal) largest_diagonal_ = std::max(largest_diagonal_, std::abs(value));
   if (!has_equality) return;
-  corner_ = diagonal.empty() ? 0 : sum_of(diagonal) / static_cast<double>(diagonal.size());
+  corner_ = diagonal.empty() ? 0 : sum_of(diagonal) / double(diagonal.size());
   if (!(corner_ > 0)) corner_ = 1;
 }
 
 double MarginSet::least_pivot() const {
-  return dependence * (largest_diagonal_ + corner_);
+  return kDependence * (largest_diagonal_ + corner_);
 }
 
 // Forward substitution of a row's column; returns the squared pivot it would bring.
-double MarginSet::reduce(std::size_t row, const std::vector<double>& column, std::size_t count,
+double MarginSet::reduce(Size row, const std::vector<double>& column, Size count,
                          std::vector<double>& reduced) const {
   reduced.resize(count);
-  for (std::size_t k = 0; k < count; ++k) reduced[k] = column[members_[k]] + corner_;
+  for (Size k = 0; k < count; ++k) reduced[k] = column[members_[Position(k)]] + corner_;
   factor_.forward(reduced.data());
   double squares = 0;
   for (double value : reduced) squares += value * value;
   return diagonal_[row] + corner_ - squares;
 }
 
-bool MarginSet::insert(std::size_t row, std::vector<double>& column) {
+bool MarginSet::insert(Size row, std::vector<double>& column) {
   std::vector<double> reduced;
   const double pivot = reduce(row, column, members_.size(), reduced);
   if (!(pivot > least_pivot())) return false;
@@ -75,38 +74,38 @@ bool MarginSet::insert(std::size_t row, std::vector<double>& column) {
   return true;
 }
 
-std::vector<double> MarginSet::remove(std::size_t row) {
-  const auto found = std::find(members_.begin(), members_.end(), row);
-  const std::size_t position = static_cast<std::size_t>(found - members_.begin());
+std::vector<double> MarginSet::remove(Size row) {
+  const std::vector<Size>& rows = members_.values();
+  const Size position = Size(std::find(rows.begin(), rows.end(), row) - rows.begin());
   factor_.remove(position);
-  members_.erase(found);
+  members_.erase(Position(position));
   std::vector<double> column = std::move(columns_[position]);
-  columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(position));
+  columns_.erase(columns_.begin() + std::ptrdiff_t(position));
   return column;
 }
 
-void MarginSet::solve(std::vector<double>& right, double sum, double* shift) const {
-  *shift = 0;
+double MarginSet::solve(ByPosition<double>& right, double sum) const {
   if (!has_equality_) {
     factor_.solve(right.data());
-    return;
+    return 0;
   }
   std::vector<double> ones(right.size(), 1.0);
-  for (double& value : right) value += corner_ * sum;
+  for (const Position k : right.positions()) right[k] += corner_ * sum;
   factor_.solve(right.data(), ones.data());
-  *shift = (sum_of(right) - sum) / sum_of(ones);
-  for (std::size_t k = 0; k < right.size(); ++k) right[k] -= *shift * ones[k];
+  const double shift = (sum_of(right.values()) - sum) / sum_of(ones);
+  for (const Position k : right.positions()) right[k] -= shift * ones[Size(k)];
+  return shift;
 }
 
-void MarginSet::accumulate(const std::vector<double>& weights, std::vector<double>& out) const {
+void MarginSet::accumulate(const ByPosition<double>& weights, std::vector<double>& out) const {
   add_columns(columns_.data(), weights.data(), columns_.size(), out.size(), out.data());
 }
 
 void MarginSet::refactor() {
   factor_.clear();
   std::vector<double> reduced;
-  for (std::size_t k = 0; k < members_.size(); ++k) {
-    const double pivot = reduce(members_[k], columns_[k], k, reduced);
+  for (Size k = 0; k < members_.size(); ++k) {
+    const double pivot = reduce(members_[Position(k)], columns_[k], k, reduced);
     factor_.append(reduced.data(), std::max(pivot, least_pivot()));
   }
 }

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace widemargin {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double tie = 1e-13;  // steps shorter than this make no progress
-constexpr int most_perturbations = 8;
+constexpr double kTie = 1e-13;  // steps shorter than this make no progress
+// Steps without progress, and as many for each member of the margin set, before the tie is broken.
+constexpr long kIdleSteps = 60, kIdleStepsPerMember = 2;
+constexpr long kMostPerturbations = 8;
+constexpr double kSumRounding = 1e-12;    // of the sums of rates
+constexpr int kMostCorrections = 4;       // of the rates of one piece
+constexpr double kExactResidual = 1e-12;  // of the rates, relative: no correction is needed
+constexpr double kPoorResidual = 1e-10;   // after one correction: the factor has lost digits
+constexpr double kRateNoise = 1e-11;      // relative; slower rows are taken for standing still
+constexpr double kResidualNoise = 100;    // how far a rate may be off, per unit of the residual
+constexpr double kDirectionNoise = 1e-9;  // of a null direction, relative
+constexpr int kRefinements = 2;           // of the end of the path
 
 double sum_of(const std::vector<double>& values) {
   double sum = 0;
@@ -27,15 +35,14 @@ double largest_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Path::Path(PathProblem problem, Column column, Poll poll, std::int64_t max_steps,
-           std::uint64_t seed)
+Path::Path(PathProblem problem, Column column, Poll poll, long max_steps, std::uint64_t seed)
     : now_(std::move(problem)),
       column_(std::move(column)),
       poll_(std::move(poll)),
       max_steps_(max_steps),
       random_(seed),
       margin_(now_.diagonal, now_.has_equality) {
-  const std::size_t rows = now_.rows;
+  const Size rows = now_.rows;
   sum_to_ = sum_of(now_.beta) + now_.total_rate;
   lower_shift_.assign(rows, 0);
   upper_shift_.assign(rows, 0);
@@ -45,16 +52,18 @@ Path::Path(PathProblem problem, Column column, Poll poll, std::int64_t max_steps
 PathReport Path::run() {
   lower_rate_.assign(now_.rows, 0);
   upper_rate_.assign(now_.rows, 0);
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  for (Size i = 0; i < now_.rows; ++i) {
     lower_rate_[i] = now_.lower_to[i] - now_.lower[i];
     upper_rate_[i] = now_.upper_to[i] - now_.upper[i];
   }
   drive_.assign(now_.rows, 0);
   seed_margin();
   begin_phase(!now_.drive.empty());
-  while (follow_phase() && owed_) {
+  report_.status = follow_phase();
+  while (report_.status == PathStatus::complete && perturbed_) {
     schedule_return();
     begin_phase(false);
+    report_.status = follow_phase();
   }
   refine();
   return report_;
@@ -62,14 +71,14 @@ PathReport Path::run() {
 
 // The interior rows of the start, made independent by exchanges (0.3, polish).
 void Path::seed_margin() {
-  std::vector<std::size_t> interior;
-  for (std::size_t i = 0; i < now_.rows; ++i)
-    if (now_.side[i] == Side::Margin) interior.push_back(i);
+  std::vector<Size> interior;
+  for (Size i = 0; i < now_.rows; ++i)
+    if (now_.side[i] == Side::margin) interior.push_back(i);
   // insert() leaves rates alone while the drive is empty: bounds stand still here.
   std::vector<double> lower_rate(now_.rows, 0), upper_rate(now_.rows, 0);
   lower_rate_.swap(lower_rate);
   upper_rate_.swap(upper_rate);
-  for (std::size_t row : interior) {
+  for (Size row : interior) {
     std::vector<double> column(now_.rows);
     column_(row, column.data());
     insert(row, std::move(column), true);
@@ -77,7 +86,7 @@ void Path::seed_margin() {
   lower_rate_.swap(lower_rate);
   upper_rate_.swap(upper_rate);
   displaced_.assign(now_.rows, 0);
-  for (std::size_t row : interior) displaced_[row] = now_.side[row] != Side::Margin;
+  for (Size row : interior) displaced_[row] = now_.side[row] != Side::margin;
 }
 
 // Sets the rates of a phase. A bound that moves outwards while its row is elsewhere
@@ -89,60 +98,45 @@ void Path::begin_phase(bool use_drive) {
   drive_.assign(now_.rows, 0);
   if (use_drive) drive_ = now_.drive;
   std::vector<double> column(now_.rows);
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  for (Size i = 0; i < now_.rows; ++i) {
     const Side side = now_.side[i];
-    if (side != Side::Upper && side != Side::Pinned && upper_rate_[i] > 0) {
+    if (side != Side::upper && side != Side::pinned && upper_rate_[i] > 0) {
       now_.upper[i] = now_.upper_to[i];
       upper_rate_[i] = 0;
     }
-    if (side != Side::Lower && side != Side::Pinned && lower_rate_[i] < 0) {
+    if (side != Side::lower && side != Side::pinned && lower_rate_[i] < 0) {
       now_.lower[i] = now_.lower_to[i];
       lower_rate_[i] = 0;
     }
     if (lower_rate_[i] != 0 || upper_rate_[i] != 0) moving_.push_back(i);
     drive_[i] -= now_.linear_rate[i];
-    if (side == Side::Margin) continue;
+    if (side == Side::margin) continue;
     const double rate = rate_of(i);
     if (rate == 0) continue;
     rest_rate_ += rate;
     if (use_drive && !displaced_[i]) continue;
     column_(i, column.data());
-    for (std::size_t k = 0; k < now_.rows; ++k) drive_[k] += rate * column[k];
+    for (Size k = 0; k < now_.rows; ++k) drive_[k] += rate * column[k];
   }
 }
 
-// Follows one phase to eta = 1. False: stalled or infeasible.
-bool Path::follow_phase() {
-  std::int64_t idle = 0;
-  for (;;) {
-    if (report_.steps >= max_steps_) {
-      report_.status = PathStatus::Stalled;
-      return false;
-    }
+// Follows one phase to eta = 1, piece by piece.
+PathStatus Path::follow_phase() {
+  long idle = 0;
+  while (report_.steps < max_steps_) {
     poll_();
-    report_.largest_margin =
-        std::max(report_.largest_margin, static_cast<std::int64_t>(margin_.size()));
-    const double needed = now_.total_rate - rest_rate_;
-    if (now_.has_equality && margin_.empty() &&
-        std::abs(needed) > 1e-12 * (std::abs(now_.total_rate) + std::abs(rest_rate_))) {
-      if (eta_ >= 1) return true;
-      ++report_.steps;
-      ++report_.shifts;
-      if (!shift_intercept()) {
-        report_.status = PathStatus::Infeasible;
-        return false;
-      }
+    report_.largest_margin = std::max(report_.largest_margin, long(margin_.size()));
+    if (sum_is_stuck()) {
+      if (eta_ >= 1) return PathStatus::complete;
+      const bool found = shift_intercept();
+      if (!found) return PathStatus::infeasible;
       continue;
     }
     compute_rates();
     const Event event = next_event();
-    const double left = 1 - eta_;
-    if (event.step >= left) {
-      report_.steps += moves();
-      advance(left);
-      eta_ = 1;
-      place_bounds();
-      return true;
+    if (event.step >= 1 - eta_) {
+      finish_phase();
+      return PathStatus::complete;
     }
     advance(event.step);
     ++report_.steps;
@@ -150,23 +144,35 @@ bool Path::follow_phase() {
       leave(event.row, event.bound);
     else
       enter(event.row);
-    idle = event.step > tie ? 0 : idle + 1;
-    if (idle > 60 + 2 * static_cast<std::int64_t>(margin_.size())) {
-      if (report_.perturbations >= most_perturbations) {
-        report_.status = PathStatus::Stalled;
-        return false;
-      }
-      perturb();
-      idle = 0;
-    }
+    idle = event.step > kTie ? 0 : idle + 1;
+    if (idle <= kIdleSteps + kIdleStepsPerMember * long(margin_.size())) continue;
+    if (report_.perturbations >= kMostPerturbations) return PathStatus::stalled;
+    perturb();
+    idle = 0;
   }
+  return PathStatus::stalled;
+}
+
+// Corner case 1: an empty margin set cannot carry a change of the sum.
+bool Path::sum_is_stuck() const {
+  const double needed = now_.total_rate - rest_rate_;
+  const double rounding = kSumRounding * (std::abs(now_.total_rate) + std::abs(rest_rate_));
+  return now_.has_equality && margin_.empty() && std::abs(needed) > rounding;
+}
+
+// The last stretch, to exactly eta = 1.
+void Path::finish_phase() {
+  report_.steps += moves();
+  advance(1 - eta_);
+  eta_ = 1;
+  place_bounds();
 }
 
 // Whether the last stretch of a phase moves anything: the paper's loop counts it only
 // while newcomers are on their way (Algorithm 1, line 2).
 bool Path::moves() const {
-  const auto carried = [this](std::size_t row) {
-    return now_.side[row] != Side::Margin && rate_of(row) != 0;
+  const auto carried = [this](Size row) {
+    return now_.side[row] != Side::margin && rate_of(row) != 0;
   };
   const auto nonzero = [](double rate) { return rate != 0; };
   return now_.total_rate != 0 || std::any_of(moving_.begin(), moving_.end(), carried) ||
@@ -176,70 +182,74 @@ bool Path::moves() const {
 // Rates of the margin set and of every gradient (0.4), with one correction when the
 // factor has lost digits and a fresh factor when that does not help.
 void Path::compute_rates() {
-  const std::size_t count = margin_.size();
-  const double wanted = now_.total_rate - rest_rate_;
-  margin_rate_.assign(count, 0);
+  margin_rate_ = ByPosition<double>(margin_.size(), 0);
   intercept_rate_ = 0;
   gradient_rate_ = drive_;
-  double residual = 0;
   const double drive_scale = largest_of(drive_);
-  double scale = drive_scale;
-  for (int attempt = 0; count > 0 && attempt < 4; ++attempt) {
-    std::vector<double> right(count);
-    for (std::size_t k = 0; k < count; ++k) right[k] = -gradient_rate_[margin_[k]];
-    double shift = 0;
-    margin_.solve(right, attempt == 0 ? wanted : wanted - sum_of(margin_rate_), &shift);
-    intercept_rate_ += shift;
+  double residual = 0, scale = drive_scale;
+  for (int attempt = 0; !margin_.empty() && attempt < kMostCorrections; ++attempt) {
+    residual = correct_rates();
     double spread = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      margin_rate_[k] += right[k];
-      spread += std::abs(margin_rate_[k]);
-    }
-    margin_.accumulate(right, gradient_rate_);
-    for (double& value : gradient_rate_) value += shift;
-    residual = 0;
-    for (std::size_t row : margin_.members())
-      residual = std::max(residual, std::abs(gradient_rate_[row]));
+    for (const double rate : margin_rate_.values()) spread += std::abs(rate);
     scale = drive_scale + margin_.largest_diagonal() * spread + std::abs(intercept_rate_);
-    if (residual <= 1e-12 * scale) break;
-    if (attempt == 1 && residual > 1e-10 * scale) {
+    if (residual <= kExactResidual * scale) break;
+    if (attempt == 1 && residual > kPoorResidual * scale) {
       margin_.refactor();
       ++report_.refactorisations;
     }
   }
-  gradient_noise_ = 1e-11 * scale + 100 * residual;
-  margin_noise_ = 1e-11 * largest_of(margin_rate_);
+  gradient_noise_ = kRateNoise * scale + kResidualNoise * residual;
+  margin_noise_ = kRateNoise * largest_of(margin_rate_.values());
+}
+
+// Solves for what the rates leave of the gradients in the margin set and of the sum; returns the
+// largest gradient rate there after it.
+double Path::correct_rates() {
+  ByPosition<double> right(margin_.size(), 0);
+  for (const Position k : margin_.positions()) right[k] = -gradient_rate_[margin_[k]];
+  const double needed = now_.total_rate - rest_rate_ - sum_of(margin_rate_.values());
+  const double shift = margin_.solve(right, needed);
+  intercept_rate_ += shift;
+  for (const Position k : margin_.positions()) margin_rate_[k] += right[k];
+  margin_.accumulate(right, gradient_rate_);
+  for (double& value : gradient_rate_) value += shift;
+  double residual = 0;
+  for (const Position k : margin_.positions())
+    residual = std::max(residual, std::abs(gradient_rate_[margin_[k]]));
+  return residual;
 }
 
 void Path::advance(double step) {
   if (step <= 0) return;
   eta_ += step;
-  for (std::size_t k = 0; k < margin_.size(); ++k) now_.beta[margin_[k]] += step * margin_rate_[k];
-  for (std::size_t i = 0; i < now_.rows; ++i) now_.gradient[i] += step * gradient_rate_[i];
+  for (const Position k : margin_.positions()) now_.beta[margin_[k]] += step * margin_rate_[k];
+  for (Size i = 0; i < now_.rows; ++i) now_.gradient[i] += step * gradient_rate_[i];
   place_bounds();
 }
 
 // Bounds at eta, measured from their end so that eta = 1 is exact; bound rows follow.
 void Path::place_bounds() {
   const double left = 1 - eta_;
-  for (std::size_t i : moving_) {
+  for (Size i : moving_) {
     now_.lower[i] = now_.lower_to[i] - left * lower_rate_[i];
     now_.upper[i] = now_.upper_to[i] - left * upper_rate_[i];
-    if (now_.side[i] == Side::Upper)
+    if (now_.side[i] == Side::upper)
       now_.beta[i] = now_.upper[i];
-    else if (now_.side[i] != Side::Margin)
+    else if (now_.side[i] != Side::margin)
       now_.beta[i] = now_.lower[i];
   }
 }
 
-// Corner case 1: an empty margin set cannot carry the sum. Only the intercept moves,
-// until the first row that can move the right way has gradient 0.
+// Only the intercept moves, until the first row that can move the right way has gradient 0. False
+// where there is no such row.
 bool Path::shift_intercept() {
+  ++report_.steps;
+  ++report_.shifts;
   const bool grow = now_.total_rate - rest_rate_ > 0;
-  const Side wanted = grow ? Side::Lower : Side::Upper;
-  double nearest = infinity;
-  std::size_t chosen = now_.rows;
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  const Side wanted = grow ? Side::lower : Side::upper;
+  double nearest = kInfinity;
+  Size chosen = now_.rows;
+  for (Size i = 0; i < now_.rows; ++i) {
     if (now_.side[i] != wanted) continue;
     const double distance = std::max(grow ? now_.gradient[i] : -now_.gradient[i], 0.0);
     if (distance < nearest) {
@@ -256,14 +266,14 @@ bool Path::shift_intercept() {
 
 // A bound row with gradient 0 joins the margin set; its bound, if it was moving
 // outwards, is no longer in the way.
-void Path::enter(std::size_t row) {
+void Path::enter(Size row) {
   std::vector<double> column(now_.rows);
   column_(row, column.data());
-  const bool upward = now_.side[row] == Side::Lower;
+  const bool upward = now_.side[row] == Side::lower;
   const double rate = rate_of(row);
   if (rate != 0) {
     rest_rate_ -= rate;
-    for (std::size_t k = 0; k < now_.rows; ++k) drive_[k] -= rate * column[k];
+    for (Size k = 0; k < now_.rows; ++k) drive_[k] -= rate * column[k];
   }
   if (!upward && upper_rate_[row] > 0) {
     now_.upper[row] = now_.upper_to[row];
@@ -277,84 +287,75 @@ void Path::enter(std::size_t row) {
 }
 
 // Takes a row into the margin set, exchanging while it depends on the members.
-void Path::insert(std::size_t row, std::vector<double> column, bool upward) {
+void Path::insert(Size row, std::vector<double> column, bool upward) {
   while (!margin_.insert(row, column)) {
     ++report_.exchanges;
-    std::size_t blocker = 0;
-    const Side bound = exchange(row, column, upward, &blocker);
-    if (blocker == row) {
-      settle(row, bound, column);
+    const Block block = exchange(row, column, upward);
+    if (block.row == row) {
+      settle(row, block.bound, column);
       return;
     }
-    leave(blocker, bound);
+    leave(block.row, block.bound);
   }
-  now_.side[row] = Side::Margin;
+  now_.side[row] = Side::margin;
 }
 
 // Corner case 2: along the null direction of a dependent row (it moves by +-1, the
 // margin set by -+v) the decision function stands still. Moves until the first bound.
-Side Path::exchange(std::size_t row, const std::vector<double>& column, bool upward,
-                    std::size_t* blocker) {
-  const std::size_t count = margin_.size();
-  std::vector<double> direction(count);
-  for (std::size_t k = 0; k < count; ++k) direction[k] = column[margin_[k]];
-  double shift = 0;
-  margin_.solve(direction, 1.0, &shift);
+Path::Block Path::exchange(Size row, const std::vector<double>& column, bool upward) {
+  ByPosition<double> direction(margin_.size(), 0);
+  for (const Position k : margin_.positions()) direction[k] = column[margin_[k]];
+  const double shift = margin_.solve(direction, 1.0);
   const double sign = upward ? 1 : -1;
-  double step = upward ? now_.upper[row] - now_.beta[row] : now_.beta[row] - now_.lower[row];
-  step = std::max(step, 0.0);
-  double steepest = 0;
-  *blocker = row;
-  Side bound = upward ? Side::Upper : Side::Lower;
-  const double noise = 1e-9 * std::max(1.0, largest_of(direction));
-  for (std::size_t k = 0; k < count; ++k) {
+  const auto room = [this](Size i, bool up) {
+    return std::max(up ? now_.upper[i] - now_.beta[i] : now_.beta[i] - now_.lower[i], 0.0);
+  };
+  Block block{row, upward ? Side::upper : Side::lower};
+  double step = room(row, upward), steepest = 0;
+  const double noise = kDirectionNoise * std::max(1.0, largest_of(direction.values()));
+  for (const Position k : margin_.positions()) {
     const double rate = -sign * direction[k];
     if (std::abs(rate) <= noise) continue;
-    const std::size_t i = margin_[k];
-    const double room =
-        std::max(rate > 0 ? now_.upper[i] - now_.beta[i] : now_.beta[i] - now_.lower[i], 0.0);
-    const double limit = room / std::abs(rate);
+    const double limit = room(margin_[k], rate > 0) / std::abs(rate);
     if (limit < step || (limit == step && std::abs(rate) > steepest)) {
       step = limit;
       steepest = std::abs(rate);
-      *blocker = i;
-      bound = rate > 0 ? Side::Upper : Side::Lower;
+      block = {margin_[k], rate > 0 ? Side::upper : Side::lower};
     }
   }
-  for (std::size_t k = 0; k < count; ++k) {
+  for (const Position k : margin_.positions()) {
     direction[k] *= -sign * step;
     now_.beta[margin_[k]] += direction[k];
   }
   now_.beta[row] += sign * step;
   // The gradient would not change at all if the dependence were exact: keep what it does.
   margin_.accumulate(direction, now_.gradient);
-  for (std::size_t i = 0; i < now_.rows; ++i) now_.gradient[i] += sign * step * (column[i] - shift);
-  return bound;
+  for (Size i = 0; i < now_.rows; ++i) now_.gradient[i] += sign * step * (column[i] - shift);
+  return block;
 }
 
-void Path::leave(std::size_t row, Side bound) {
+void Path::leave(Size row, Side bound) {
   settle(row, bound, margin_.remove(row));
 }
 
 // Puts a row on a bound; if that bound moves, the row moves with it from now on.
-void Path::settle(std::size_t row, Side bound, const std::vector<double>& column) {
+void Path::settle(Size row, Side bound, const std::vector<double>& column) {
   now_.side[row] = bound;
-  now_.beta[row] = bound == Side::Upper ? now_.upper[row] : now_.lower[row];
+  now_.beta[row] = bound == Side::upper ? now_.upper[row] : now_.lower[row];
   const double rate = rate_of(row);
   if (rate == 0) return;
   rest_rate_ += rate;
-  for (std::size_t k = 0; k < now_.rows; ++k) drive_[k] += rate * column[k];
+  for (Size k = 0; k < now_.rows; ++k) drive_[k] += rate * column[k];
 }
 
 // Corner case 5: solve the margin set once more, exactly, at the end.
 void Path::refine() {
-  for (int pass = 0; pass < 2 && !margin_.empty(); ++pass) {
-    std::vector<double> right(margin_.size());
-    for (std::size_t k = 0; k < margin_.size(); ++k) right[k] = -now_.gradient[margin_[k]];
-    double shift = 0;
-    margin_.solve(right, sum_to_ - sum_of(now_.beta), &shift);
-    for (std::size_t k = 0; k < margin_.size(); ++k) {
-      const std::size_t i = margin_[k];
+  for (int pass = 0; pass < kRefinements && !margin_.empty(); ++pass) {
+    ByPosition<double> right(margin_.size(), 0);
+    for (const Position k : margin_.positions()) right[k] = -now_.gradient[margin_[k]];
+    const double shift = margin_.solve(right, sum_to_ - sum_of(now_.beta));
+    for (const Position k : margin_.positions()) {
+      const Size i = margin_[k];
       const double value = std::clamp(now_.beta[i] + right[k], now_.lower[i],
                                       std::max(now_.upper[i], now_.lower[i]));
       right[k] = value - now_.beta[i];

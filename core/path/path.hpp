@@ -10,12 +10,16 @@
 // its gradient: a sample on its way out). The gradient includes the intercept:
 // gradient = K beta + b - linear.
 //
+// One piece: rates of the margin set and of all gradients by its bordered system; the next event (a
+// margin row meets a bound, a bound row's gradient meets 0); advance to it; the row leaves or
+// enters. Where the margin set is empty the intercept alone moves, where a row depends on its
+// members it takes the place of one, and ties are broken by a perturbation that a phase of its own
+// takes back. (Cauwenberghs and Poggio, NIPS 13, 2001; Hastie et al., JMLR 5, 2004.)
+//
 // The engine asks for kernel columns of the rows that enter the margin set, one at a
 // time, and stores those alone: memory is rows x margin set, never rows x rows.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <random>
 #include <vector>
@@ -24,12 +28,12 @@
 
 namespace widemargin {
 
-enum class Side : std::int8_t { Lower = 0, Upper = 1, Margin = 2, Pinned = 3 };
+enum class Side : std::int8_t { lower = 0, upper = 1, margin = 2, pinned = 3 };
 
-enum class PathStatus { Complete, Stalled, Infeasible };
+enum class PathStatus { complete, stalled, infeasible };
 
 struct PathProblem {
-  std::size_t rows = 0;
+  Size rows = 0;
   bool has_equality = true;
   double total_rate = 0;                   // change of sum(beta) over the whole path
   double linear_scale = 1;                 // size of the linear term: unit of gradients
@@ -43,21 +47,21 @@ struct PathProblem {
 };
 
 struct PathReport {
-  PathStatus status = PathStatus::Complete;
-  std::int64_t steps = 0;          // pieces: events of every kind, and the last stretch
-  std::int64_t exchanges = 0;      // dependent rows swapped in or passed through
-  std::int64_t shifts = 0;         // moves of the intercept alone (empty margin set)
-  std::int64_t perturbations = 0;  // ties broken by moving the problem a little
-  std::int64_t refactorisations = 0;
-  std::int64_t largest_margin = 0;
+  PathStatus status = PathStatus::complete;
+  long steps = 0;          // pieces: events of every kind, and the last stretch
+  long exchanges = 0;      // dependent rows swapped in or passed through
+  long shifts = 0;         // moves of the intercept alone (empty margin set)
+  long perturbations = 0;  // ties broken by moving the problem a little
+  long refactorisations = 0;
+  long largest_margin = 0;
 };
 
 class Path {
  public:
-  using Column = std::function<void(std::size_t row, double* column)>;
+  using Column = std::function<void(Size row, double* column)>;
   using Poll = std::function<void()>;  // throws to stop: nothing outside has changed
 
-  Path(PathProblem problem, Column column, Poll poll, std::int64_t max_steps, std::uint64_t seed);
+  Path(PathProblem problem, Column column, Poll poll, long max_steps, std::uint64_t seed);
 
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
@@ -72,55 +76,65 @@ class Path {
   struct Event {
     double step;
     double rate;
-    std::size_t row;
+    Size row;
     bool leaves;  // a margin member meets a bound
     Side bound;   // which one
   };
 
+  // The row that stops an exchange, and the bound it meets.
+  struct Block {
+    Size row;
+    Side bound;
+  };
+
   void seed_margin();
   void begin_phase(bool use_drive);
-  bool follow_phase();
+  PathStatus follow_phase();
+  bool sum_is_stuck() const;
+  void finish_phase();
   bool moves() const;
   void schedule_return();
   void compute_rates();
+  double correct_rates();
   template <class Visit>
   void near_events(Visit visit) const;
   Event next_event() const;
   void advance(double step);
   bool shift_intercept();
-  void enter(std::size_t row);
-  void insert(std::size_t row, std::vector<double> column, bool upward);
-  Side exchange(std::size_t row, const std::vector<double>& column, bool upward,
-                std::size_t* blocker);
-  void leave(std::size_t row, Side bound);
-  void settle(std::size_t row, Side bound, const std::vector<double>& column);
+  void enter(Size row);
+  void insert(Size row, std::vector<double> column, bool upward);
+  Block exchange(Size row, const std::vector<double>& column, bool upward);
+  void leave(Size row, Side bound);
+  void settle(Size row, Side bound, const std::vector<double>& column);
   void perturb();
   void refine();
 
-  double rate_of(std::size_t row) const {
-    return now_.side[row] == Side::Upper ? upper_rate_[row] : lower_rate_[row];
+  double rate_of(Size row) const {
+    return now_.side[row] == Side::upper ? upper_rate_[row] : lower_rate_[row];
   }
   void place_bounds();
 
   PathProblem now_;
   Column column_;
   Poll poll_;
-  std::int64_t max_steps_;
+  long max_steps_;
   std::mt19937_64 random_;
   MarginSet margin_;
   PathReport report_;
 
   double eta_ = 0;
-  double sum_to_ = 0;  // sum(beta) at the end of the path, over these rows
+  double sum_to_ = 0;  // sum(beta) at the end of the path
   std::vector<double> lower_rate_, upper_rate_;
-  std::vector<double> lower_shift_, upper_shift_, linear_shift_;  // perturbations owed
-  bool owed_ = false;
-  std::vector<std::size_t> moving_;
+  // Perturbations, which a phase of their own takes back:
+  std::vector<double> lower_shift_, upper_shift_, linear_shift_;
+  bool perturbed_ = false;
+  std::vector<Size> moving_;
   std::vector<char> displaced_;  // interior at the start, put on a bound by seeding
 
   std::vector<double> drive_;  // K da_N - dp, kept up to date by enter and leave
   double rest_rate_ = 0;       // sum of da over the bound rows
-  std::vector<double> margin_rate_, gradient_rate_;
+  ByPosition<double> margin_rate_;
+  std::vector<double> gradient_rate_;
   double intercept_rate_ = 0;
   double gradient_noise_ = 0, margin_noise_ = 0;
 };

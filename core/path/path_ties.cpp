@@ -1,7 +1,6 @@
 // How a path leaves a vertex where many rows tie (mathematics 3.2, corner case 4).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "path/path.hpp"
 
@@ -9,10 +8,9 @@ namespace widemargin {
 
 namespace {
 
-constexpr double perturbation = 1e-3;  // of the linear term and of the box width
-constexpr double near = 1e-7;          // a row this close to an event takes part in the tie
-constexpr double rounding = 1e-12;     // of gradients, per unit of the linear term
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double kPerturbation = 1e-3;  // of the linear term and of the box width
+constexpr double kNear = 1e-7;          // a row this close to an event takes part in the tie
+constexpr double kRounding = 1e-12;     // of gradients, per unit of the linear term
 
 }  // namespace
 
@@ -20,20 +18,20 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // a margin member towards its (moving) bound, a bound row towards gradient 0.
 template <class Visit>
 void Path::near_events(Visit visit) const {
-  for (std::size_t k = 0; k < margin_.size(); ++k) {
-    const std::size_t i = margin_[k];
+  for (const Position k : margin_.positions()) {
+    const Size i = margin_[k];
     const double up = margin_rate_[k] - upper_rate_[i];
     const double down = lower_rate_[i] - margin_rate_[k];
-    if (up > margin_noise_) visit(now_.upper[i] - now_.beta[i], 0.0, up, i, true, Side::Upper);
-    if (down > margin_noise_) visit(now_.beta[i] - now_.lower[i], 0.0, down, i, true, Side::Lower);
+    if (up > margin_noise_) visit(now_.upper[i] - now_.beta[i], 0.0, up, i, true, Side::upper);
+    if (down > margin_noise_) visit(now_.beta[i] - now_.lower[i], 0.0, down, i, true, Side::lower);
   }
-  const double slack = rounding * now_.linear_scale;
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  const double slack = kRounding * now_.linear_scale;
+  for (Size i = 0; i < now_.rows; ++i) {
     const double rate = gradient_rate_[i];
-    if (now_.side[i] == Side::Lower && rate < -gradient_noise_)
-      visit(now_.gradient[i], slack, -rate, i, false, Side::Lower);
-    else if (now_.side[i] == Side::Upper && rate > gradient_noise_)
-      visit(-now_.gradient[i], slack, rate, i, false, Side::Upper);
+    if (now_.side[i] == Side::lower && rate < -gradient_noise_)
+      visit(now_.gradient[i], slack, -rate, i, false, Side::lower);
+    else if (now_.side[i] == Side::upper && rate > gradient_noise_)
+      visit(-now_.gradient[i], slack, rate, i, false, Side::upper);
   }
 }
 
@@ -42,17 +40,16 @@ void Path::near_events(Visit visit) const {
 // rounding, the steepest is taken (the ratio test of Harris, 1973). Its pivot is the safest,
 // and where hundreds tie it leads out of the vertex in far fewer steps.
 Path::Event Path::next_event() const {
-  double limit = infinity;
-  near_events([&limit](double room, double slack, double speed, std::size_t, bool, Side) {
+  double limit = kInfinity;
+  near_events([&limit](double room, double slack, double speed, Size, bool, Side) {
     limit = std::min(limit, std::max(room + slack, 0.0) / speed);
   });
-  Event best{infinity, 0, 0, false, Side::Lower};
-  if (limit == infinity) return best;
-  near_events(
-      [&best, limit](double room, double, double speed, std::size_t row, bool leaves, Side bound) {
-        const double step = std::max(room, 0.0) / speed;
-        if (step <= limit && speed > best.rate) best = {step, speed, row, leaves, bound};
-      });
+  Event best{kInfinity, 0, 0, false, Side::lower};
+  if (limit == kInfinity) return best;
+  near_events([&best, limit](double room, double, double speed, Size row, bool leaves, Side bound) {
+    const double step = std::max(room, 0.0) / speed;
+    if (step <= limit && speed > best.rate) best = {step, speed, row, leaves, bound};
+  });
   return best;
 }
 
@@ -62,29 +59,29 @@ Path::Event Path::next_event() const {
 // back exactly by a path of its own (schedule_return).
 void Path::perturb() {
   ++report_.perturbations;
-  owed_ = true;
+  perturbed_ = true;
   std::uniform_real_distribution<double> uniform(0.5, 1.0);
-  const double unit = perturbation * now_.linear_scale;
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  const double unit = kPerturbation * now_.linear_scale;
+  for (Size i = 0; i < now_.rows; ++i) {
     const Side side = now_.side[i];
-    if (side == Side::Pinned) continue;
-    if (side == Side::Margin) {
+    if (side == Side::pinned) continue;
+    if (side == Side::margin) {
       const double width =
           std::max(now_.upper_to[i] - now_.lower_to[i], now_.upper[i] - now_.lower[i]);
-      if (now_.upper[i] - now_.beta[i] <= near * width) {
-        const double grown = perturbation * width * uniform(random_);
+      if (now_.upper[i] - now_.beta[i] <= kNear * width) {
+        const double grown = kPerturbation * width * uniform(random_);
         now_.upper[i] += grown;
         now_.upper_to[i] += grown;
         upper_shift_[i] += grown;
       }
-      if (now_.beta[i] - now_.lower[i] <= near * width) {
-        const double grown = perturbation * width * uniform(random_);
+      if (now_.beta[i] - now_.lower[i] <= kNear * width) {
+        const double grown = kPerturbation * width * uniform(random_);
         now_.lower[i] -= grown;
         now_.lower_to[i] -= grown;
         lower_shift_[i] -= grown;
       }
-    } else if (std::abs(now_.gradient[i]) <= near * now_.linear_scale) {
-      const double moved = (side == Side::Lower ? unit : -unit) * uniform(random_);
+    } else if (std::abs(now_.gradient[i]) <= kNear * now_.linear_scale) {
+      const double moved = (side == Side::lower ? unit : -unit) * uniform(random_);
       now_.gradient[i] += moved;
       linear_shift_[i] -= moved;
     }
@@ -93,9 +90,9 @@ void Path::perturb() {
 
 // After a perturbed path: the next phase takes every perturbation back.
 void Path::schedule_return() {
-  owed_ = false;
+  perturbed_ = false;
   now_.total_rate = 0;
-  for (std::size_t i = 0; i < now_.rows; ++i) {
+  for (Size i = 0; i < now_.rows; ++i) {
     now_.lower_to[i] -= lower_shift_[i];
     now_.upper_to[i] -= upper_shift_[i];
     lower_rate_[i] = now_.lower_to[i] - now_.lower[i];

@@ -1,102 +1,103 @@
-// Which samples take part in a solve; gradients of the others are updated lazily.
+// The samples of a solve: stages, shrinking and screening; beta, box and gradient of the active.
 //
-// The universe starts small and grows to all samples; of it, those near the margin are active and
-// kept up to date. The others are brought up to date when a round is over, or passed over where
-// they provably cannot violate.
+// The universe is the part of the samples that is solved for: it starts small and grows by stages
+// to all of them, but for those that screening has taken out. Of the universe the samples near the
+// margin are active (shrinking: Joachims 1999): their gradients are updated with every working set,
+// the others' lazily. The active samples are numbered by position, in the order of the row cache.
 #pragma once
 
 #include <vector>
 
 #include "kernel/gram.hpp"
+#include "kernel/position.hpp"
 #include "solver/control.hpp"
 #include "solver/extremes.hpp"
+#include "solver/lazy_gradients.hpp"
+#include "solver/options.hpp"
 #include "solver/problem.hpp"
 
 namespace widemargin {
+
+// A variable of the working set after its sub-problem was solved.
+struct Move {
+  Position position;
+  double beta;
+  double gain;  // change of the dual objective
+};
 
 template <class Real>
 class ActiveSet {
  public:
   ActiveSet(const Problem& problem, Gram& gram, const SolverOptions& options,
             const Callbacks& callbacks, Team& team, Iterate& iterate);
+  ActiveSet(const ActiveSet&) = delete;
+  ActiveSet& operator=(const ActiveSet&) = delete;
 
-  // By position: sample, gradient, beta and box of the active samples.
-  std::vector<Index> samples;
-  std::vector<double> gradients, betas, lower, upper;
-  std::vector<double> diagonal;  // by sample
+  Size size() const { return samples_.size(); }
+  Positions positions() const { return samples_.positions(); }
+  double gradient(Position p) const { return gradients_[p]; }
+  double beta(Position p) const { return betas_[p]; }
+  double lower(Position p) const { return lower_[p]; }
+  double upper(Position p) const { return upper_[p]; }
+  double diagonal(Position p) const { return diagonal_[Size(samples_[p])]; }
+  bool can_grow(Position p) const { return betas_[p] < upper_[p]; }
+  bool can_fall(Position p) const { return betas_[p] > lower_[p]; }
+  bool is_free(Position p) const { return can_grow(p) && can_fall(p); }
+  Extremes active_extremes() const;
+  Extremes extremes() const;  // of the universe, as far as gradients are up to date
 
-  Extremes survey() const;         // of the universe, as far as up to date
-  Extremes survey_active() const;  // of the active samples
-  bool complete() const { return universe_ == remaining_; }
-  Size next_stage() const;  // samples in the universe after the next growth
-  Size support() const;     // samples that are not at zero
-  bool all_active() const { return samples.size() == universe_; }
+  // Takes over beta, and updates the gradients of all active samples.
+  void apply(const std::vector<Move>& moves);
 
-  void select();       // chooses the active samples: free, violating, or near a violation
-  void grow();         // the universe, to the next stage
-  void look_at_all();  // the universe becomes everything
-  // Brings the gradients of the universe up to date; false when the caller asks to stop. Passed
-  // over are samples that provably cannot violate or, unless `certain`, probably do not.
-  bool refresh(Control& control, const Progress& progress, bool certain);
-  // Takes out samples that are certain to stay where they are; false when there was none, or when
-  // it would not pay.
-  bool screen(long steps);
-  bool screens() const;  // whether it is asked on the way
-  bool recall();         // brings them back; false when none was taken out
+  bool complete() const { return universe_ == remaining_; }  // no stage is left
+  Size next_stage() const;                                   // samples in the next universe
+  void grow();                                               // the universe, to the next stage
+  void include_all();                                        // the universe becomes everything
 
-  // A sample moves; `gain` is the change of the dual objective.
-  void move(Size position, double beta, double gain);
-  void mark_anchors();  // the point each sample's gradient belongs to; ends the solve
+  Size support() const;  // samples that are not at zero
+  bool all_active() const { return size() == universe_; }
+  void select();  // shrinking: free, violating, or near a violation are active
+  // Brings the gradients of the universe up to date, but for those it may skip.
+  void update_gradients(Control& control, long steps, Skip skip);
+
+  bool screens() const;     // whether screening is asked on the way
+  bool screen(long steps);  // takes out what is certain to stay at its bound; true if anything
+  bool has_screened() const { return remaining_ < problem_.n; }
+  void restore_screened();  // the universe becomes everything, and stays so
+
+  void mark_anchors();  // writes the point of each gradient to the iterate; ends the solve
 
  private:
-  // beta at some moment, and the dual objective then (relative to the start).
-  struct Snapshot {
-    std::vector<double> beta;
-    double objective;
-  };
-
   // Screening decides by all gradients.
-  bool wants_all() const { return callbacks_.screen || options_.every_gradient; }
-  bool up_to_date(Index sample) const {
-    return version_[Size(sample)] == Index(snapshots_.size() - 1);
-  }
-  bool bring_up(const Snapshot& snapshot, const std::vector<Index>& samples, Control& control,
-                const Progress& progress);
-  double slack(Index sample, const Extremes& extremes) const;
-  std::vector<Index> near_margin(const Snapshot& snapshot, const std::vector<Index>& samples,
-                                 const Extremes& extremes) const;
-  std::vector<Index> within_reach(const std::vector<Index>& samples,
-                                  const std::vector<Index>& probes,
-                                  const std::vector<double>& slacks,
-                                  const Extremes& extremes) const;
-  double moved_since(const Snapshot& snapshot) const;
-  void forget_snapshots();
-  bool most_matter() const;
+  bool needs_every_gradient() const { return callbacks_.screen || options_.every_gradient; }
+  bool most_are_support() const;
   bool removal_pays() const;
+  void shuffle();
   void extend(Size universe);
+  std::vector<Index> inactive() const;
 
   const Problem& problem_;
   const SolverOptions& options_;
   const Callbacks& callbacks_;
   RowCache<Real>& cache_;
-  const Source& source_;
   Team& team_;
   Gram& gram_;
   const std::uint64_t evaluated_before_;
   Iterate& iterate_;
-  double* beta_;
-  double* gradient_;
+  std::vector<double> diagonal_;  // by sample
+  LazyGradients<Real> lazy_;
 
-  std::vector<Index> order_;  // the universe is its first universe_ members
-  Size universe_ = 0;
-  Size remaining_ = 0;     // beyond them stand the samples that screening has taken out
-  bool cold_ = false;      // the solve begins at zero
-  bool keeps_all_;         // all of the universe is active
-  bool recalled_ = false;  // they have been brought back; no more screening
-  double level_ = 0.0;     // where the gradients of free samples stood after the last round
-  std::vector<Snapshot> snapshots_;
-  double objective_ = 0.0;
-  std::vector<Index> version_;  // of each sample's gradient: the snapshot it belongs to
+  // Of the active samples:
+  ByPosition<Index> samples_;
+  ByPosition<double> gradients_, betas_, lower_, upper_;
+
+  std::vector<Index> order_;  // universe, then later stages, then what screening has taken out
+  Size universe_;
+  Size remaining_;         // samples that screening has left
+  bool cold_;              // the solve begins at zero
+  bool keeps_all_;         // no shrinking: all of the universe is active
+  bool restored_ = false;  // what screening took out is back; no more screening
+  double level_;           // at which the gradients of free samples met after the last round
 };
 
 }  // namespace widemargin

@@ -1,7 +1,11 @@
 // Pair steps without an equality constraint: two variables move freely in their boxes.
 //
-// One variable alone is slow (mathematics 0.3). The first variable is the one with the best gain by
-// itself, the second the one that gains most together with it.
+//   minimise 1/2 d' K_WW d + gradient_W' d  s.t.  lower_W <= beta_W + d <= upper_W
+//
+// One variable alone is slow (mathematics 0.3). The first variable i is the one with the best gain
+// by itself, the second the one that gains most once i has taken its Newton step; their
+// two-variable problem is solved exactly. Stops when the largest projected gradient is at most the
+// tolerance.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +15,13 @@
 
 namespace widemargin {
 
+constexpr double kLeastDiagonal = 1e-12;  // in the place of a smaller curvature
+constexpr double kSingular = 1e-12;       // determinant of a pair, per unit of its diagonal
+constexpr double kBoundRounding = 1e-15;  // of the box: this near a bound is at the bound
+
 // Best move of one variable with gradient g and curvature k: a Newton step, cut at the box.
 inline double clipped_step(double g, double curvature, double beta, double lower, double upper) {
-  const double target = beta - g / std::max(curvature, 1e-12);
+  const double target = beta - g / std::max(curvature, kLeastDiagonal);
   return std::min(std::max(target, lower), upper) - beta;
 }
 
@@ -25,7 +33,7 @@ inline void two_variable_step(double g_i, double g_j, double k_ii, double k_jj, 
     return g_i * s + g_j * t + 0.5 * (k_ii * s * s + k_jj * t * t) + k_ij * s * t;
   };
   const double determinant = k_ii * k_jj - k_ij * k_ij;
-  if (determinant > 1e-12 * k_ii * k_jj) {
+  if (determinant > kSingular * k_ii * k_jj) {
     const double s = (k_ij * g_j - k_jj * g_i) / determinant;
     const double t = (k_ij * g_i - k_ii * g_j) / determinant;
     if (beta_i + s >= lower_upper_i[0] && beta_i + s <= lower_upper_i[1] &&
@@ -48,67 +56,97 @@ inline void two_variable_step(double g_i, double g_j, double k_ii, double k_jj, 
   }
 }
 
-inline double settle(double beta, double step, double lower, double upper) {
+// beta + step, at a bound where it is that near.
+inline double snapped(double beta, double step, double lower, double upper) {
   const double moved = beta + step;
-  const double width = (upper - lower) * 1e-15;
+  const double width = (upper - lower) * kBoundRounding;
   if (moved <= lower + width) return lower;
   if (moved >= upper - width) return upper;
   return moved;
 }
 
-// Runs until the largest projected gradient is <= tolerance; returns the number of steps.
+// Whether a variable is at the bound that its descent direction leads to.
+template <class Real>
+bool blocked(const PairCall<Real>& call, Size k, double gradient) {
+  return gradient < 0 ? call.growth[k] != Real(0) : call.fall[k] != Real(0);
+}
+
+// The variable with the best gain by itself, or `members`; and the largest projected gradient.
+template <class Real>
+Size first_of_pair(const PairCall<Real>& call, Size members, double& violation) {
+  Size i = members;
+  double best = 0.0;
+  violation = 0.0;
+  for (Size k = 0; k < members; ++k) {
+    const double g = double(call.gradient[k]), curvature = double(call.diagonal[k]);
+    if (blocked(call, k, g)) continue;
+    violation = std::max(violation, std::abs(g));
+    const double step = clipped_step(g, curvature, call.beta[k], call.lower[k], call.upper[k]);
+    const double gain = -step * (g + 0.5 * step * curvature);
+    if (gain > best) best = gain, i = k;
+  }
+  return i;
+}
+
+// The variable that gains most once i has taken its Newton step, or i itself.
+template <class Real>
+Size second_of_pair(const PairCall<Real>& call, Size members, Size i) {
+  const Real* row_i = call.rows[i];
+  const double g_i = double(call.gradient[i]);
+  const double k_ii = std::max(double(call.diagonal[i]), kLeastDiagonal);
+  Size j = i;
+  double best = 0.0;
+  for (Size k = 0; k < members; ++k) {
+    if (k == i) continue;
+    const double k_ik = double(row_i[k]);
+    const double left = double(call.gradient[k]) - k_ik * g_i / k_ii;
+    if (blocked(call, k, left)) continue;
+    const double curvature =
+        std::max(double(call.diagonal[k]) - k_ik * k_ik / k_ii, kLeastDiagonal);
+    const double gain = left * left / curvature;
+    if (gain > best) best = gain, j = k;
+  }
+  return j;
+}
+
+// Moves a variable, and notes which way it can move from there.
+template <class Real>
+void move_member(const PairCall<Real>& call, Size k, double step) {
+  if (step == 0.0) return;
+  const Real never = Real(INFINITY);
+  call.beta[k] = snapped(call.beta[k], step, call.lower[k], call.upper[k]);
+  call.growth[k] = call.beta[k] < call.upper[k] ? Real(0) : never;
+  call.fall[k] = call.beta[k] > call.lower[k] ? Real(0) : -never;
+}
+
+// Moves i and j to the solution of their problem; where they cannot move together, i alone.
+template <class Real>
+void move_pair(const PairCall<Real>& call, Size members, Size i, Size j) {
+  const Real* row_i = call.rows[i];
+  const Real* row_j = call.rows[j];
+  const double box_i[2] = {call.lower[i], call.upper[i]};
+  const double box_j[2] = {call.lower[j], call.upper[j]};
+  const double g_i = double(call.gradient[i]), k_ii = double(call.diagonal[i]);
+  double step_i = 0.0, step_j = 0.0;
+  if (j != i)
+    two_variable_step(g_i, double(call.gradient[j]), k_ii, double(call.diagonal[j]),
+                      double(row_i[j]), call.beta[i], call.beta[j], box_i, box_j, step_i, step_j);
+  if (step_i == 0.0 && step_j == 0.0)
+    step_i = clipped_step(g_i, k_ii, call.beta[i], box_i[0], box_i[1]);
+  move_member(call, i, step_i);
+  move_member(call, j, step_j);
+  const Real a = Real(step_i), b = Real(step_j);
+  for (Size k = 0; k < members; ++k) call.gradient[k] += a * row_i[k] + b * row_j[k];
+}
+
+// Returns the number of steps.
 template <class Real>
 long box_pairs(const PairCall<Real>& call, Size members) {
   for (long steps = 0;; ++steps) {
-    Size i = members;
-    double best = 0.0, violation = 0.0;
-    for (Size k = 0; k < members; ++k) {
-      const double g = double(call.gradient[k]);
-      if (g < 0 ? call.growth[k] != Real(0) : call.fall[k] != Real(0)) continue;
-      violation = std::max(violation, std::abs(g));
-      const double step =
-          clipped_step(g, double(call.diagonal[k]), call.beta[k], call.lower[k], call.upper[k]);
-      const double gain = -step * (g + 0.5 * step * double(call.diagonal[k]));
-      if (gain > best) best = gain, i = k;
-    }
+    double violation = 0.0;
+    const Size i = first_of_pair(call, members, violation);
     if (i == members || violation <= call.tolerance || steps >= call.max_steps) return steps;
-
-    const Real* row_i = call.rows[i];
-    const double g_i = double(call.gradient[i]), k_ii = std::max(double(call.diagonal[i]), 1e-12);
-    Size j = i;
-    double best_pair = 0.0;
-    for (Size k = 0; k < members; ++k) {
-      if (k == i) continue;
-      const double g = double(call.gradient[k]), k_ik = double(row_i[k]);
-      // Gain of the second variable once the first has taken its Newton step.
-      const double left = g - k_ik * g_i / k_ii;
-      if (left < 0 ? call.growth[k] != Real(0) : call.fall[k] != Real(0)) continue;
-      const double curvature = std::max(double(call.diagonal[k]) - k_ik * k_ik / k_ii, 1e-12);
-      const double gain = left * left / curvature;
-      if (gain > best_pair) best_pair = gain, j = k;
-    }
-    const Real* row_j = call.rows[j];
-    double step_i = 0.0, step_j = 0.0;
-    const double box_i[2] = {call.lower[i], call.upper[i]},
-                 box_j[2] = {call.lower[j], call.upper[j]};
-    if (j != i)
-      two_variable_step(g_i, double(call.gradient[j]), double(call.diagonal[i]),
-                        double(call.diagonal[j]), double(row_i[j]), call.beta[i], call.beta[j],
-                        box_i, box_j, step_i, step_j);
-    if (step_i == 0.0 && step_j == 0.0)
-      step_i = clipped_step(g_i, double(call.diagonal[i]), call.beta[i], box_i[0], box_i[1]);
-    const Real never = Real(INFINITY);
-    const Size moved[2] = {i, j};
-    const double steps_taken[2] = {step_i, j == i ? 0.0 : step_j};
-    for (int m = 0; m < 2; ++m) {
-      const Size k = moved[m];
-      if (steps_taken[m] == 0.0) continue;
-      call.beta[k] = settle(call.beta[k], steps_taken[m], call.lower[k], call.upper[k]);
-      call.growth[k] = call.beta[k] < call.upper[k] ? Real(0) : never;
-      call.fall[k] = call.beta[k] > call.lower[k] ? Real(0) : -never;
-    }
-    const Real a = Real(steps_taken[0]), b = Real(steps_taken[1]);
-    for (Size k = 0; k < members; ++k) call.gradient[k] += a * row_i[k] + b * row_j[k];
+    move_pair(call, members, i, second_of_pair(call, members, i));
   }
 }
 

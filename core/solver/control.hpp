@@ -9,6 +9,9 @@
 
 namespace widemargin {
 
+// Thrown where the monitor stops a solve: it ends at once, its gradients are of several points.
+struct Interrupted {};
+
 class Control {
  public:
   Control(const SolverOptions& options, const Callbacks& callbacks)
@@ -24,37 +27,29 @@ class Control {
     return options_.max_seconds - std::chrono::duration<double>(Clock::now() - start_).count();
   }
 
-  // True when the solve has to stop; `status` says why.
-  bool stop(const Progress& progress, Status& status) {
-    if (steps_left(progress.steps) <= 0) {
-      status = Status::max_steps;
-      return true;
-    }
-    if (seconds_left() <= 0) {
-      status = Status::max_seconds;
-      return true;
-    }
-    if (proceed(progress)) return false;
-    status = Status::interrupted;
-    return true;
+  // The limit that is reached; converged where there is none.
+  Status limit_reached(long steps) const {
+    if (steps_left(steps) <= 0) return Status::max_steps;
+    if (seconds_left() <= 0) return Status::max_seconds;
+    return Status::converged;
   }
 
-  // False when the monitor stops the solve; it is called at most every 20 ms.
-  bool proceed(const Progress& progress) {
+  // Calls the monitor, at most every 20 ms; throws Interrupted where it stops the solve.
+  void report(const Progress& progress) {
     const auto now = Clock::now();
-    if (!monitor_ || now - called_ < kMonitorPeriod) return true;
-    called_ = now;
-    return monitor_(progress);
+    if (!monitor_ || now - reported_ < kReportPeriod) return;
+    reported_ = now;
+    if (!monitor_(progress)) throw Interrupted();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kMonitorPeriod{20};
+  static constexpr std::chrono::milliseconds kReportPeriod{20};
 
   const SolverOptions& options_;
   const std::function<bool(const Progress&)>& monitor_;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point called_ = start_;
+  Clock::time_point reported_ = start_;
 };
 
 }  // namespace widemargin

@@ -46,11 +46,11 @@ class DrawnPair {
  private:
   struct Ends {
     Index i = -1;
-    double grow = -std::numeric_limits<double>::infinity();  // m
-    double fall = -std::numeric_limits<double>::infinity();  // M
+    double grow = -kInfinity;  // m
+    double fall = -kInfinity;  // M
   };
 
-  // Calls visit(k) for every member that takes part; without the list when that is everyone.
+  // Calls visit(k) for every member that takes part; without the list when those are all.
   template <class Visit>
   void each_active(const Visit& visit) const {
     if (active_.size() == stamps_.size())
@@ -89,7 +89,7 @@ class DrawnPair {
     mark_partners(choice.i);
     double range = choice.violation;
     if (options_.robust_maximum) {
-      double fall = -std::numeric_limits<double>::infinity();
+      double fall = -kInfinity;
       each_active([&](Index k) {
         if (state.can_fall(k) && fresh(k)) fall = std::max(fall, state.gradient[k]);
       });

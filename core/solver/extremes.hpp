@@ -1,4 +1,9 @@
 // Optimality of a set of samples: how far the gradients of those that can move lie apart.
+//
+//   I_up = {i: beta_i < upper_i}, I_low = {i: beta_i > lower_i}
+//   violation = max over I_low of gradient_i - min over I_up of gradient_i   (Keerthi et al. 2001)
+//
+// Without an equality constraint: the largest projected gradient.
 #pragma once
 
 #include <algorithm>
@@ -7,25 +12,24 @@
 
 namespace widemargin {
 
-// Largest and smallest gradient over the samples that can move; optimal when they meet.
 struct Extremes {
-  double lowest_growing = kInfinity;
-  double highest_falling = -kInfinity;
+  double lowest_up = kInfinity;     // over I_up, which can grow
+  double highest_low = -kInfinity;  // over I_low, which can fall
 
   void meet(double gradient, double beta, double lower, double upper) {
-    if (beta < upper) lowest_growing = std::min(lowest_growing, gradient);
-    if (beta > lower) highest_falling = std::max(highest_falling, gradient);
+    if (beta < upper) lowest_up = std::min(lowest_up, gradient);
+    if (beta > lower) highest_low = std::max(highest_low, gradient);
   }
   double violation(bool equality) const {
-    if (equality) return std::max(0.0, highest_falling - lowest_growing);
-    return std::max({0.0, -lowest_growing, highest_falling});
+    if (equality) return std::max(0.0, highest_low - lowest_up);
+    return std::max({0.0, -lowest_up, highest_low});
   }
   // The level -b at which optimal gradients of free samples meet.
   double level(bool equality) const {
     if (!equality) return 0.0;
-    if (lowest_growing == kInfinity) return highest_falling == -kInfinity ? 0.0 : highest_falling;
-    if (highest_falling == -kInfinity) return lowest_growing;
-    return 0.5 * (lowest_growing + highest_falling);
+    if (lowest_up == kInfinity) return highest_low == -kInfinity ? 0.0 : highest_low;
+    if (highest_low == -kInfinity) return lowest_up;
+    return 0.5 * (lowest_up + highest_low);
   }
 };
 

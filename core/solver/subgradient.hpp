@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common.hpp"
+
 namespace widemargin {
 
 template <class Real>
@@ -24,30 +26,28 @@ struct DenseRows {
   double dot(std::int64_t i, const double* w) const {
     const Real* row = data + i * features;
     double sum = 0.0;
-    for (std::int64_t j = 0; j < features; ++j) sum += static_cast<double>(row[j]) * w[j];
+    for (std::int64_t j = 0; j < features; ++j) sum += double(row[j]) * w[j];
     return sum;
   }
   void add(std::int64_t i, double factor, double* w) const {
     const Real* row = data + i * features;
-    for (std::int64_t j = 0; j < features; ++j) w[j] += factor * static_cast<double>(row[j]);
+    for (std::int64_t j = 0; j < features; ++j) w[j] += factor * double(row[j]);
   }
 };
 
-template <class Real, class Position>
+template <class Real, class Offset>
 struct SparseRows {
   const Real* data;
-  const Position* indices;
-  const Position* offsets;
+  const Offset* indices;
+  const Offset* offsets;
 
   double dot(std::int64_t i, const double* w) const {
     double sum = 0.0;
-    for (Position k = offsets[i]; k < offsets[i + 1]; ++k)
-      sum += static_cast<double>(data[k]) * w[indices[k]];
+    for (Offset k = offsets[i]; k < offsets[i + 1]; ++k) sum += double(data[k]) * w[indices[k]];
     return sum;
   }
   void add(std::int64_t i, double factor, double* w) const {
-    for (Position k = offsets[i]; k < offsets[i + 1]; ++k)
-      w[indices[k]] += factor * static_cast<double>(data[k]);
+    for (Offset k = offsets[i]; k < offsets[i + 1]; ++k) w[indices[k]] += factor * double(data[k]);
   }
 };
 
@@ -82,7 +82,7 @@ struct FactorCovariances {
 
   void image(std::int64_t k, const double* w, double* out) const {
     const double* factor = factors + k * features * rank;
-    inner.assign(static_cast<std::size_t>(rank), 0.0);
+    inner.assign(Size(rank), 0.0);
     for (std::int64_t j = 0; j < features; ++j)
       for (std::int64_t c = 0; c < rank; ++c) inner[c] += factor[j * rank + c] * w[j];
     for (std::int64_t j = 0; j < features; ++j) {
@@ -122,11 +122,11 @@ template <class Rows, class Covariances>
 void subgradient_pass(const Rows& rows, const Covariances& covariances, std::int64_t features,
                       const SubgradientVisits& visits, const SubgradientRule& rule,
                       SubgradientState& state) {
-  std::vector<double> image(static_cast<std::size_t>(features), 0.0);
+  std::vector<double> image(Size(features), 0.0);
   double* w = state.w;
   for (std::int64_t visit = 0; visit < visits.count; ++visit) {
     const std::int64_t i = visits.order[visit];
-    const double t = static_cast<double>(++state.steps);
+    const double t = double(++state.steps);
     const double sign = visits.signs[i], cost = visits.costs[i];
     double spread = 0.0;
     if (rule.kappa > 0.0) {

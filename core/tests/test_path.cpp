@@ -15,15 +15,15 @@ using testing::require_close;
 
 namespace {
 
-std::vector<double> gaussian_kernel(std::size_t n, std::size_t features, unsigned seed) {
+std::vector<double> gaussian_kernel(Size n, Size features, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> normal;
   std::vector<double> x(n * features), K(n * n);
   for (double& value : x) value = normal(generator);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) {
+  for (Size i = 0; i < n; ++i)
+    for (Size j = 0; j < n; ++j) {
       double square = 0;
-      for (std::size_t k = 0; k < features; ++k)
+      for (Size k = 0; k < features; ++k)
         square += std::pow(x[i * features + k] - x[j * features + k], 2);
       K[i * n + j] = std::exp(-0.5 * square);
     }
@@ -32,20 +32,20 @@ std::vector<double> gaussian_kernel(std::size_t n, std::size_t features, unsigne
 
 // From the empty model: every box opens from 0, positives upwards, negatives downwards and
 // three times as far, so that the sum has to be carried.
-PathProblem opening(const std::vector<double>& K, std::size_t n, double cost) {
+PathProblem opening(const std::vector<double>& K, Size n, double cost) {
   PathProblem problem;
   problem.rows = n;
   problem.beta.assign(n, 0);
   problem.lower.assign(n, 0);
   problem.upper.assign(n, 0);
   problem.linear_rate.assign(n, 0);
-  for (std::size_t i = 0; i < n; ++i) {
+  for (Size i = 0; i < n; ++i) {
     const double sign = i % 2 ? 1 : -1;
     problem.gradient.push_back(-sign);
     problem.diagonal.push_back(K[i * n + i]);
     problem.lower_to.push_back(std::min(0.0, 3 * sign * cost));
     problem.upper_to.push_back(std::max(0.0, sign * cost));
-    problem.side.push_back(sign > 0 ? Side::Upper : Side::Lower);
+    problem.side.push_back(sign > 0 ? Side::upper : Side::lower);
   }
   return problem;
 }
@@ -53,85 +53,81 @@ PathProblem opening(const std::vector<double>& K, std::size_t n, double cost) {
 }  // namespace
 
 WIDEMARGIN_TEST(the_updated_factor_solves_as_a_fresh_one) {
-  const std::size_t n = 40;
+  const Size n = 40;
   const std::vector<double> K = gaussian_kernel(n, 6, 3);
   std::mt19937 generator(1);
   GrowingCholesky factor;
-  std::vector<std::size_t> members;
+  std::vector<Size> members;
   for (int change = 0; change < 400; ++change) {
     const bool grow = members.size() < 3 || (generator() % 2 && members.size() < 30);
     if (grow) {
-      std::size_t row = generator() % n;
+      Size row = generator() % n;
       if (std::find(members.begin(), members.end(), row) != members.end()) continue;
       std::vector<double> reduced;
-      for (std::size_t member : members) reduced.push_back(K[row * n + member]);
+      for (Size member : members) reduced.push_back(K[row * n + member]);
       factor.forward(reduced.data());
       double pivot = K[row * n + row];
       for (double value : reduced) pivot -= value * value;
       factor.append(reduced.data(), pivot);
       members.push_back(row);
     } else {
-      const std::size_t position = generator() % members.size();
+      const Size position = generator() % members.size();
       factor.remove(position);
-      members.erase(members.begin() + static_cast<std::ptrdiff_t>(position));
+      members.erase(members.begin() + std::ptrdiff_t(position));
     }
     std::vector<double> x, other(members.size(), 1.0);
-    for (std::size_t k = 0; k < members.size(); ++k) x.push_back(std::sin(double(k)));
+    for (Size k = 0; k < members.size(); ++k) x.push_back(std::sin(double(k)));
     const std::vector<double> right = x;
     factor.solve(x.data(), other.data());
-    for (std::size_t i = 0; i < members.size(); ++i) {
+    for (Size i = 0; i < members.size(); ++i) {
       double product = 0;
-      for (std::size_t j = 0; j < members.size(); ++j)
-        product += K[members[i] * n + members[j]] * x[j];
+      for (Size j = 0; j < members.size(); ++j) product += K[members[i] * n + members[j]] * x[j];
       require_close(product, right[i], 1e-10, "K x");
     }
   }
 }
 
 WIDEMARGIN_TEST(a_path_from_the_empty_model_ends_at_the_optimum) {
-  const std::size_t n = 60;
+  const Size n = 60;
   const std::vector<double> K = gaussian_kernel(n, 2, 5);
-  auto column = [&](std::size_t row, double* out) {
-    std::copy(K.begin() + static_cast<std::ptrdiff_t>(row * n),
-              K.begin() + static_cast<std::ptrdiff_t>((row + 1) * n), out);
+  auto column = [&](Size row, double* out) {
+    std::copy(K.begin() + std::ptrdiff_t(row * n), K.begin() + std::ptrdiff_t((row + 1) * n), out);
   };
   Path path(opening(K, n, 2.0), column, [] {}, 10000, 0);
   const PathReport report = path.run();
-  require(report.status == PathStatus::Complete, "complete");
+  require(report.status == PathStatus::complete, "complete");
   require(report.shifts >= 1, "the empty margin set was left by moving the intercept");
   double sum = 0;
   for (double value : path.beta()) sum += value;
   require_close(sum, 0, 1e-12, "sum");
-  for (std::size_t i = 0; i < n; ++i) {
+  for (Size i = 0; i < n; ++i) {
     const double sign = i % 2 ? 1 : -1, beta = path.beta()[i], gradient = path.gradient()[i];
     const double lower = std::min(0.0, 6.0 * sign), upper = std::max(0.0, 2.0 * sign);
     require(beta >= lower && beta <= upper, "box");
-    if (beta > lower) require(gradient <= 1e-9, "may shrink, does not want to");
-    if (beta < upper) require(gradient >= -1e-9, "may grow, does not want to");
+    if (beta > lower) require(gradient <= 1e-9, "can shrink, and would not gain");
+    if (beta < upper) require(gradient >= -1e-9, "can grow, and would not gain");
   }
 }
 
 WIDEMARGIN_TEST(identical_samples_are_exchanged_not_factored_twice) {
-  const std::size_t n = 12;
+  const Size n = 12;
   std::vector<double> K(n * n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) K[i * n + j] = (i / 4 == j / 4) ? 1.0 : 0.2;
-  auto column = [&](std::size_t row, double* out) {
-    std::copy(K.begin() + static_cast<std::ptrdiff_t>(row * n),
-              K.begin() + static_cast<std::ptrdiff_t>((row + 1) * n), out);
+  for (Size i = 0; i < n; ++i)
+    for (Size j = 0; j < n; ++j) K[i * n + j] = (i / 4 == j / 4) ? 1.0 : 0.2;
+  auto column = [&](Size row, double* out) {
+    std::copy(K.begin() + std::ptrdiff_t(row * n), K.begin() + std::ptrdiff_t((row + 1) * n), out);
   };
   Path path(opening(K, n, 0.3), column, [] {}, 1000, 0);
   const PathReport report = path.run();
-  require(report.status == PathStatus::Complete, "complete");
+  require(report.status == PathStatus::complete, "complete");
   require(report.largest_margin <= 3, "three distinct samples");
 }
 
 WIDEMARGIN_TEST(a_poll_that_throws_stops_the_path) {
-  const std::size_t n = 30;
+  const Size n = 30;
   const std::vector<double> K = gaussian_kernel(n, 2, 7);
-  auto column = [&](std::size_t row, double* out) {
-    std::copy(K.begin() + static_cast<std::ptrdiff_t>(row * n),
-              K.begin() + static_cast<std::ptrdiff_t>((row + 1) * n), out);
+  auto column = [&](Size row, double* out) {
+    std::copy(K.begin() + std::ptrdiff_t(row * n), K.begin() + std::ptrdiff_t((row + 1) * n), out);
   };
   int polls = 0;
   bool stopped = false;

@@ -1,6 +1,7 @@
 // The row cache: whatever is appended, dropped or evicted, entries stay the kernel's.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "tests/testing.hpp"
 
@@ -13,9 +14,12 @@ namespace {
 
 const KernelSpec kGaussian{KernelKind::gaussian, 0.4, 0.0, 1};
 
+// A sample is no position, and a position no sample.
+static_assert(!std::is_convertible_v<Position, Index> && !std::is_convertible_v<Index, Position>);
+
 void check_apply(RowCache<double>& cache, const Data& data, const std::vector<Index>& rows,
                  Team& team) {
-  const std::vector<Index>& columns = cache.columns();
+  const std::vector<Index>& columns = cache.columns().values();
   std::vector<double> weights(rows.size());
   for (Size k = 0; k < rows.size(); ++k) weights[k] = 0.25 * double(k) - 1.0;
   std::vector<double> gradient(columns.size(), 2.0);
@@ -44,7 +48,7 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
       std::shuffle(wanted.begin(), wanted.end(), generator);
       wanted.resize(1 + generator() % 120);
       const std::vector<Index> given = wanted;
-      const std::vector<Index>& order = cache.arrange(wanted, team);
+      const std::vector<Index> order = cache.arrange(wanted, team).values();
       std::vector<Index> a = given, b = order;
       std::sort(a.begin(), a.end());
       std::sort(b.begin(), b.end());
@@ -53,10 +57,10 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
       std::shuffle(rows.begin(), rows.end(), generator);
       rows.resize(std::min<Size>(rows.size(), 1 + generator() % 20));
       check_apply(cache, data, rows, team);
-      const std::vector<Index>& columns = cache.columns();
-      std::vector<Index> positions(std::min<Size>(9, columns.size()));
+      const std::vector<Index>& columns = cache.columns().values();
+      std::vector<Position> positions(std::min<Size>(9, columns.size()));
       for (Size k = 0; k < positions.size(); ++k)
-        positions[k] = Index(k * columns.size() / 9 % columns.size());
+        positions[k] = Position(k * columns.size() / 9 % columns.size());
       std::vector<double> block(16 * positions.size());
       cache.block(positions.data(), positions.size(), 0, 16, block.data(), team);
       for (Size i = 0; i < positions.size(); ++i)
@@ -102,7 +106,7 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
     std::vector<Index> wanted = testing::everyone(90);
     std::shuffle(wanted.begin(), wanted.end(), generator);
     wanted.resize(1 + generator() % 90);
-    const std::vector<Index> columns = cache.arrange(wanted, team);
+    const std::vector<Index> columns = cache.arrange(wanted, team).values();
     const std::vector<const double*> table = cache.table(team);
     require(table.size() == columns.size(), "one row a column");
     const Size padded = (columns.size() + 15) / 16 * 16;

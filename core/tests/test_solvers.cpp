@@ -99,15 +99,17 @@ WIDEMARGIN_TEST(blocks_reach_the_optimum_from_small_to_staged) {
 }
 
 WIDEMARGIN_TEST(where_most_are_about_to_move_the_rest_follows_at_once) {
-  Case one(9000, 2.0, true, false);
-  SolverOptions options;
-  Team team(1);
+  const SolverOptions options;
   const Callbacks none;
-  ActiveSet<float> set(one.problem, *one.gram, options, none, team, one.iterate);
+  Team team(1);
+  Case moving(9000, 2.0, true, false);
+  ActiveSet<float> set(moving.problem, *moving.gram, options, none, team, moving.iterate);
   require(!set.complete(), "the first stage is a part of the samples");
-  require(set.next_stage() == 9000, "all are at zero, and all want to move");
-  std::fill(set.gradients.begin(), set.gradients.end(), 0.0);
-  require(set.next_stage() < 9000, "nobody wants to move: the next stage is a part as well");
+  require(set.next_stage() == 9000, "all are at zero, and all are about to move");
+  Case still(9000, 2.0, true, false);
+  std::fill(still.gradient.begin(), still.gradient.end(), 0.0);
+  ActiveSet<float> other(still.problem, *still.gram, options, none, team, still.iterate);
+  require(other.next_stage() < 9000, "none is about to move: the next stage is a part as well");
 }
 
 WIDEMARGIN_TEST(shrinking_and_a_small_cache_change_nothing) {

@@ -25,7 +25,7 @@ Result run(const Rows& rows, const Covariances& covariances, const std::vector<s
   Result result;
   SubgradientState state{result.w.data(), result.mean.data(), 0.0, 0.0, 0};
   const SubgradientVisits visits{kSigns.data(), kCosts.data(), nullptr, order.data(),
-                                 static_cast<std::int64_t>(order.size())};
+                                 std::int64_t(order.size())};
   const SubgradientRule rule{3.0, 3.0, true, refined, 0.8, 5.0, 1.0};
   subgradient_pass(rows, covariances, 2, visits, rule, state);
   result.b = state.b;

@@ -111,8 +111,7 @@ class CsvParser {
     }
     if (text.empty()) return offend(before, "empty label");
     if (text.find('\0') != std::string::npos) return offend(before, "a NUL byte in the label");
-    const auto [entry, fresh] =
-        numbers_.emplace(text, static_cast<std::int32_t>(result_.distinct.size()));
+    const auto [entry, fresh] = numbers_.emplace(text, std::int32_t(result_.distinct.size()));
     if (fresh) result_.distinct.push_back(text);
     result_.labels.push_back(entry->second);
     return true;

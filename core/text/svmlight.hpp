@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "common.hpp"
 #include "text/text_numbers.hpp"
 
 namespace widemargin {
@@ -46,13 +47,13 @@ class SvmlightParser {
     if (!read_number(at_, end_, label) || !at_boundary()) {
       return offend(before, "label " + excerpt(before, end_) + " is not a finite number");
     }
-    const std::size_t entries = result_.indices.size();
+    const Size entries = result_.indices.size();
     std::int64_t previous = lowest_ - 1;
     for (skip_blanks(); !at_line_end(); skip_blanks()) {
       if (!entry(previous)) return false;
     }
     result_.labels.push_back(label);
-    result_.counts.push_back(static_cast<std::int64_t>(result_.indices.size() - entries));
+    result_.counts.push_back(std::int64_t(result_.indices.size() - entries));
     return finish_line();
   }
 
@@ -79,7 +80,7 @@ class SvmlightParser {
       return offend(written, "value " + excerpt(written, end_) + " is not a finite number");
     }
     previous = index;
-    result_.indices.push_back(static_cast<std::int32_t>(index));
+    result_.indices.push_back(std::int32_t(index));
     result_.values.push_back(value);
     return true;
   }

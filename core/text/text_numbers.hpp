@@ -47,7 +47,7 @@ inline bool read_number(const char*& at, const char* end, double& value) {
   }
   const bool more = p < end && (is_digit(*p) || *p == 'e' || *p == 'E' || *p == '.');
   if (digits > 0 && digits <= 15 && !more) {
-    value = static_cast<double>(mantissa) / powers[fraction];
+    value = double(mantissa) / powers[fraction];
   } else {
     const auto [behind, error] = std::from_chars(number, end, value);
     if (error == std::errc::invalid_argument || (number < end && *number == '-')) return false;

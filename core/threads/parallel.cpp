@@ -11,7 +11,7 @@ constexpr Size kPiecesPerMember = 4;
 }  // namespace
 
 Team::Team(int threads) : size_(std::max(1, threads)) {
-  members_.reserve(static_cast<Size>(size_ - 1));
+  members_.reserve(Size(size_ - 1));
 }
 
 Team::~Team() {
@@ -64,10 +64,9 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
     // Threads start with the first round that needs them, so small fits never pay for one. A new
     // member has seen no round yet and therefore takes part in this one.
     try {
-      while (members_.size() + 1 < static_cast<Size>(size_))
-        members_.emplace_back([this] { serve(); });
+      while (members_.size() + 1 < Size(size_)) members_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {  // the system gives no more: those there are will do
-      size_ = static_cast<int>(members_.size()) + 1;
+      size_ = int(members_.size()) + 1;
     }
     pending_ = size_ - 1;
   }

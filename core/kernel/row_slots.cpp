@@ -1,0 +1,178 @@
+#include "kernel/row_slots.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kMovedBytes = Size(64) << 20;  // rows to be moved apart beyond it: see evict_for
+constexpr Size kFewestRows = 4;               // the pair solver holds two rows at a time
+
+// Rows have room for whole panels of columns.
+constexpr Size padded(Size columns) {
+  return (columns + kRowPadding - 1) / kRowPadding * kRowPadding;
+}
+
+}  // namespace
+
+template <class Real>
+RowSlots<Real>::RowSlots(Size samples, Size budget_bytes)
+    : budget_(budget_bytes), slots_(samples, Slot::none) {}
+
+template <class Real>
+void RowSlots<Real>::link_newest(Slot slot) {
+  row(slot).newer = Slot::none;
+  row(slot).older = newest_;
+  if (newest_ != Slot::none) row(newest_).newer = slot;
+  newest_ = slot;
+  if (oldest_ == Slot::none) oldest_ = slot;
+}
+
+template <class Real>
+void RowSlots<Real>::unlink(Slot slot) {
+  const Row& self = row(slot);
+  (self.newer == Slot::none ? newest_ : row(self.newer).older) = self.older;
+  (self.older == Slot::none ? oldest_ : row(self.older).newer) = self.newer;
+}
+
+template <class Real>
+void RowSlots<Real>::touch(Slot slot) {
+  if (newest_ != slot) {
+    unlink(slot);
+    link_newest(slot);
+  }
+  row(slot).last_use = clock_;
+}
+
+template <class Real>
+void RowSlots<Real>::release(Slot slot) {
+  unlink(slot);
+  slots_[Size(row(slot).sample)] = Slot::none;
+  row(slot) = Row{};
+  free_.push_back(slot);
+}
+
+template <class Real>
+Slot RowSlots<Real>::take(Index sample) {
+  if (free_.empty() && rows_.size() >= limit_) {
+    if (oldest_ == Slot::none || row(oldest_).last_use == clock_) return Slot::none;
+    release(oldest_);
+  }
+  if (free_.empty()) {
+    free_.push_back(Slot(rows_.size()));
+    rows_.emplace_back();
+  }
+  const Slot slot = free_.back();
+  free_.pop_back();
+  row(slot).sample = sample;
+  row(slot).last_use = clock_;
+  slots_[Size(sample)] = slot;
+  link_newest(slot);
+  return slot;
+}
+
+template <class Real>
+void RowSlots<Real>::release_unused() {
+  while (oldest_ != Slot::none && row(oldest_).last_use < clock_) release(oldest_);
+}
+
+template <class Real>
+Size RowSlots<Real>::rows_of(Size length) const {
+  return std::min(slab_->bytes() / (length * sizeof(Real)), slots_.size());
+}
+
+template <class Real>
+void RowSlots<Real>::resize(Size columns) {
+  const Size length = std::max(kRowPadding, padded(columns));
+  if (!slab_) allocate(length);
+  if (layout_suits(length)) return;
+  evict_for(length);
+  close_holes();
+  move_rows(length);
+}
+
+template <class Real>
+void RowSlots<Real>::allocate(Size length) {
+  const Size all_rows = padded(slots_.size()) * slots_.size() * sizeof(Real);
+  const Size least = kFewestRows * length * sizeof(Real);
+  slab_ = std::make_unique<Slab>(std::max(std::min(budget_, all_rows), least));
+  memory_ = static_cast<Real*>(slab_->data());
+}
+
+// Rows with room to spare stay where they are while there is memory for as many again.
+template <class Real>
+bool RowSlots<Real>::layout_suits(Size length) const {
+  return length == length_ || (length < length_ && rows_.size() <= rows_of(length_) / 2);
+}
+
+// Many rows that know less than half of their new length are dropped: moving them apart touches
+// all of their new memory at once (seconds), and most of them had to be evaluated anyway.
+template <class Real>
+void RowSlots<Real>::evict_for(Size length) {
+  limit_ = rows_of(length);
+  const bool drop = length >= 2 * length_ && held() * length * sizeof(Real) > kMovedBytes;
+  const Size kept = drop ? 0 : limit_;
+  while (held() > kept) release(oldest_);
+}
+
+// The last row in use moves into the first free slot, until the rows lie without a gap.
+template <class Real>
+void RowSlots<Real>::close_holes() {
+  std::sort(free_.begin(), free_.end());
+  for (const Slot hole : free_) {
+    drop_free_tail();
+    if (Size(hole) >= rows_.size()) break;
+    const Slot last = Slot(rows_.size() - 1);
+    std::memcpy(entries(hole), entries(last), row(last).known * sizeof(Real));
+    row(hole) = row(last);
+    const Row& moved = row(hole);
+    (moved.newer == Slot::none ? newest_ : row(moved.newer).older) = hole;
+    (moved.older == Slot::none ? oldest_ : row(moved.older).newer) = hole;
+    slots_[Size(moved.sample)] = hole;
+    rows_.pop_back();
+  }
+  free_.clear();
+  drop_free_tail();
+}
+
+template <class Real>
+void RowSlots<Real>::drop_free_tail() {
+  while (!rows_.empty() && rows_.back().sample < 0) rows_.pop_back();
+}
+
+template <class Real>
+void RowSlots<Real>::move_rows(Size length) {
+  const auto move = [&](Size slot) {
+    std::memmove(memory_ + slot * length, memory_ + slot * length_,
+                 rows_[slot].known * sizeof(Real));
+  };
+  if (length > length_)
+    for (Size slot = rows_.size(); slot-- > 0;) move(slot);
+  else
+    for (Size slot = 0; slot < rows_.size(); ++slot) move(slot);
+  length_ = length;
+}
+
+template <class Real>
+void RowSlots<Real>::keep(const std::vector<Position>& positions, Team& team) {
+  const double cost = double(rows_.size()) * double(positions.size());
+  team.run(rows_.size(), 1, cost, [&](Size begin, Size end) {
+    for (Size slot = begin; slot < end; ++slot) {
+      if (rows_[slot].sample < 0) continue;
+      Real* entry = entries(Slot(slot));
+      Size kept = 0;
+      while (kept < positions.size() && Size(positions[kept]) < rows_[slot].known) {
+        entry[kept] = entry[Size(positions[kept])];
+        ++kept;
+      }
+      rows_[slot].known = kept;
+    }
+  });
+}
+
+template class RowSlots<float>;
+template class RowSlots<double>;
+
+}  // namespace widemargin

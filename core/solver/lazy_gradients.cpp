@@ -1,0 +1,224 @@
+#include "solver/lazy_gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace widemargin {
+
+namespace {
+
+constexpr double kPieceEntries = 4e7;          // evaluated between two calls of the monitor
+constexpr Size kPieceSamples = Size(1) << 16;  // and samples: on big data their arrays count
+constexpr Size kLeastPiece = 1024;             // samples, so that a sweep is worth its overhead
+constexpr Size kProbes = 512;                  // samples that show how far gradients have moved
+constexpr Size kProbesPay = 4 * kProbes;       // fewer samples are updated without probing
+constexpr double kProbeReach = 1.5;  // others may have moved this much farther than any probe
+// moved_since() is a difference of sums over float rows: what they may have lost, per unit and at
+// least.
+constexpr double kRelativeLoss = 1e-5, kAbsoluteLoss = 1e-9;
+
+std::vector<Index> evenly_spaced(const std::vector<Index>& samples, Size count) {
+  std::vector<Index> out;
+  for (Size k = 0; k < count; ++k) out.push_back(samples[k * samples.size() / count]);
+  return out;
+}
+
+void append(std::vector<Index>& to, const std::vector<Index>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+template <class Real>
+LazyGradients<Real>::LazyGradients(const Problem& problem, Gram& gram, const SolverOptions& options,
+                                   bool skips, const std::vector<double>& diagonal, Team& team,
+                                   Iterate& iterate)
+    : problem_(problem),
+      gram_(gram),
+      source_(gram.source()),
+      tolerance_(options.tolerance),
+      skips_(skips && gram.source().semidefinite()),
+      diagonal_(diagonal),
+      team_(team),
+      iterate_(iterate),
+      versions_(problem.n, 0) {
+  snapshots_.push_back({std::vector<double>(iterate.beta, iterate.beta + problem.n), 0.0});
+}
+
+template <class Real>
+void LazyGradients<Real>::store(Index i, double gradient) {
+  iterate_.gradient[i] = gradient;
+  iterate_.errors[i] = kInfinity;  // float rows leave the rounding of every step ever taken
+}
+
+template <class Real>
+void LazyGradients<Real>::update(const std::vector<Index>& active,
+                                 const std::vector<Index>& inactive, const Extremes& extremes,
+                                 Skip skip, Control& control, const Progress& progress) {
+  const Size live = snapshots_.size();
+  Groups updated(live), skippable(live);
+  for (const Index i : inactive)
+    (skips_ && always_zero(i) ? skippable : updated)[Size(versions_[Size(i)])].push_back(i);
+  // First those that may have changed: moved_since() needs their gradients.
+  for (Size v = 0; v < live; ++v) add_change_since(snapshots_[v], updated[v], control, progress);
+  for (Size v = 0; v < live; ++v) {
+    std::vector<Index> near = possible_violators(snapshots_[v], skippable[v], extremes);
+    if (skip == Skip::probable && near.size() > kProbesPay)
+      near = probable_violators(snapshots_[v], near, extremes, control, progress, updated[v]);
+    add_change_since(snapshots_[v], near, control, progress);
+    append(updated[v], near);
+  }
+  take_snapshot(active, updated);
+}
+
+template <class Real>
+bool LazyGradients<Real>::always_zero(Index i) const {
+  if (iterate_.beta[i] != 0.0) return false;
+  return std::all_of(snapshots_.begin(), snapshots_.end(),
+                     [i](const Snapshot& snapshot) { return snapshot.beta[Size(i)] == 0.0; });
+}
+
+// gradient += K (beta - snapshot) for the given samples, piece by piece
+template <class Real>
+void LazyGradients<Real>::add_change_since(const Snapshot& snapshot,
+                                           const std::vector<Index>& samples, Control& control,
+                                           const Progress& progress) {
+  if (samples.empty()) return;
+  std::vector<Index> changed;
+  std::vector<double> change;
+  for (Size i = 0; i < problem_.n; ++i)
+    if (iterate_.beta[i] != snapshot.beta[i]) {
+      changed.push_back(Index(i));
+      change.push_back(iterate_.beta[i] - snapshot.beta[i]);
+    }
+  if (changed.empty()) return;
+  const Size piece =
+      std::min(kPieceSamples, std::max(kLeastPiece, Size(kPieceEntries / double(changed.size()))));
+  std::vector<double> sums, sizes, rounding;
+  for (Size first = 0; first < samples.size(); first += piece) {
+    if (first > 0) control.report(progress);
+    const Size count = std::min(piece, samples.size() - first);
+    sums.assign(count, 0.0), sizes.assign(count, 0.0), rounding.assign(count, 0.0);
+    Sweep<Real> work{changed.data(), changed.size(), samples.data() + first, count, nullptr,
+                     change.data(),  sums.data()};
+    work.sizes = sizes.data();
+    source_.sweep(work, team_);
+    source_.rounding(work, rounding.data());
+    gram_.count(changed.size() * count);
+    for (Size k = 0; k < count; ++k) {
+      const Index i = samples[first + k];
+      iterate_.gradient[i] += sums[k];
+      iterate_.errors[i] += rounding[k] + 0x1p-52 * std::abs(iterate_.gradient[i]);
+    }
+  }
+}
+
+// How far a sample at zero is from violating.
+template <class Real>
+double LazyGradients<Real>::slack(Index i, const Extremes& extremes) const {
+  const double none = problem_.equality ? kInfinity : 0.0;
+  const double high = std::max(extremes.highest_low, -none) + tolerance_;
+  const double low = std::min(extremes.lowest_up, none) - tolerance_;
+  const double growing = problem_.lower[i] == 0.0 ? iterate_.gradient[i] - high : -kInfinity;
+  const double falling = problem_.upper[i] == 0.0 ? low - iterate_.gradient[i] : -kInfinity;
+  return std::max(growing, falling);
+}
+
+// Upper bound on ||w - w_snapshot||. The dual is quadratic, so with the gradient now,
+// 1/2 ||w - w_then||^2 = D_then - D_now + gradient' (beta_now - beta_then); the gradient of every
+// changed sample is up to date when this is called.
+template <class Real>
+double LazyGradients<Real>::moved_since(const Snapshot& snapshot, double level) const {
+  double half_square = snapshot.objective - objective_, size = std::abs(half_square);
+  for (Size i = 0; i < problem_.n; ++i) {
+    const double change = iterate_.beta[i] - snapshot.beta[i];
+    if (change == 0.0) continue;
+    const double term = (iterate_.gradient[i] - level) * change;
+    half_square += term;
+    size += std::abs(term);
+  }
+  const double rounding = kRelativeLoss * size + kAbsoluteLoss;
+  return std::sqrt(2.0 * std::max(half_square, 0.0) + 2.0 * rounding);
+}
+
+// Those of the samples, all at zero, that may violate by now.
+template <class Real>
+std::vector<Index> LazyGradients<Real>::possible_violators(const Snapshot& snapshot,
+                                                           const std::vector<Index>& samples,
+                                                           const Extremes& extremes) const {
+  std::vector<Index> near;
+  if (samples.empty()) return near;
+  const double radius = moved_since(snapshot, extremes.level(problem_.equality));
+  for (const Index i : samples) {
+    const double reach = radius * std::sqrt(std::max(diagonal_[Size(i)], 0.0));
+    if (slack(i, extremes) <= reach) near.push_back(i);
+  }
+  return near;
+}
+
+// Those of the samples that may violate, judged by how far some of them, updated here, have moved.
+template <class Real>
+std::vector<Index> LazyGradients<Real>::probable_violators(
+    const Snapshot& snapshot, const std::vector<Index>& samples, const Extremes& extremes,
+    Control& control, const Progress& progress, std::vector<Index>& updated) {
+  const std::vector<Index> probes = evenly_spaced(samples, kProbes);
+  std::vector<double> before;
+  for (const Index i : probes) before.push_back(slack(i, extremes));
+  add_change_since(snapshot, probes, control, progress);
+  append(updated, probes);
+  double farthest = -kInfinity;
+  std::vector<char> probed(problem_.n, 0);
+  for (Size k = 0; k < probes.size(); ++k) {
+    farthest = std::max(farthest, before[k] - slack(probes[k], extremes));
+    probed[Size(probes[k])] = 1;
+  }
+  std::vector<Index> near;
+  for (const Index i : samples)
+    if (!probed[Size(i)] && slack(i, extremes) <= kProbeReach * farthest) near.push_back(i);
+  return near;
+}
+
+template <class Real>
+void LazyGradients<Real>::take_snapshot(const std::vector<Index>& active, const Groups& updated) {
+  snapshots_.push_back(
+      {std::vector<double>(iterate_.beta, iterate_.beta + problem_.n), objective_});
+  for (const Index i : active) versions_[Size(i)] = latest();
+  for (const auto& group : updated)
+    for (const Index i : group) versions_[Size(i)] = latest();
+  drop_unused_snapshots();
+}
+
+template <class Real>
+void LazyGradients<Real>::drop_unused_snapshots() {
+  std::vector<char> used(snapshots_.size(), 0);
+  used.back() = 1;
+  for (const Index v : versions_) used[Size(v)] = 1;
+  std::vector<Snapshot> kept;
+  std::vector<Index> number(snapshots_.size());
+  for (Size v = 0; v < snapshots_.size(); ++v) {
+    if (!used[v]) continue;
+    number[v] = Index(kept.size());
+    kept.push_back(std::move(snapshots_[v]));
+  }
+  snapshots_ = std::move(kept);
+  for (Index& v : versions_) v = number[Size(v)];
+}
+
+template <class Real>
+void LazyGradients<Real>::mark_anchors() {
+  std::vector<Index> anchors(snapshots_.size(), kUnknown);  // unknown until it is numbered
+  anchors.back() = kCurrent;
+  for (Size i = 0; i < problem_.n; ++i) {
+    Index& anchor = anchors[Size(versions_[i])];
+    if (anchor == kUnknown) {
+      anchor = Index(iterate_.points.size());
+      iterate_.points.push_back(std::move(snapshots_[Size(versions_[i])].beta));
+    }
+    iterate_.anchors[i] = anchor;
+  }
+}
+
+template class LazyGradients<float>;
+template class LazyGradients<double>;
+
+}  // namespace widemargin

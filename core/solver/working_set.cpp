@@ -1,0 +1,131 @@
+#include "solver/working_set.hpp"
+
+#include <algorithm>
+
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kCapacity = 1008;    // rows of a power of two would fall into the same cache lines
+constexpr Size kBoxCapacity = 496;  // without an equality constraint pair steps cost more a member
+constexpr double kKeptShare = 0.5;  // of a working set that stays for the next one
+constexpr double kWholeCost = 3e7;  // entries between all active samples, up to which all are taken
+constexpr Size kTile = 32;          // the block is mirrored by tiles that stay in the L1 cache
+
+// The `count` worst candidates, in order; ties go to the lowest position.
+template <class Candidate>
+void keep_worst(std::vector<Candidate>& list, Size count) {
+  if (list.size() > count) {
+    std::nth_element(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
+    list.resize(count);
+  }
+  std::sort(list.begin(), list.end());
+}
+
+}  // namespace
+
+template <class Real>
+Size WorkingSet<Real>::capacity() const {
+  return std::min(equality_ ? kCapacity : kBoxCapacity, active_.size());
+}
+
+template <class Real>
+bool WorkingSet<Real>::choose_all() {
+  const double count = double(active_.size());
+  if (!equality_ || count * count * cache_.entry_cost() > kWholeCost) return false;
+  std::vector<const Real*> rows = cache_.table(team_);
+  if (rows.empty()) return false;
+  rows_ = std::move(rows);
+  members_.clear();
+  for (const Position p : active_.positions()) members_.push_back(p);
+  return true;
+}
+
+template <class Real>
+void WorkingSet<Real>::choose(const Extremes& extremes) {
+  is_member_ = ByPosition<char>(active_.size(), 0);
+  keep_recent();
+  collect_candidates(extremes);
+  fill_up();
+  fill_block();
+}
+
+// The most recent free members of the last set stay, then the most recent at a bound.
+template <class Real>
+void WorkingSet<Real>::keep_recent() {
+  const Size most = Size(double(capacity()) * kKeptShare);
+  carried_.clear();
+  for (const bool free_ones : {true, false})
+    for (Size k = members_.size(); k-- > 0 && carried_.size() < most;) {
+      const Position p = members_[k];
+      if (is_member_[p] || active_.is_free(p) != free_ones) continue;
+      is_member_[p] = 1;
+      carried_.push_back(k);
+    }
+  std::reverse(carried_.begin(), carried_.end());
+  std::vector<Position> kept;
+  for (const Size k : carried_) kept.push_back(members_[k]);
+  members_ = std::move(kept);
+}
+
+template <class Real>
+void WorkingSet<Real>::collect_candidates(const Extremes& extremes) {
+  growing_.clear(), falling_.clear();
+  const double above = equality_ ? extremes.highest_low : 0.0;
+  const double below = equality_ ? extremes.lowest_up : 0.0;
+  for (const Position p : active_.positions()) {
+    if (is_member_[p]) continue;
+    const double gradient = active_.gradient(p);
+    if (active_.can_grow(p) && gradient < above) growing_.push_back({gradient, p});
+    if (active_.can_fall(p) && gradient > below) falling_.push_back({-gradient, p});
+  }
+}
+
+template <class Real>
+void WorkingSet<Real>::fill_up() {
+  const Size most = capacity(), room = most - members_.size();
+  keep_worst(growing_, room);
+  keep_worst(falling_, room);
+  for (Size k = 0; members_.size() < most && (k < growing_.size() || k < falling_.size()); ++k)
+    for (const auto* list : {&growing_, &falling_}) {
+      if (k >= list->size() || members_.size() == most) continue;
+      const Position p = (*list)[k].second;
+      if (is_member_[p]) continue;
+      is_member_[p] = 1;
+      members_.push_back(p);
+    }
+}
+
+template <class Real>
+void WorkingSet<Real>::fill_block() {
+  constexpr Size width = panel_width<Real>();
+  const Size count = members_.size(), kept = carried_.size();
+  const Size stride = (count + width - 1) / width * width;
+  std::vector<Real>& block = next_block_;  // two buffers take turns: no page is new twice
+  block.resize(stride * stride);
+  for (Size a = 0; a < kept; ++a) {
+    const Real* from = block_.data() + carried_[a] * stride_;
+    Real* to = block.data() + a * stride;
+    for (Size b = 0; b < kept; ++b) to[b] = from[carried_[b]];
+  }
+  cache_.block(members_.data(), count, kept, stride, block.data(), team_);
+  for (Size first = 0; first < kept; first += kTile)
+    for (Size b = kept; b < count; ++b)
+      for (Size a = first; a < std::min(first + kTile, kept); ++a)
+        block[a * stride + b] = block[b * stride + a];
+  for (Size a = 0; a < count; ++a)
+    std::fill(block.begin() + std::ptrdiff_t(a * stride + count),
+              block.begin() + std::ptrdiff_t((a + 1) * stride), Real(0));
+  std::fill(block.begin() + std::ptrdiff_t(count * stride), block.end(), Real(0));
+  std::swap(block_, next_block_);
+  stride_ = stride;
+  rows_.resize(count);
+  for (Size a = 0; a < count; ++a) rows_[a] = block_.data() + a * stride;
+}
+
+template class WorkingSet<float>;
+template class WorkingSet<double>;
+
+}  // namespace widemargin
