@@ -10,7 +10,7 @@ import click
 from . import PAPERS
 
 
-@click.command()
+@click.command(short_help="Run a paper's tables again.")
 @click.argument("paper", type=click.Choice(list(PAPERS)))
 @click.option(
     "--data-dir",
@@ -40,7 +40,7 @@ def reproduce(
     ctx.exit(reproduced(paper, data_dir, output, quick=quick, summary=summary))
 
 
-@click.command()
+@click.command(short_help="Time SVC against scikit-learn's and intelex's.")
 @click.argument("data", default="synthetic")
 @click.option("-c", "--cost", "C", type=float, default=1.0, help="C, for a file.")
 @click.option("-g", "--gamma", type=float, help="For a file [default: 1/(d Var(X))].")

@@ -12,12 +12,14 @@ import errno
 import importlib
 import os
 import sys
-from importlib.metadata import EntryPoint, entry_points
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from widemargin.cli.refusals import is_refusal, refusal
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: command -> module, function and a line for ``--help``; modules are imported when
 #: their command is called for, so that help is instant
@@ -35,13 +37,16 @@ _COMMANDS = {
 }
 
 
-#: entry points by which another package, widemargin_papers for one, adds commands
+#: entry points of this distribution by which widemargin_papers adds its commands
 GROUP = "widemargin.commands"
 
 
 def _added() -> dict[str, EntryPoint]:
-    """Return the commands of other packages."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    """Return the commands of the packages beside this one."""
+    from importlib.metadata import distribution  # not loaded where no other is asked
+
+    points = distribution("widemargin").entry_points.select(group=GROUP)
+    return {point.name: point for point in points}
 
 
 class _Commands(click.Group):
