@@ -267,6 +267,36 @@ def test_nothing_is_left_for_later_and_no_machine_is_named():
     assert found == []
 
 
+#: turns that an engineer of the field stumbles over, and what to write instead
+BANNED = {
+    r'"""(say|tell) ': 'what is returned or done: "Whether ...", "Mask of ..."',
+    r"(?<!anyone )\bwho(m|ever)?\b": "samples are no persons; a person is anyone who",
+    r"\b(every|any|some|no)body\b|\beveryone\b": "all samples, no sample, no caller",
+    r"\bwish(es|ed)?\b": "what is requested; a target",
+    r"\bfore(told|tells?)\b": "predicted",
+    r"(?<![a-z])owe[sd]?\b": "pending; updated lazily",
+    r"\btold\b(?! apart)": "given, passed, called with",
+    r"\b(hears?|word) of\b": "receives, is notified",
+    r"\bin_company\b|\bgo_on\b|\bladder\b|\bclimb|\bstrangers?\b": "what it is",
+    r"\bassume_the_worst\b": "bound_unseen_gradients",
+}
+#: the acts of the demo talk to spectators, of patients and hospitals
+SPOKEN = PACKAGE / "cli" / "demo"
+
+
+@pytest.mark.parametrize("folder", ["src", "core"])
+def test_words_are_plain(folder):
+    found = [
+        f"{relative(path)}:{number}: {line.strip()[:60]} -> {instead}"
+        for path in SOURCES
+        if path.is_relative_to(ROOT / folder) and not path.is_relative_to(SPOKEN)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        for pattern, instead in BANNED.items()
+        if re.search(pattern, line, re.IGNORECASE)
+    ]
+    assert found == []
+
+
 #: what draws data; titles, ticks and legends are anybody's
 DRAWING = {"bar", "barh", "boxplot", "contour", "contourf", "errorbar", "fill_between"}
 DRAWING |= {"hist", "imshow", "loglog", "pcolormesh", "scatter", "semilogx", "semilogy"}

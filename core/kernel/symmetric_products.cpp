@@ -29,9 +29,9 @@ class SymmetricProducts {
         weights_(weights),
         n_vectors_(n_vectors) {}
 
-  bool run(const std::function<bool()>& go_on) {
+  bool run(const std::function<bool()>& proceed) {
     for (Size first = 0; first < n_; first += kColumns) {
-      if (!go_on()) return false;
+      if (!proceed()) return false;
       chunk(first, std::min(kColumns, n_ - first));
     }
     return true;
@@ -109,14 +109,14 @@ class SymmetricProducts {
 }  // namespace
 
 bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* weights,
-                        Size n_vectors, const std::function<bool()>& go_on, double* values,
+                        Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares) {
   // The sizes of the terms of the first vector are summed as the second one.
   std::vector<double> all(weights, weights + n);
   for (Size i = 0; i < n; ++i) all.push_back(std::abs(weights[i]));
   all.insert(all.end(), weights + n, weights + n_vectors * n);
   SymmetricProducts products(gram, rows, n, all.data(), n_vectors + 1);
-  if (!products.run(go_on)) return false;
+  if (!products.run(proceed)) return false;
   std::copy_n(products.sums.data(), n, values);
   std::vector<double> rounding(n), sizes(n);
   for (Size v = 0; v < n_vectors; ++v) {

@@ -12,9 +12,9 @@ namespace widemargin {
 //   earlier points.
 // values[i] = (K weights_0)[i] to within error[i]; squares[v] >= weights_v' K weights_v.
 //
-// The result does not depend on the number of threads. False when `go_on` asks to stop.
+// The result does not depend on the number of threads. False when `proceed` returned false.
 bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* weights,
-                        Size n_vectors, const std::function<bool()>& go_on, double* values,
+                        Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares);
 
 }  // namespace widemargin

@@ -10,8 +10,8 @@ namespace {
 bool use_avx2() {
 #ifdef WIDEMARGIN_AVX2
   static const bool chosen = [] {
-    const char* wish = std::getenv("WIDEMARGIN_TARGET");
-    if (wish != nullptr && std::strcmp(wish, "baseline") == 0) return false;
+    const char* target = std::getenv("WIDEMARGIN_TARGET");
+    if (target != nullptr && std::strcmp(target, "baseline") == 0) return false;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   }();
   return chosen;

@@ -1,4 +1,4 @@
-// What a solve is told: one struct of values with named defaults, and what it calls on the way.
+// Options of a solve: one struct of values with named defaults, and its callbacks.
 #pragma once
 
 #include <functional>

@@ -63,7 +63,7 @@ std::vector<double> drawn_weights(Size n) {
 template <class Real>
 void require_bounded(const Source& source, const Data& data, const KernelSpec& spec) {
   Team team(2);
-  const auto all = testing::everyone(data.n);
+  const auto all = testing::all_samples(data.n);
   const std::vector<double> weights = drawn_weights(data.n);
   std::vector<double> sums(data.n), sizes(data.n), error(data.n);
   Sweep<Real> work{all.data(), data.n, all.data(), data.n, nullptr, weights.data(), sums.data()};
@@ -112,13 +112,13 @@ WIDEMARGIN_TEST(far_samples_do_not_cancel) {
   const KernelSpec spec{KernelKind::gaussian, 1.0, 0.0, 1};
   for (const bool all : {false, true}) {
     const Data data = moved(40, 3, 2e7, all);
-    const auto everyone = testing::everyone(data.n);
+    const auto samples = testing::all_samples(data.n);
     for (const auto& source : {data.dense(spec), data.sparse(spec)}) {
       Team team(1);
       std::vector<double> out(data.n * data.n);
       std::vector<double*> store(data.n);
       for (Size r = 0; r < data.n; ++r) store[r] = out.data() + r * data.n;
-      source->sweep(Sweep<double>{everyone.data(), data.n, everyone.data(), data.n, store.data()},
+      source->sweep(Sweep<double>{samples.data(), data.n, samples.data(), data.n, store.data()},
                     team);
       for (Size i = 0; i < data.n; ++i)
         for (Size j = 0; j < data.n; ++j)
@@ -132,7 +132,7 @@ WIDEMARGIN_TEST(symmetric_products_are_bounded_and_the_same_for_any_team) {
   for (const Size n : {Size(1), Size(3), Size(70), Size(700)})
     for (const KernelSpec& spec : kKernels) {
       const Data data(n, 4, 3);
-      const auto all = testing::everyone(n);
+      const auto all = testing::all_samples(n);
       std::vector<double> weights = drawn_weights(n);
       for (Size i = 0; i < n; ++i) weights.push_back(i % 2 ? 0.5 : -0.25);
       std::vector<double> first;

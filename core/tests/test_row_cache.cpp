@@ -44,7 +44,7 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
     std::atomic<std::uint64_t> evaluated{0};
     RowCache<double> cache(*source, budget, evaluated);
     for (int round = 0; round < 60; ++round) {
-      std::vector<Index> wanted = testing::everyone(120);
+      std::vector<Index> wanted = testing::all_samples(120);
       std::shuffle(wanted.begin(), wanted.end(), generator);
       wanted.resize(1 + generator() % 120);
       const std::vector<Index> given = wanted;
@@ -83,7 +83,7 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   Team team(1);
   std::atomic<std::uint64_t> evaluated{0};
   RowCache<double> cache(*source, 1 << 20, evaluated);
-  cache.arrange(testing::everyone(100), team);
+  cache.arrange(testing::all_samples(100), team);
   const std::vector<Index> rows{3, 50, 99};
   check_apply(cache, data, rows, team);
   const std::uint64_t once = evaluated;
@@ -103,7 +103,7 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
   std::atomic<std::uint64_t> evaluated{0};
   RowCache<double> cache(*source, 1 << 20, evaluated);
   for (int round = 0; round < 20; ++round) {
-    std::vector<Index> wanted = testing::everyone(90);
+    std::vector<Index> wanted = testing::all_samples(90);
     std::shuffle(wanted.begin(), wanted.end(), generator);
     wanted.resize(1 + generator() % 90);
     const std::vector<Index> columns = cache.arrange(wanted, team).values();
@@ -117,12 +117,12 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
       for (Size c = columns.size(); c < padded; ++c) require(table[r][c] == 0.0, "padding");
     }
   }
-  cache.arrange(testing::everyone(90), team);
+  cache.arrange(testing::all_samples(90), team);
   cache.table(team);
   const std::uint64_t once = evaluated;
   cache.table(team);
   require(evaluated == once, "nothing is evaluated again");
   RowCache<double> small(*source, 50 * 96 * sizeof(double), evaluated);
-  small.arrange(testing::everyone(90), team);
+  small.arrange(testing::all_samples(90), team);
   require(small.table(team).empty(), "no table beyond the budget");
 }

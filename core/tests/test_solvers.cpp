@@ -155,7 +155,7 @@ WIDEMARGIN_TEST(solves_beside_each_other_reach_what_each_would_alone) {
     const std::shared_ptr<Gram> handle = cases[0].gram;
     cases[1].gram = handle;
     for (const Size k : {Size(2), Size(3)})
-      cases[k].gram = handle->subset(testing::everyone(1200), Size(1) << 24, int(k) - 1);
+      cases[k].gram = handle->subset(testing::all_samples(1200), Size(1) << 24, int(k) - 1);
     std::vector<std::thread> threads;
     for (Case& one : cases)
       threads.emplace_back(
@@ -178,7 +178,7 @@ WIDEMARGIN_TEST(limits_leave_a_true_state_behind) {
   Callbacks callbacks;
   callbacks.monitor = [&](const Progress&) { return ++asked < 2; };
   const Outcome stopped = solve_blocks(one.problem, *one.gram, options, callbacks, one.iterate);
-  require(stopped.status == Status::interrupted || asked < 2, "stopped when told");
+  require(stopped.status == Status::interrupted || asked < 2, "stopped on request");
   if (stopped.status == Status::interrupted)  // then nothing is promised but the point itself
     for (Size k = 0; k < one.data.n; ++k) {
       require(one.anchors[k] == kUnknown, "after an interruption every gradient is stale");

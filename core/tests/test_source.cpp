@@ -18,7 +18,7 @@ const KernelSpec kKernels[] = {{KernelKind::linear, 1.0, 0.0, 1},
 template <class Real>
 void compare(const Source& source, const Data& data, const KernelSpec& spec, double tolerance) {
   Team team(2);
-  const auto all = testing::everyone(data.n);
+  const auto all = testing::all_samples(data.n);
   std::vector<Real> out(data.n * data.n);
   std::vector<Real*> store(data.n);
   for (Size r = 0; r < data.n; ++r) store[r] = out.data() + r * data.n;
@@ -54,7 +54,7 @@ WIDEMARGIN_TEST(entries_are_the_formula) {
 
 WIDEMARGIN_TEST(the_diagonal_is_the_formula) {
   const Data data(21, 5, 8, 0.4);
-  const auto all = testing::everyone(data.n);
+  const auto all = testing::all_samples(data.n);
   std::vector<double> out(data.n);
   for (const KernelSpec& spec : kKernels)
     for (const auto& source : {data.dense(spec), data.sparse(spec)}) {
@@ -97,7 +97,7 @@ WIDEMARGIN_TEST(a_view_is_the_renumbered_matrix) {
   const auto view = gram.subset(ids, 1 << 20, 1);
   require(view->size() == 4, "size of the view");
   std::vector<double> out(16);
-  const auto all = testing::everyone(4);
+  const auto all = testing::all_samples(4);
   view->rows(all.data(), 4, all.data(), 4, out.data());
   for (Size i = 0; i < 4; ++i)
     for (Size j = 0; j < 4; ++j)
@@ -106,7 +106,7 @@ WIDEMARGIN_TEST(a_view_is_the_renumbered_matrix) {
 
 WIDEMARGIN_TEST(threads_do_not_change_a_bit) {
   const Data data(300, 12, 8);
-  const auto all = testing::everyone(300);
+  const auto all = testing::all_samples(300);
   for (const KernelSpec& spec : kKernels) {
     std::vector<double> weights(300, 0.1);
     std::vector<double> one(300), three(300);

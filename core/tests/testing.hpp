@@ -102,7 +102,7 @@ struct Data {
   }
 };
 
-inline std::vector<widemargin::Index> everyone(widemargin::Size n) {
+inline std::vector<widemargin::Index> all_samples(widemargin::Size n) {
   std::vector<widemargin::Index> all(n);
   for (widemargin::Size k = 0; k < n; ++k) all[k] = widemargin::Index(k);
   return all;

@@ -23,7 +23,7 @@ Team::~Team() {
   for (auto& member : members_) member.join();
 }
 
-// Whoever is free takes the next piece: a slow core does not keep the others waiting.
+// An idle thread takes the next piece: a slow core does not keep the others waiting.
 void Team::share() {
   const Size pieces = Size(size_) * kPiecesPerMember;
   const Size blocks = (count_ + grain_ - 1) / grain_;

@@ -149,7 +149,7 @@ def test_without_the_samples_that_left_the_end_is_the_same(intercept):
     problem = classification_problem(gram, y, np.full(4000, 50.0), intercept)
     best = polish(solve(problem, SolveOptions(tol=1e-4, shrinking=False)), tol=1e-4)
     distance = np.abs(best.values + best.intercept - problem.linear)
-    certain = (distance > 0.01) & ~problem.inside(best.beta)
+    certain = (distance > 0.01) & ~problem.free(best.beta)
     asked = []
 
     def rule(problem, n_iter, remaining, beta, gradient, error):

@@ -9,7 +9,7 @@ from widemargin.engine.polish import polish
 from widemargin.engine.primal_newton import newton_start
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.runtime.cancellation import Together
+from widemargin.runtime.cancellation import CancellationScope
 
 from tests.problems import Named, dual, real_problems
 
@@ -31,7 +31,7 @@ WORK = {
 @pytest.mark.parametrize("name", WORK)
 def test_every_long_piece_of_work_asks_whether_to_go_on(name):
     solution = solve(dual(real_problems()[1]), SolveOptions(tol=1e-2)).recomputed()
-    together = Together()
+    together = CancellationScope()
 
     def stopped_on_the_way():
         together._stopped.set()

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "train": ("train_command", "train", "Train on DATA and write MODEL."),
     "predict": ("predict_command", "predict", "Predict DATA by MODEL, a label a line."),
-    "evaluate": ("predict_command", "evaluate", "Say how well MODEL predicts DATA."),
+    "evaluate": ("predict_command", "evaluate", "Score MODEL on labelled DATA."),
     "info": (
         "model_commands",
         "info",
-        "Say what MODEL is and whether it holds training rows.",
+        "Show what MODEL is and whether it holds training rows.",
     ),
     "forget": ("model_commands", "forget", "Remove rows from MODEL, exactly."),
     "demo": ("demo_command", "demo", "See what widemargin does, in about a minute."),

@@ -1,4 +1,4 @@
-"""Who can do what: the capability table, asked of the estimators themselves.
+"""The capability table, read from the estimators themselves.
 
 Nothing here is written down by hand. Parameters and methods are looked up, the rest is
 tried on a tiny problem: how many boundaries four classes take tells one-vs-one from
@@ -33,7 +33,7 @@ COLUMNS = (
     "certificate",
     "private",
 )
-# parameters that have no default because nobody but the user can know them
+# parameters that have no default because only the user can know them
 _REQUIRED: dict[str, Any] = {"clip_norm": 1.0, "insecure_noise": True}
 
 

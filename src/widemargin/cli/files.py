@@ -39,7 +39,7 @@ class Data:
     """Samples, their labels if the file has them, and the names of the features.
 
     ``table`` says that every row has every column (CSV); in LIBSVM's format a feature
-    that is not there is zero, and nobody knows how many there are.
+    that is not there is zero, and their number is unknown.
     """
 
     X: Any
@@ -76,7 +76,7 @@ def read(
         CSV: leave labels as the text they are, also where all of them are numbers: a
         model whose labels are text tells "1.0" from "1".
     watch : callable, optional
-        Told, every few megabytes, how many bytes of the file have been read, and its
+        Called, every few megabytes, with the bytes of the file read so far and its
         size, which is 0 for a pipe.
     """
     given = os.fspath(path)

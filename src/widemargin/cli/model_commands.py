@@ -17,8 +17,8 @@ from widemargin.persistence import training_rows
 
 from .output import (
     InputError,
+    catching_warnings,
     check_model_path,
-    hearing,
     load_model,
     remark,
     save_model,
@@ -30,7 +30,7 @@ from .train_command import describe
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def info(model: str, as_json: bool) -> None:
-    """Say what MODEL is, and whether it contains training rows."""
+    """Show what MODEL is, and whether it contains training rows."""
     estimator = load_model(model)
     facts = model_facts(estimator, model)
     if as_json:
@@ -45,7 +45,7 @@ def info(model: str, as_json: bool) -> None:
     rows = facts["training_rows"]
     if rows:
         click.echo(
-            f"CONTAINS {rows} TRAINING ROWS: whoever gets this file can read them. "
+            f"CONTAINS {rows} TRAINING ROWS: anyone who gets this file can read them. "
             "Do not publish it if they are confidential (see PrivateSVC)."
         )
     else:
@@ -122,14 +122,14 @@ def forget(
         raise InputError(f"no row would be left: delete {model} instead")
     if isinstance(estimator, Pipeline):
         remark("warning: the scaling still reflects the forgotten rows", quiet)
-    with hearing(quiet) as heard:
+    with catching_warnings(quiet) as outcome:
         final.forget(chosen)
         save_model(estimator, target)
     remark(
         f"{len(chosen)} rows forgotten, {len(final.ids_)} live; written to {target}",
         quiet,
     )
-    ctx.exit(0 if heard.converged else 1)
+    ctx.exit(0 if outcome.converged else 1)
 
 
 def expand(texts: tuple[str, ...], live: NDArray[Any]) -> list[Any]:

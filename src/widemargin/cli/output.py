@@ -1,4 +1,4 @@
-"""What the commands say, and to whom: results to stdout, the rest to stderr."""
+"""Output of the commands: results to stdout, the rest to stderr."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class InputError(click.ClickException):
 
 
 def remark(text: str, quiet: bool = False) -> None:
-    """Say something beside the result, unless told to be quiet."""
+    """Print a remark to stderr, unless ``quiet``."""
     if not quiet:
         click.echo(text, err=True)
 
@@ -103,28 +103,28 @@ def save_model(model: Any, path: str) -> None:
         raise InputError(f"{path}: {refusal(error)}") from error
 
 
-class Heard:
-    """The warnings a piece of work gave, and whether it converged."""
+class Outcome:
+    """Whether a piece of work converged."""
 
     def __init__(self) -> None:
         self.converged = True
 
 
 @contextlib.contextmanager
-def hearing(quiet: bool) -> Iterator[Heard]:
-    """Turn warnings into remarks; what did not converge is remembered."""
-    heard = Heard()
+def catching_warnings(quiet: bool) -> Iterator[Outcome]:
+    """Print warnings as remarks; one of convergence also sets the outcome."""
+    outcome = Outcome()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            yield heard
+            yield outcome
         except (ValueError, TypeError, ImportError) as error:
             raise InputError(str(error)) from error
         finally:
             said = set()
             for warning in caught:
                 if issubclass(warning.category, ConvergenceWarning):
-                    heard.converged = False
+                    outcome.converged = False
                 elif issubclass(warning.category, DeprecationWarning):
                     continue
                 elif issubclass(warning.category, ScaleWarning):

@@ -24,7 +24,7 @@ from widemargin.cli.streams import is_standard_output, writing
 
 from .output import (
     InputError,
-    hearing,
+    catching_warnings,
     load_model,
     read_data,
     refuse_overwriting,
@@ -41,13 +41,13 @@ from .output import (
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
     """Predict DATA by MODEL and write one label a line to OUT.
 
-    DATA or OUT may be a pipe, or - for standard input or output. CSV is told by its
+    DATA or OUT may be a pipe, or - for standard input or output. CSV is known by its
     name (.csv or .tsv) or by --label.
     """
     refuse_overwriting(out, data, model)
     estimator = load_model(model)
     content = _matching(data, estimator, label, quiet, label_required=False)
-    with hearing(quiet):
+    with catching_warnings(quiet):
         predicted = estimator.predict(content.X)
     try:
         with writing(out) as file:
@@ -72,10 +72,10 @@ def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> 
 @click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(data: str, model: str, label: str | None, as_json: bool) -> None:
-    """Say how well MODEL predicts the labels of DATA, a file or - for stdin."""
+    """Score MODEL on labelled DATA, a file or - for stdin."""
     estimator = load_model(model)
     content = _matching(data, estimator, label, as_json, label_required=True)
-    with hearing(as_json):
+    with catching_warnings(as_json):
         scores = evaluation(estimator, content)
     if as_json:
         click.echo(json.dumps(scores))
@@ -190,7 +190,7 @@ def _as_frame(X: NDArray[Any], names: list[str], model: Pipeline) -> Any:
     """Names for a ColumnTransformer, which may know columns by nothing else."""
     if not any(isinstance(step, ColumnTransformer) for _, step in model.steps):
         return X
-    import pandas  # whoever made such a model had a data frame
+    import pandas  # such a model was made from a data frame
 
     return pandas.DataFrame(X, columns=names)
 

@@ -50,7 +50,7 @@ class Counted:
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
         self.taken = 0
-        self.size = 0  # of a pipe nobody knows
+        self.size = 0  # unknown for a pipe
         with contextlib.suppress(OSError):
             self.size = os.fstat(raw.fileno()).st_size
 

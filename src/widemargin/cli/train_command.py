@@ -29,8 +29,8 @@ from widemargin.cli.streams import is_stream
 
 from .output import (
     InputError,
+    catching_warnings,
     check_model_path,
-    hearing,
     read_data,
     remark,
     save_model,
@@ -111,14 +111,14 @@ def train(
             remark(f"hint: {hint}")
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet))
-    with hearing(quiet) as heard:
+    with catching_warnings(quiet) as outcome:
         started = time.perf_counter()
         _fit(estimator, content)
         seconds = time.perf_counter() - started
         save_model(estimator, target)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
-    ctx.exit(0 if heard.converged else 1)
+    ctx.exit(0 if outcome.converged else 1)
 
 
 def _read_unquoted(data: str, **reading: Any) -> Data:
@@ -179,7 +179,7 @@ def assemble(
 
 
 def _fit(estimator: Any, content: Data) -> None:
-    """Fit without a second copy of the data: nobody else needs what the file held."""
+    """Fit without a second copy of the data: the command needs it no more."""
     final = estimator
     if isinstance(estimator, Pipeline):
         scale_in_place(estimator[0], content.X)
@@ -221,12 +221,12 @@ def _parts(X: Any) -> tuple[Any, ...]:
 
 def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
     """As svm-train -v: every row predicted by a model that has not seen it."""
-    with hearing(quiet) as heard:
+    with catching_warnings(quiet) as outcome:
         splits = StratifiedKFold(folds, shuffle=True, random_state=0)
         predicted = cross_val_predict(estimator, content.X, content.y, cv=splits)
     accuracy = float(np.mean(predicted == content.y))
     click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
-    return 0 if heard.converged else 1
+    return 0 if outcome.converged else 1
 
 
 def describe(estimator: Any) -> str:

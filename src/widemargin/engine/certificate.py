@@ -10,7 +10,7 @@ whose primal, with ``residual_i = linear_i - values_i - b`` and ``values = K bet
     minimise_{w, b}  1/2 ||w||^2 + sum_i max(lower_i residual_i, upper_i residual_i)
                      + total * b.
 
-No solver is imported here: a certificate must not depend on whom it certifies.
+No solver is imported here: a certificate must not depend on what it certifies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A feasible point to begin from: the origin, or the nearest one to a wish."""
+"""A feasible starting point: the origin, or the projection of a given one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def project(
         if residue == 0.0:
             break
         room = np.minimum(upper - clipped, clipped - lower)
-        if room.max() <= abs(residue):  # nobody is inside: somebody must leave a bound
+        if room.max() <= abs(residue):  # none is free: one must leave its bound
             room = upper - clipped if residue > 0 else clipped - lower
         widest = int(np.argmax(room))
         moved = clipped[widest] + residue
@@ -67,12 +67,12 @@ def starting_point(
         start = start.beta
     if start is None and _origin_is_feasible(problem):
         return np.zeros(problem.n), np.zeros(problem.n), True
-    wish = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
-    if wish.shape != (problem.n,):
+    point = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
+    if point.shape != (problem.n,):
         raise ValueError(
-            f"start has shape {wish.shape}; the problem has {problem.n} variables."
+            f"start has shape {point.shape}; the problem has {problem.n} variables."
         )
-    beta = project(wish, problem.lower, problem.upper, problem.total)
+    beta = project(point, problem.lower, problem.upper, problem.total)
     if known is not None:
         return beta, known[1] + problem.gram.times(beta - known[0]), exact
     return beta, problem.gram.times(beta), exact

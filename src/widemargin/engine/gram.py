@@ -17,7 +17,7 @@ from scipy import sparse
 
 from widemargin import _core
 from widemargin.numerics.products import times, transposed_times
-from widemargin.runtime.cancellation import go_on
+from widemargin.runtime.cancellation import check_cancelled
 
 from .kernels import (
     CallableKernel,
@@ -300,7 +300,7 @@ class Gram:
         work = max(others, 1) * (self._X.shape[1] + ENTRY_WORK)
         piece = max(256, PIECE_WORK // work)
         for first in range(0, size, piece):
-            go_on()
+            check_cancelled()
             yield slice(first, first + piece)
 
     def _indices(self, indices: ArrayLike | None) -> NDArray[np.int32]:

@@ -39,13 +39,13 @@ class Interrupted(KeyboardInterrupt):
         self.seconds = seconds
 
     def __reduce__(self) -> tuple[type[KeyboardInterrupt], tuple[()]]:
-        """Pickle as plain Ctrl-C: in another process nobody goes on from the point."""
+        """Pickle as plain Ctrl-C: another process does not resume from the point."""
         return KeyboardInterrupt, ()
 
     def solution(self) -> Solution:
         """Verify the point, so that it has a certificate.
 
-        Whoever pressed Ctrl-C waits for it: where all values would take long, those of
+        The user waits for it after Ctrl-C: where all values would take long, those of
         the support vectors are summed, and the others enter the certificate by a bound.
         """
         problem = self.problem

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin.numerics.cholesky import newton_step
 from widemargin.numerics.products import times, transposed_times
-from widemargin.runtime.cancellation import go_on
+from widemargin.runtime.cancellation import check_cancelled
 
 from .certificate import violation
 from .problem import DualProblem
@@ -58,7 +58,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
     best, best_beta, best_values = np.inf, beta, values
     entrants: NDArray[np.intp] = np.empty(0, dtype=np.intp)
     for _ in range(MAX_ROUNDS):
-        margin = np.flatnonzero(problem.inside(beta))
+        margin = np.flatnonzero(problem.free(beta))
         if entrants.size:
             margin = np.sort(np.concatenate([margin, entrants]))
         if margin.size > POLISH_LIMIT:
@@ -122,20 +122,20 @@ def _margin_step(
     margin: NDArray[np.intp],
     block: Vector,
 ) -> Vector:
-    """Return the solution of the margin system, whoever would leave the box pinned.
+    """Return the solution of the margin system; members that reach a bound are pinned.
 
     ``block`` holds the kernel entries between members of the margin.
     """
     beta = beta.copy()
     gradient = values - problem.linear
     free = np.arange(margin.size)
-    while free.size and go_on():
+    while free.size and check_cancelled():
         members = margin[free]
         step = newton_step(
             block, free, gradient[members], bordered=problem.total is not None,
             threads=problem.gram.threads,
         )  # fmt: skip
-        # The longest feasible share of the step; whoever stops it is pinned.
+        # The longest feasible share of the step; the member that limits it is pinned.
         ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         room = np.full(free.size, np.inf)
         with np.errstate(over="ignore"):  # a step of next to nothing has all the room
@@ -169,9 +169,9 @@ def _restore_sum(problem: DualProblem, beta: Vector) -> None:
 
 
 def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:
-    """Return the members at a bound that want to leave it: the worst on either side."""
+    """Return members at a bound that violate optimality: the worst on either side."""
     gradient = values - problem.linear
-    inside = problem.inside(beta)
+    inside = problem.free(beta)
     if problem.total is None:
         level = 0.0
     elif inside.any():

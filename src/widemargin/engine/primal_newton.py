@@ -29,7 +29,7 @@ from sklearn.utils.extmath import row_norms
 
 from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import add_squares, inner, times, transposed_times
-from widemargin.runtime.cancellation import go_on
+from widemargin.runtime.cancellation import check_cancelled
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .interrupted import Interrupted
@@ -55,7 +55,7 @@ STILL_SHARE = 0.05  # of tol, that the last gradient may move a sample
 
 
 def newton_pays(X: Any) -> bool:
-    """Say whether Newton in the primal is the faster way to start."""
+    """Whether Newton in the primal is the faster way to start."""
     n, d = X.shape
     return bool(n >= LEAST_SAMPLES and d <= MOST_FEATURES and n >= 10 * d)
 
@@ -92,7 +92,7 @@ def _minimised(
 ) -> tuple[Vector, float]:
     """Return the residuals at the optimum of narrow parabolas, and their width."""
     X = whole.X
-    # At first everybody is on a parabola: otherwise nothing holds the intercept.
+    # At first all samples are on a parabola: else the intercept is undetermined.
     first = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
     narrow, final = max(PART_WIDTH * first, 10 * tol), FINAL_SHARE * tol
     if near is None:
@@ -181,7 +181,7 @@ class _Primal:
     threads : int
         Threads of its products.
     deadline : Deadline
-        When to make do with what there is.
+        When to stop with the point reached.
     reached : list of pairs of point and width
         Optima from which dual variables can be had, in the order they were reached.
     """
@@ -254,7 +254,7 @@ class _Primal:
                 after = self.linear - self.fitted(moved)
                 far = np.abs(residual) >= reach
                 if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
-                    break  # nobody left out has come to the kink
+                    break  # no sample left out has reached its kink
             point, residual = moved, after
             if np.count_nonzero(np.abs(residual) < width) >= SHARING * point.size:
                 self.reached.append((point, width))
@@ -327,7 +327,7 @@ class _Primal:
         members = np.flatnonzero(band)
         share = max(1, BLOCK_ENTRIES // (d + 1))
         for first in range(0, members.size, share):
-            go_on()
+            check_cancelled()
             chosen = members[first : first + share]
             rows = self.X[chosen]
             block = np.ones((chosen.size, d + 1))
@@ -337,7 +337,7 @@ class _Primal:
         if not self.free:
             hessian[d] = 0.0
         hessian[np.arange(d), np.arange(d)] += 1.0
-        # Nobody on a parabola leaves the intercept undetermined: damp it.
+        # No sample on a parabola: the intercept is undetermined, so damp it.
         hessian[d, d] += 1e-10 * (1.0 + hessian[d, d])
         step = solve_definite(hessian, -gradient, self.threads)
         if step is None:

@@ -67,8 +67,8 @@ class DualProblem:
         """Number of variables."""
         return self.gram.n
 
-    def inside(self, beta: Vector) -> NDArray[np.bool_]:
-        """Say who is strictly within its box: the margin set of a solution."""
+    def free(self, beta: Vector) -> NDArray[np.bool_]:
+        """Mask of free variables, strictly between their bounds: the margin set."""
         mask: NDArray[np.bool_] = (beta > self.lower) & (beta < self.upper)
         return mask
 

@@ -109,7 +109,7 @@ class Descent:
         self._checked = len(earlier)  # by earlier solves with this rule
 
     def run(self, tol: float, single: bool = True) -> None:
-        """Let the compiled solver go on to ``tol``, in place.
+        """Run the compiled solver to ``tol``, in place.
 
         ``single`` allows float32 rows, where they are good enough for these samples.
         """
@@ -121,7 +121,7 @@ class Descent:
             self._run_pairs(tol)
 
     def refine(self, tol: float, goal: float, single: bool) -> None:
-        """Go on to the violation ``goal``, the gradient made exact before each run.
+        """Solve to the violation ``goal``, the gradient made exact before each run.
 
         Where the precision is exhausted first, at ``tol`` or less has "converged".
         """
@@ -170,7 +170,7 @@ class Descent:
         off = np.abs(exact - self.gradient[probes])
         return float(off.max(initial=0.0)) <= tol
 
-    def go_on_from(self, checked: BoundedValues, goal: float) -> None:
+    def resume_from(self, checked: BoundedValues, goal: float) -> None:
         """Run again from verified values: float32 rows had left too much in them."""
         self._adopt(checked.values, checked.errors)
         self.run(goal)
@@ -265,7 +265,7 @@ class Descent:
         features are so large that its end is off by rounding, `tol` decides.
         """
         problem, spent = self.problem, self.spent
-        margin = int(np.count_nonzero(problem.inside(self.beta)))
+        margin = int(np.count_nonzero(problem.free(self.beta)))
         seconds = path_seconds(problem.n, margin, margin)
         within = seconds <= STEP_SECONDS * spent.steps
         within = within and seconds < self.options.deadline.seconds_left

@@ -125,8 +125,8 @@ class Solution:
 
     @property
     def margin(self) -> NDArray[np.intp]:
-        """Indices of the samples strictly inside their boxes."""
-        return np.flatnonzero(self.problem.inside(self.beta))
+        """Indices of the free support vectors: strictly between their bounds."""
+        return np.flatnonzero(self.problem.free(self.beta))
 
     @property
     def converged(self) -> bool:
@@ -213,7 +213,7 @@ def certify(solution: Solution, intercept: float) -> Certificate:
 
 
 def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
-    """Say whether the kernel is positive semidefinite, so that the gap is a proof.
+    """Whether the kernel is positive semidefinite, so that the gap is a proof.
 
     Of a matrix or a function that a user gave, whether nothing shows that it is not:
     neither the norm of the solution nor the eigenvalues among some support vectors.

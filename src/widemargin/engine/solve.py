@@ -1,8 +1,8 @@
 """Solve any dual problem: the one place that chooses a solver and a precision.
 
 Float32 rows first, float64 refinement below 1e-4 or where float32 shows, and with
-``accuracy="exact"`` the polish of :mod:`widemargin.engine.polish` at the end. How a
-solve runs is the matter of :mod:`widemargin.engine.refinement`.
+``accuracy="exact"`` the polish of :mod:`widemargin.engine.polish` at the end. The
+runs of a solve are in :mod:`widemargin.engine.refinement`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def solve(
 
 
 def _solved(descent: Descent) -> Solution:
-    """Let a descent run, refine it, and end it exactly if that is wanted."""
+    """Run a descent, refine it, and polish it if ``exact`` is set."""
     problem, options = descent.problem, descent.options
     tol, certify = options.tol, options.certify
     drawn = isinstance(options.selection, DrawnPairs)  # float64 rows: no refinement
@@ -126,7 +126,7 @@ def _until_proved(descent: Descent, tol: float) -> Solution:
             return solution
         before = solution.proved_violation
         assert solution.checked is not None
-        descent.go_on_from(solution.checked, NEARLY * tol)
+        descent.resume_from(solution.checked, NEARLY * tol)
 
 
 def _rounding_decides(solution: Solution, tol: float) -> bool:

@@ -1,4 +1,4 @@
-"""What is asked of a solve: tolerance, limits, pair rule, observers."""
+"""Options of a solve: tolerance, limits, pair rule, observers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SolveOptions:
         When to end. Samples that no step has looked at by then enter the certificate
         by a bound.
     shrinking : bool
-        Whether samples far from the margin are set aside while the others settle.
+        Whether bounded variables that look settled leave the active set (shrinking).
     seed : int
         Seed of the order in which samples are first looked at.
     selection : {"blocks", "second_order", "first_order", "libsvm_second_order", \
@@ -97,9 +97,9 @@ class SolveOptions:
         ("libsvm_": ties to the last index and float32 rows, as LIBSVM has them). A
         :class:`DrawnPairs` draws its pairs; ``seed`` is then the seed of the draws.
     monitor : callable, optional
-        ``monitor(n_iter, violation, active)``, asked a few times a second; False stops.
+        ``monitor(n_iter, violation, active)``, a few times a second; False stops.
     screen : Screen, optional
-        Asked by "blocks" whenever gradients are fresh; see
+        Called by "blocks" whenever gradients are up to date; see
         :class:`widemargin.engine.screening.screener.Screener`. Its ``checks`` of this
         solve are kept as ``Solution.screened``.
     every_value : bool

@@ -39,7 +39,7 @@ LATE_ENTRIES = 20_000_000  # entries evaluated at most once the time is up
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a solve knows of its values of ``K beta``.
+    """What is known of the values of ``K beta`` after a solve.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class SVC(IncrementalClassifier):
     coef0 : float, default=0.0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Whether samples far from the margin are set aside while the others settle.
+        Whether bounded samples that look settled leave the active set (shrinking).
     probability : bool, default=False
         Kept for compatibility; True is refused with what to use instead.
     tol : float, default=1e-3

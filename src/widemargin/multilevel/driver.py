@@ -92,7 +92,7 @@ def automatic_levels(n: int, n_branches: int = 4) -> int:
 
 
 def levels_pay(samples: Samples, kernel: Kernel, seed: int = 0) -> bool:
-    """Say whether a level before the whole problem was measured to save time.
+    """Whether a level before the whole problem was measured to save time.
 
     With the block solver it does so only where the kernel hardly reaches across
     clusters and the rows are many: covtype at 20,000 rows took two thirds of a direct
@@ -160,8 +160,8 @@ def run_levels(
     resume : Level, optional
         A level solved before; the loop goes on above it.
     record, progress, completed : callables
-        Told of every stage, of every cluster, and of every complete level
-        (checkpoints, early models). A level cut short by the deadline is not told.
+        Called after every stage, every cluster, and every complete level
+        (checkpoints, early models); not after a level cut short by the deadline.
     """
     # parts are plain solves in other threads: no screening, and only the thread that
     # waits observes them (`solve_cluster`)
@@ -259,13 +259,13 @@ def solve_divided(
 ) -> Solution:
     """Solve a problem through its levels, exactly: same tolerance as a direct solve.
 
-    `record` is told of the levels and of the refinement; the last stage is the solution
+    `record` receives the levels and the refinement; the last stage is the solution
     itself. Ctrl-C between or within levels leaves the point of the last complete one.
     """
     limits = limits or Limits(problem.gram.cache_mb)
     if start is not None:  # of this problem or one like it
-        wish = start.beta if isinstance(start, Solution) else start
-        start = project(wish, problem.lower, problem.upper, problem.total)
+        point = start.beta if isinstance(start, Solution) else start
+        start = project(point, problem.lower, problem.upper, problem.total)
     stages: list[dict[str, Any]] = []
     supports: list[Indices] = []
     level: Level | None = None
@@ -304,7 +304,7 @@ def solve_divided(
 
 
 def precision_recall(support: Indices, final: Indices) -> dict[str, float]:
-    """How well a level's support vectors foretold the final ones (Figure 2)."""
+    """How well a level's support vectors predict the final ones (Figure 2)."""
     common = len(np.intersect1d(support, final, assume_unique=True))
     return {
         "precision": common / max(1, len(support)),

@@ -25,7 +25,7 @@ from widemargin.engine.problem import DualProblem, only_point
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.runtime.cancellation import Together, go_on
+from widemargin.runtime.cancellation import CancellationScope, check_cancelled
 
 from .partition import Partition
 from .router import Samples, order_of
@@ -174,7 +174,7 @@ def solve_cluster(
     Takes and returns plain data, so that it can run in a thread, a process or on
     another machine.
     """
-    options = replace(options, monitor=go_on)
+    options = replace(options, monitor=check_cancelled)
     gram: Gram | None = None
     solved = []
     for part in parts:
@@ -261,7 +261,7 @@ def solve_level(
                 )
                 if len(own[cluster])
             ]
-            yield delayed(together.run)(
+            yield delayed(scope.run)(
                 solve_cluster,
                 _rows_of(division, inside),
                 division.kernel,
@@ -275,7 +275,7 @@ def solve_level(
         limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
     )
     done: list[list[PartSolution]] = [[] for _ in problems]
-    with Together() as together:
+    with CancellationScope() as scope:
         for count, (cluster, solved) in enumerate(
             zip(order, parallel(jobs()), strict=True)
         ):
@@ -308,9 +308,9 @@ def _part(
     problem: DualProblem, start: Vector, own: Indices, rows: Indices, inside: Indices
 ) -> Part:
     """Restriction of a problem to the cluster with samples `inside`."""
-    everyone = len(own) == len(inside)
+    whole = len(own) == len(inside)
     return Part(
-        None if everyone else np.searchsorted(inside, rows[own]),
+        None if whole else np.searchsorted(inside, rows[own]),
         problem.linear[own],
         problem.lower[own],
         problem.upper[own],

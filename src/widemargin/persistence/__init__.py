@@ -1,7 +1,7 @@
 """Model files that are safe to open: `save` and `load`.
 
-The problem: a pickle runs whatever its author wrote into it, so a model from somebody
-else cannot be looked at without trusting them. A file made here holds numbers, text and
+The problem: a pickle runs whatever its author wrote into it, so a model cannot be
+opened without trusting its author. A file made here holds numbers, text and
 arrays only (`widemargin.runtime.container`); `load` builds objects of the classes
 listed in `widemargin.persistence.known`, never imports what the file names, and checks
 every value before use.
@@ -68,7 +68,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     ...     float(widemargin.load(path).score(X, y)) > 0.9
     True
     """
-    _refuse_strangers(model)
+    _refuse_unknown_classes(model)
     encoder = Encoder()
     tree = encoder.encode(model, type(model).__name__)
     header = {
@@ -121,7 +121,7 @@ def training_rows(model: Any) -> int:
     """Return how many rows of its training data a fitted model keeps verbatim.
 
     Kernel models keep their support vectors, and all live rows where they can learn and
-    forget. Whoever gets the model gets these rows.
+    forget. Anyone who gets the model gets these rows.
     """
     return max((_rows_of(part) for part in parts(model)), default=0)
 
@@ -150,7 +150,7 @@ def _rows_within(value: Any, features: int, depth: int) -> int:
     return max(found, default=0)
 
 
-def _refuse_strangers(model: Any) -> None:
+def _refuse_unknown_classes(model: Any) -> None:
     for part in parts(model):
         name = type(part).__name__
         if isinstance(part, (GridSearchCV, RandomizedSearchCV)) or hasattr(

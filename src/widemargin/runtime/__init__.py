@@ -1,1 +1,1 @@
-"""What runs a fit: threads that end together, deadlines, files."""
+"""What runs a fit: cancellation of threads, deadlines, files."""

@@ -5,7 +5,7 @@ file as it was, and nothing else behind. `replacing` writes a temporary file bes
 target and renames it when it is complete and on disk.
 
 - Only a regular file is replaced: a rename would turn a FIFO, socket or device into
-  a file, and whatever reads it would never hear of it.
+  a file, and its reader would receive nothing.
 - The new file has the mode of the old one, also while it is written: a model holds
   training rows, and what its owner has closed stays closed.
 - A process that is killed leaves its temporary file. The next write to the same target

@@ -57,7 +57,7 @@ def audit(name: str, seed: int, runs: int = 200, held_out: int = 100) -> Iterabl
         held_out=held_out,
         random_state=seed,
     )
-    told = f"{found.true_positives} found, {found.false_positives} false alarms"
+    counts = f"{found.true_positives} found, {found.false_positives} false alarms"
     verdict = "refuted" if found.caught else "not caught"
-    note = f"{told}; {verdict}; at most {found.epsilon_limit:.2f}"
+    note = f"{counts}; {verdict}; at most {found.epsilon_limit:.2f}"
     yield Cell(AUDIT, name, f"seed {seed}", found.epsilon_lower, note=note)

@@ -121,10 +121,10 @@ def audit(cells: Sequence[Cell]) -> str:
     rows = []
     for name in dict.fromkeys(cell.row for cell in own):
         found = [c.ours for c in own if c.row == name and c.ours is not None]
-        told = [cell.note for cell in own if cell.row == name]
-        refuted = sum("; refuted" in note for note in told)
-        verdict = f"refuted with {refuted} of {len(told)} seeds"
-        first = told[0].partition(";")[0]
+        notes = [cell.note for cell in own if cell.row == name]
+        refuted = sum("; refuted" in note for note in notes)
+        verdict = f"refuted with {refuted} of {len(notes)} seeds"
+        first = notes[0].partition(";")[0]
         low, high = f"{min(found):.2f}", f"{max(found):.2f}"
         rows.append((name, low, high, first, verdict))
     header = ("method", "least", "largest", "first seed, of 200 + 200", "verdict")
@@ -154,8 +154,8 @@ def composed(_: Sequence[Cell]) -> str:
     """Return what the draws alone would compose to, for runs of the paper's length."""
     rows = []
     for epsilon, draws in COMPOSED:
-        told = selection_report(epsilon, draws, delta=1e-5)
-        figures = told.basic, told.advanced, told.pure_concentrated, told.bounded_range
+        sums = selection_report(epsilon, draws, delta=1e-5)
+        figures = sums.basic, sums.advanced, sums.pure_concentrated, sums.bounded_range
         entries = [f"{x:,.0f}" if x >= 100 else f"{x:.1f}" for x in figures]
         rows.append((f"{epsilon:g}, {draws:,}", *entries))
     header = ("epsilon per draw, draws", "basic", "advanced", "zCDP")

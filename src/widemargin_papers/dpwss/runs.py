@@ -63,14 +63,14 @@ def problem_of(name: str) -> DualProblem:
 
 def scores_of(y: Vector, decisions: Vector) -> dict[str, float]:
     """Return the six scores of Table 3 for decision values on the training data."""
-    told = np.where(decisions > 0, 1.0, -1.0)
+    predicted = np.where(decisions > 0, 1.0, -1.0)
     return {
         "auc": float(metrics.roc_auc_score(y, decisions)),
-        "accuracy": float(metrics.accuracy_score(y, told)),
-        "precision": float(metrics.precision_score(y, told, zero_division=0.0)),
-        "recall": float(metrics.recall_score(y, told)),
-        "f1": float(metrics.f1_score(y, told)),
-        "mcc": float(metrics.matthews_corrcoef(y, told)),
+        "accuracy": float(metrics.accuracy_score(y, predicted)),
+        "precision": float(metrics.precision_score(y, predicted, zero_division=0.0)),
+        "recall": float(metrics.recall_score(y, predicted)),
+        "f1": float(metrics.f1_score(y, predicted)),
+        "mcc": float(metrics.matthews_corrcoef(y, predicted)),
     }
 
 
@@ -110,7 +110,7 @@ def libsvm_run(name: str, shrinking: bool) -> Run | None:
     )
     model = tools.svm_train(svm.svm_problem(y, sparse.csr_matrix(X)), parameter)
     text = "".join(lines)
-    told = np.array(tools.svm_predict(y, sparse.csr_matrix(X), model, "-q")[2]).ravel()
+    values = np.array(tools.svm_predict(y, sparse.csr_matrix(X), model, "-q")[2])
     iterations = re.search(r"#iter = (\d+)", text)
     objective = re.search(r"obj = (\S+),", text)
     if iterations is None or objective is None:
@@ -120,5 +120,5 @@ def libsvm_run(name: str, shrinking: bool) -> Run | None:
         iterations=int(iterations[1]),
         violation=float("nan"),
         reason="converged",
-        scores=scores_of(y, told * model.get_labels()[0]),
+        scores=scores_of(y, values.ravel() * model.get_labels()[0]),
     )

@@ -100,14 +100,14 @@ def _wss2(name: str, shrinking: int) -> Iterable[Cell]:
         if shrinking
         else train(name, "libsvm_second_order")
     )
-    who = "libsvm-official" if shrinking else "ours, LIBSVM-compatible rule"
+    source = "libsvm-official" if shrinking else "ours, LIBSVM-compatible rule"
     if run is None:
-        who = "libsvm-official is not installed"
+        source = "libsvm-official is not installed"
     row = f"{name} shrinking={shrinking}"
     for metric, tolerance in PRINTED_DIGIT.items():
         ours = None if run is None else _figures_of(run)[metric]
         paper = printed().get((name, shrinking, metric, "wss2"))
-        yield Cell(TABLE, row, f"WSS2 {metric}", ours, paper, tolerance, who)
+        yield Cell(TABLE, row, f"WSS2 {metric}", ours, paper, tolerance, source)
 
 
 def _mean(runs: Sequence[Run]) -> dict[str, float]:

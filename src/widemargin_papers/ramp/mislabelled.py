@@ -177,7 +177,7 @@ def cells() -> Iterator[Cell]:
 
 
 def flipped_data(cell: Cell) -> tuple[Vector, Vector, Mask, Vector, Vector]:
-    """Return training samples, flipped labels, who was flipped, and the clean test."""
+    """Return training samples, flipped labels, the flipped ones' mask, and the test."""
     X, y = load_dense(cell.dataset)
     y = signs(y, lambda labels: labels == labels.max())
     X, y = subsample(X, y, MOST_ROWS, seed=cell.seed)

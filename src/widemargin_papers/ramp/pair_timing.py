@@ -156,7 +156,7 @@ def _caption(store: ResultStore) -> str:
         f"piece of {' or '.join(str(scaled_piece(n)) for n in sizes)} steps. "
         f"{len(every)} of the {total} settings were measured. A fit of less than "
         f"{LONG:g} s is the best of three runs, a longer one is run once, which "
-        "favours whoever is short. A fit is stopped after "
+        "favours short fits. A fit is stopped after "
         f"{MOST_ENTRIES / 1e9:g} billion entries and counts with what it had taken by "
         f"then: none was stopped in {len(stopped)} of them, and in {bounds} of these "
         "safe+shrink ended, so that its figures there are bounds from below; where "

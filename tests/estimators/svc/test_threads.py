@@ -18,7 +18,11 @@ from sklearn.model_selection import cross_val_score
 
 from widemargin import SVC
 from widemargin.estimators.base import machine
-from widemargin.runtime.cancellation import Together, go_on, in_company
+from widemargin.runtime.cancellation import (
+    CancellationScope,
+    check_cancelled,
+    is_cancellable,
+)
 
 from tests.ctrl_c import needs_signals, seconds_to_stop
 from tests.time_limits import assert_one_limit_for_all_pairs
@@ -122,18 +126,18 @@ def test_what_runs_together_ends_together():
     def work():
         begun.set()
         try:
-            while go_on():
+            while check_cancelled():
                 time.sleep(0.001)
         except KeyboardInterrupt:
             ended.append(True)
 
-    together = Together()
+    together = CancellationScope()
     with pytest.raises(ZeroDivisionError), together:
         threading.Thread(target=together.run, args=(work,)).start()
         begun.wait(30)
         raise ZeroDivisionError
     assert ended == [True]
-    assert go_on() and not in_company()
+    assert check_cancelled() and not is_cancellable()
     with pytest.raises(KeyboardInterrupt):  # too late to begin
         together.run(work)
     assert not pickle.loads(pickle.dumps(together)).stopped
@@ -147,20 +151,20 @@ def test_work_within_work_ends_with_it():
         begun.set()
         end = time.monotonic() + 30
         try:
-            while go_on() and time.monotonic() < end:
+            while check_cancelled() and time.monotonic() < end:
                 time.sleep(0.001)
         except KeyboardInterrupt:
             ended.append(True)
             raise
 
     def divided():
-        with Together() as inner, ThreadPoolExecutor(1) as pool:
+        with CancellationScope() as inner, ThreadPoolExecutor(1) as pool:
             pool.submit(inner.run, work).result()
 
     with (
         pytest.raises(ZeroDivisionError),
         ThreadPoolExecutor(1) as pool,
-        Together() as outer,
+        CancellationScope() as outer,
     ):
         pool.submit(outer.run, divided)
         begun.wait(30)

@@ -98,7 +98,7 @@ def test_who_is_brought_back_has_the_gradient_of_the_moment():
     views = []
     for safely in (True, False, False):
         views.append(run.gram)
-        inside = run.point.problem.inside(run.point.beta)
+        inside = run.point.problem.free(run.point.beta)
         draws = np.random.default_rng(1).random(inside.size)
         run.take_out(~inside & (draws < 0.4), safely=safely)
         assert run.piece(5, 1e-12) == ("max_iter", 5)

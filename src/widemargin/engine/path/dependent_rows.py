@@ -56,6 +56,6 @@ def independent(solution: Solution, *, seed: int = 0) -> Solution:
             start, still, gram.diagonal(), np.arange(members.size), seed
         )
         beta[members] = moved
-        basis = members[still.inside(moved)]
+        basis = members[still.free(moved)]
     values = solution.values + problem.gram.times(beta - solution.beta)
     return Solution(problem, beta, values, solution.status, exact=True)

@@ -11,7 +11,7 @@ from widemargin import _core
 from widemargin.engine.gram import Gram
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin.runtime.cancellation import go_on
+from widemargin.runtime.cancellation import check_cancelled
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -146,7 +146,7 @@ def follow(
         drive,
         side[rows],
         target.total is not None,
-        _owed(start, target),
+        _sum_change(start, target),
         scale,
         _Columns(target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows]),
         200 + 20 * int(watched.size),
@@ -175,7 +175,7 @@ def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.in
     return side
 
 
-def _owed(start: Start, target: DualProblem) -> float:
+def _sum_change(start: Start, target: DualProblem) -> float:
     """Return by how much sum(beta) has to change.
 
     Rounding is no change. It would have the last stretch of a path counted on which no
@@ -183,8 +183,8 @@ def _owed(start: Start, target: DualProblem) -> float:
     """
     if target.total is None:
         return 0.0
-    owed = target.total - float(start.beta.sum())
-    return owed if abs(owed) > SUM * float(np.abs(start.beta).sum()) else 0.0
+    change = target.total - float(start.beta.sum())
+    return change if abs(change) > SUM * float(np.abs(start.beta).sum()) else 0.0
 
 
 def _scale(target: DualProblem) -> float:
@@ -211,8 +211,8 @@ def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> 
 class _Columns:
     """Kernel columns over the watched rows, fetched in batches.
 
-    One column costs nearly as much as thirty, so whoever is asked for brings along the
-    rows nearest to the margin: they are the likeliest to be asked for next.
+    One column costs nearly as much as thirty, so a request also fetches the rows
+    nearest to the margin: they are the likeliest to be requested next.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class _Columns:
 
     def __call__(self, row: int) -> Vector:
         """Return column ``row`` of the watched rows."""
-        go_on()
+        check_cancelled()
         if row not in self.ready:
             if len(self.ready) >= self.limit:
                 self.ready.clear()

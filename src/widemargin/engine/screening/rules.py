@@ -107,7 +107,7 @@ def intercept_bounds(
 
 
 def bounded(below: float, above: float) -> bool:
-    """Say whether these masses bound the intercept on both sides (0.2)."""
+    """Whether these masses bound the intercept on both sides (0.2)."""
     return min(below, above) > RELATIVE_MASS_GUARD * (below + above)
 
 

@@ -26,7 +26,7 @@ HALVED = 0.5  # of the gap at the last check: before, another would find little 
 class Screener:
     """Screening as the engine asks for it: between blocks, on what is still in play.
 
-    Passed to :func:`widemargin.engine.solve.solve` as ``screen``. Removed samples pull
+    Passed to :func:`widemargin.engine.solve.solve` as ``screen``. Removed samples act
     through the gradient, which includes them, and through the sum left to the others;
     nothing is copied and no kernel row is computed again. A sample that is decided but
     not yet at its bound stays in play, so that the sum is never broken. With a kernel

@@ -31,7 +31,7 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.multilevel.driver import Plan, automatic_levels, solve_divided
 from widemargin.multilevel.level import Limits
-from widemargin.runtime.cancellation import Together
+from widemargin.runtime.cancellation import CancellationScope
 
 from .feature_scales import warn_if_unscaled
 from .prediction import KernelPrediction
@@ -222,8 +222,8 @@ class KernelMachine(
             all_rows = np.arange(task.gram.n)
             share = task.gram.cache_mb / threads
             task.gram = task.gram.subset(all_rows, cache_mb=share, threads=1)
-        with ThreadPoolExecutor(threads) as pool, Together() as together:
-            return list(pool.map(partial(together.run, solved), tasks))
+        with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
+            return list(pool.map(partial(scope.run, solved), tasks))
 
     def _solve_task(self, task: AnyTask) -> Answer:
         """Build the problem of a task, solve it, record it."""
@@ -240,11 +240,11 @@ class KernelMachine(
         start: NDArray[np.float64] | Solution | None = None,
         record: Callable[[dict[str, Any]], None] | None = None,
     ) -> Solution:
-        """Solve, with progress for those who asked for it; `record` earlier stages."""
+        """Solve, with progress if requested; `record` receives earlier stages."""
         label = type(self).__name__
         with Progress(self.verbose, self.tol, label, estimator=self) as progress:
             options = replace(options, monitor=progress.monitor)
-            # A solved neighbour is a better start than clusters are.
+            # The solution of a similar problem is a better start than clusters are.
             if isinstance(start, Solution) or self.solver != "divide":
                 return solve(problem, options, start=start)
             plan = Plan(automatic_levels(problem.n), seed=options.seed)
@@ -259,7 +259,7 @@ class KernelMachine(
         return seed_of(self.random_state)
 
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
-        """Return what is asked of every solve of `n` samples in this fit."""
+        """Return the options of every solve of `n` samples in this fit."""
         return SolveOptions(
             tol=self.tol,
             exact=n <= EXACT_SIZE,

@@ -1,4 +1,4 @@
-"""Progress of a solve on a terminal, and nothing when nobody watches."""
+"""Progress of a solve, on a terminal and to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from widemargin.runtime.cancellation import go_on, in_company
+from widemargin.runtime.cancellation import check_cancelled, is_cancellable
 
 from .sklearn_compat import CallbackTask
 
-CALLBACK_STEPS = 20  # of equal decades of violation: what a user's callback hears of
+CALLBACK_STEPS = 20  # of equal decades of violation: steps reported to callbacks
 # Beyond the tolerance come last looks, refinement and polish: 100 % would not be true.
 MOST_SHOWN = 99.0
 # No rate: percent per second say nothing of a solve that slows down towards its end.
@@ -39,7 +39,7 @@ class Progress:
     delay : float
         Seconds before the bar appears.
     estimator : object, optional
-        Whose callbacks (scikit-learn's callback API) hear of the progress, too.
+        Its callbacks (scikit-learn's callback API) receive the progress, too.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Progress:
         self._bar: Any = None
         self._first: float | None = None
         self._task = CallbackTask(estimator, "solve", CALLBACK_STEPS)
-        self._told = 0
+        self._notified = 0
         self._start = time.perf_counter()
 
     def __enter__(self) -> Progress:
@@ -72,12 +72,12 @@ class Progress:
 
     @property
     def monitor(self) -> Callable[[int, float, int], bool] | None:
-        """The monitor to hand to ``solve``; None when nobody watches or may stop it."""
-        watched = self.verbose or self._task.listened or in_company()
+        """The monitor to pass to ``solve``; None if it would have no effect."""
+        watched = self.verbose or self._task.has_callbacks or is_cancellable()
         return self if watched else None
 
     def __call__(self, n_iter: int, violation: float, active: int) -> bool:
-        """Show where the solve stands; False when a callback wishes to stop."""
+        """Show where the solve stands; False when a callback stops it."""
         if self._first is None and violation > 0:
             self._first = violation
         share = 0.0
@@ -86,7 +86,7 @@ class Progress:
             fall = math.log(max(self._first / max(violation, self.tol), 1.0))
             share = min(fall / decades, 1.0)
         self._show(share, n_iter, violation, active)
-        return self._tell(share) and go_on()
+        return self._notify(share) and check_cancelled()
 
     def _show(self, share: float, n_iter: int, violation: float, active: int) -> None:
         if not self.verbose:
@@ -100,11 +100,11 @@ class Progress:
                 steps=n_iter, violation=f"{violation:.1e}", active=active
             )
 
-    def _tell(self, share: float) -> bool:
-        if not self._task.listened:
+    def _notify(self, share: float) -> bool:
+        if not self._task.has_callbacks:
             return True
-        while self._told < int(share * CALLBACK_STEPS):
-            self._told += 1
+        while self._notified < int(share * CALLBACK_STEPS):
+            self._notified += 1
             if self._task.step():
                 return False
         return True

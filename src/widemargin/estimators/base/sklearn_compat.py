@@ -36,7 +36,7 @@ _OPENING = threading.Lock()  # class pairs may be solved side by side
 
 
 def _new_lock() -> None:
-    """Replace the lock in a forked process, where nobody would let go of it."""
+    """Replace the lock in a forked process, where no thread would release it."""
     global _OPENING
     _OPENING = threading.Lock()
 
@@ -92,14 +92,14 @@ class QuickParameters:
 class CallbackTask:
     """One solve as a task of scikit-learn's callback API, of a stated number of steps.
 
-    Does nothing where the API is missing or nobody listens.
+    Does nothing without the API or without callbacks.
     """
 
     def __init__(self, estimator: Any, name: str, steps: int) -> None:
         self._estimator = estimator
         self._context: Any = None
-        listened = getattr(estimator, "_skl_callbacks", None)
-        if not listened or not hasattr(estimator, "_init_callback_context"):
+        callbacks = getattr(estimator, "_skl_callbacks", None)
+        if not callbacks or not hasattr(estimator, "_init_callback_context"):
             return
         with _OPENING:
             if not hasattr(estimator, "_callback_fit_ctx"):
@@ -110,8 +110,8 @@ class CallbackTask:
         self._context.call_on_fit_task_begin(estimator=estimator)
 
     @property
-    def listened(self) -> bool:
-        """Whether anybody hears of the steps."""
+    def has_callbacks(self) -> bool:
+        """Whether a callback receives the steps."""
         return self._context is not None
 
     def step(self) -> bool:

@@ -119,7 +119,7 @@ def validate_labelled(
 
 
 def refuse_probability(estimator: Any) -> None:
-    """Say what to use instead of probability=True."""
+    """Refuse probability=True; the error names what to use instead."""
     if estimator.probability is True:
         remedy = CALIBRATE.format(name=type(estimator).__name__)
         raise ValueError(f"probability=True is not offered. {remedy}")

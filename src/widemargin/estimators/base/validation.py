@@ -52,9 +52,9 @@ def checked_samples(
 
 
 def plain_samples(X: Any) -> bool:
-    """Say whether scikit-learn's long look at samples could find no fault with them.
+    """Whether scikit-learn's checks of these samples are certain to pass.
 
-    It takes longer than to fit a hundred rows. What is not plain is left to it.
+    They take longer than to fit a hundred rows. Other samples are left to them.
     """
     plain = (
         type(X) is np.ndarray
@@ -68,7 +68,7 @@ def plain_samples(X: Any) -> bool:
 
 
 def plain_labels(y: Any) -> bool:
-    """Say the same of labels: they can only be two, and finite."""
+    """The same for labels: two classes at most, and finite."""
     if type(y) is not np.ndarray or y.dtype.kind not in "biuf":
         return False
     if y.ndim != 1 or y.size == 0:
@@ -179,7 +179,7 @@ def effective_threads(n_jobs: int | None) -> int:
     None means all cores this process may use, but one inside a joblib worker, and never
     more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
     Negative counts from all cores, as in joblib. More than a few hundred are not
-    started, whoever asks for them: a model file may.
+    started, even if requested: a model file may hold any number.
     """
     cores = _cores()
     if n_jobs is None:

@@ -31,7 +31,7 @@ from . import checkpoint as checkpoints
 from .dask.workers import is_dask
 from .early import EarlyModel, early_model
 from .level_choice import check_levels, early_levels, exact_levels, skipped_stage
-from .level_run import Ladder, early_solutions
+from .level_run import LevelRun, early_solutions
 
 
 class DivideConquerSVC(KernelClassifier):
@@ -225,65 +225,65 @@ feature_names_in_
         self._warm_start(data, kernel, tasks)
         problems = [self._problem(task) for task in tasks]
         division = Division(data.X, kernel, problems, [task.rows for task in tasks])
-        ladder = self._ladder(division, Limits.of(gram), tasks[0])
+        run = self._levels(division, Limits.of(gram), tasks[0])
         with ClusterProgress(self.verbose, type(self).__name__) as progress:
-            ladder.climb(progress)
-        answers = self._finished(ladder, tasks)
+            run.solve(progress)
+        answers = self._finished(run, tasks)
         if answers is None:
-            self._store_early(data, kernel, tasks, ladder)
+            self._store_early(data, kernel, tasks, run)
         else:
             model = self._model(data, kernel, tasks, answers)
-            self._store_exact(model, ladder, answers)
+            self._store_exact(model, run, answers)
         if self.checkpoint is not None and self.fit_status_ == 0:
             checkpoints.remove(self.checkpoint)
-        return not ladder.interrupted
+        return not run.interrupted
 
     # ---- levels --------------------------------------------------------------
 
-    def _ladder(self, division: Division, limits: Limits, task: BinaryTask) -> Ladder:
+    def _levels(self, division: Division, limits: Limits, task: BinaryTask) -> LevelRun:
         n, seed = division.samples.shape[0], task.seed
         check_levels(self.n_levels, self.early_level)
         pays = True
         if self.prediction == "early":
-            finest, stop = early_levels(
+            finest, end = early_levels(
                 n, self.n_levels, self.early_level, self.n_branches
             )
         else:
             forced = self.n_levels != "auto"
             pays = forced or levels_pay(division.samples, division.kernel, seed)
             wanted = pays or self.checkpoint is not None
-            finest, stop = exact_levels(n, self.n_levels, self.n_branches, wanted)
+            finest, end = exact_levels(n, self.n_levels, self.n_branches, wanted)
         options = self._solve_options(division.problems[0].n, task)
         plan = Plan(
             finest, self.n_branches, self.clustering, self.sample_size, seed=seed
         )
-        return Ladder(division, plan, stop, options, limits, self.checkpoint, not pays)
+        return LevelRun(division, plan, end, options, limits, self.checkpoint, not pays)
 
-    def _finished(self, ladder: Ladder, tasks: list[BinaryTask]) -> list[Answer] | None:
+    def _finished(self, run: LevelRun, tasks: list[BinaryTask]) -> list[Answer] | None:
         """Solve the whole problem from the last level; None to keep that level."""
         if self.prediction == "early":
             return None
-        level = ladder.level
+        level = run.level
         for pair, task in enumerate(tasks):
-            if level is not None and not ladder.insurance:
+            if level is not None and not run.insurance:
                 task.start = level.betas[pair]
-        late = level is not None and ladder.options.deadline.passed
-        if ladder.interrupted or late:
+        late = level is not None and run.options.deadline.passed
+        if run.interrupted or late:
             return None
-        finish = partial(self._conquer, ladder=ladder)
+        finish = partial(self._conquer, run=run)
         if level is None:
             solutions, complete = self._solve_or_stop(tasks, finish)
-            ladder.interrupted = not complete
+            run.interrupted = not complete
             return solutions
         try:
             solutions = self._solve_tasks(tasks, finish)
         except KeyboardInterrupt:
-            ladder.interrupted = True
+            run.interrupted = True
             return None
         cut = any(s.status in (Status.MAX_TIME, Status.INTERRUPTED) for s in solutions)
         return None if cut else solutions
 
-    def _conquer(self, task: BinaryTask, ladder: Ladder) -> Solution:
+    def _conquer(self, task: BinaryTask, run: LevelRun) -> Solution:
         problem = self._problem(task)
         options = self._solve_options(problem.n, task)
         with Progress(self.verbose, self.tol, type(self).__name__) as progress:
@@ -291,20 +291,20 @@ feature_names_in_
                 problem,
                 task.start,
                 replace(options, monitor=progress.monitor),
-                refine=ladder.level is not None and ladder.stop_at == 1,
+                refine=run.level is not None and run.stop_at == 1,
                 record=task.history.append,
             )
-        task.history.append(summary(solution, "finish" if ladder.level else "solve"))
+        task.history.append(summary(solution, "finish" if run.level else "solve"))
         return solution
 
     def _store_exact(
-        self, model: FittedClassifier, ladder: Ladder, answers: list[Answer]
+        self, model: FittedClassifier, run: LevelRun, answers: list[Answer]
     ) -> None:
-        ladder.foretold([np.flatnonzero(answer.beta) for answer in answers])
-        if ladder.plan.n_levels == 0 and self.n_levels == "auto":
-            ladder.stages.append(skipped_stage(ladder.division.samples.shape[0]))
-        self._keep(replace(model, history=ladder.stages + model.history))
-        if not ladder.interrupted:
+        run.record_support_recovery([np.flatnonzero(answer.beta) for answer in answers])
+        if run.plan.n_levels == 0 and self.n_levels == "auto":
+            run.stages.append(skipped_stage(run.division.samples.shape[0]))
+        self._keep(replace(model, history=run.stages + model.history))
+        if not run.interrupted:
             self._warn_unless_converged(answers)
 
     def _store_early(
@@ -312,20 +312,20 @@ feature_names_in_
         data: LabelledData,
         kernel: Kernel,
         tasks: list[BinaryTask],
-        ladder: Ladder,
+        run: LevelRun,
     ) -> None:
-        level = ladder.level
+        level = run.level
         if level is None:
             raise ValueError(
                 f"max_time={self.max_time} ended the fit before its first level was "
                 "complete: raise max_time or early_level."
             )
-        answers = early_solutions(ladder, effective_threads(self.n_jobs))
+        answers = early_solutions(run, effective_threads(self.n_jobs))
         model = self._model(data, kernel, tasks, answers)
-        history = ladder.stages + model.history
-        cut = self.prediction == "exact" and not ladder.interrupted
+        history = run.stages + model.history
+        cut = self.prediction == "exact" and not run.interrupted
         model = replace(model, converged=model.converged and not cut, history=history)
-        early = early_model(level, data.X, kernel, ladder.division.rows)
+        early = early_model(level, data.X, kernel, run.division.rows)
         missing = isinstance(kernel, Precomputed) and data.rows.size < data.n_given
         self._keep(model, early, columns=data.rows if missing else None)
         if cut:
@@ -336,7 +336,7 @@ feature_names_in_
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not ladder.interrupted:  # then fit raises
+        elif not run.interrupted:  # then fit raises
             self._warn_unless_converged(answers)
 
     def _keep(

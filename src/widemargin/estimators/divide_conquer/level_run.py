@@ -1,7 +1,7 @@
-"""The way up the levels of one fit: resumable, interruptible, remembered.
+"""The run through the levels of one fit: resumable and interruptible.
 
 Keeps what outlives an interruption, the last complete level, and what the records need
-at the end, which samples each level took for support vectors.
+at the end, the support vectors of each level.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Indices = NDArray[np.intp]
 
 
 @dataclass
-class Ladder:
-    """Levels of one fit.
+class LevelRun:
+    """The levels of one fit, their records and their checkpoints.
 
     Parameters
     ----------
@@ -63,11 +63,10 @@ class Ladder:
     interrupted: bool = False
     _supports: list[list[Indices]] = field(default_factory=list)
 
-    def climb(self, progress: ClusterMonitor | None = None) -> Level | None:
-        """Solve the levels; after Ctrl-C or the deadline the last complete one stands.
+    def solve(self, progress: ClusterMonitor | None = None) -> Level | None:
+        """Solve the levels; after Ctrl-C or the deadline the last complete one is kept.
 
-        Ctrl-C before the first complete level leaves nothing to stand on and goes on
-        to the caller.
+        Ctrl-C before the first complete level is raised.
         """
         origin = None if self.path is None else self._origin()
         self._resume(origin)
@@ -98,8 +97,8 @@ class Ladder:
             self.interrupted = True
         return self.level
 
-    def foretold(self, finals: Sequence[Indices]) -> None:
-        """Add to each stage how well it foretold the final support vectors."""
+    def record_support_recovery(self, finals: Sequence[Indices]) -> None:
+        """Add to each stage the precision and recall of its support vectors."""
         for stage, supports in zip(self.stages, self._supports, strict=False):
             if not supports:  # solved before a resumption
                 continue
@@ -173,18 +172,18 @@ class EarlySolution:
         return self.status == Status.EARLY
 
 
-def early_solutions(ladder: Ladder, threads: int) -> list[EarlySolution]:
+def early_solutions(run: LevelRun, threads: int) -> list[EarlySolution]:
     """One entry a class pair of the last level, for the attributes of an exact fit."""
-    level = ladder.level
+    level = run.level
     assert level is not None
     sizes = level.partition.sizes
-    seconds = sum(stage["seconds"] for stage in ladder.stages)
+    seconds = sum(stage["seconds"] for stage in run.stages)
     solutions = []
     for pair, (beta, parts) in enumerate(zip(level.betas, level.parts, strict=True)):
         own = level.present[:, pair]
         average = float(np.average(level.intercepts[own, pair], weights=sizes[own]))
         certificate = block_certificate(parts, seconds, threads)
-        if ladder.interrupted:
+        if run.interrupted:
             certificate = replace(certificate, status=Status.INTERRUPTED.value)
         solutions.append(EarlySolution(beta, average, certificate))
     return solutions

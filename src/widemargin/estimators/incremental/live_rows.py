@@ -81,7 +81,7 @@ def _stacked(first: Any, second: Any) -> Any:
 
 
 def lasting(X: Any) -> Any:
-    """Return samples that stay as they are: a copy, unless nobody can change these.
+    """Return samples that stay as they are: a copy, unless these are immutable.
 
     The caller's array may change after a fit, the live rows must not. An array that
     is read-only down to its memory is kept without a copy, which counts on big data.

@@ -335,7 +335,7 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = released, np.zeros(len(released))
 
     def privacy_report(self) -> PrivacyReport:
-        """Say what is guaranteed about this model and what is not.
+        """Return what is guaranteed about this model and what is not.
 
         Returns
         -------
@@ -393,7 +393,7 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         return float(without_values(super().score, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that noise may make scores poor."""
+        """Return the tags: noise may make scores poor."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True

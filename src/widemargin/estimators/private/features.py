@@ -121,5 +121,5 @@ class PublicBoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.clip(scaled, -1.0, 1.0).astype(X.dtype)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether `fit` has seen the number of features."""
+        """Whether `fit` has seen the number of features."""
         return hasattr(self, "n_features_in_")

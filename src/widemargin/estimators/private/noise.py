@@ -7,8 +7,8 @@ floating-point bits of the release could undo (Mironov, 2012):
 - `OpenDPNoise`: Gaussian and Laplace by OpenDP's exact samplers on the grid of the
   smallest float, safe against such attacks;
 - `SystemNoise`: the same laws in floating point from the operating system's generator;
-- `SeededNoise`: a reproducible generator, for studies only: whoever knows the seed can
-  subtract the noise.
+- `SeededNoise`: a reproducible generator, for studies only: anyone who knows the seed
+  can subtract the noise.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NoiseSource(Protocol):
     """What a mechanism asks of a source of noise."""
 
     def statement(self, law: str) -> str:
-        """Say in one phrase how safe this source is for the given law."""
+        """Return in one phrase how safe this source is for the given law."""
 
     def gaussian(self, values: Vector, scale: float) -> Vector:
         """Return `values` plus independent normal noise of that standard deviation."""
@@ -59,7 +59,7 @@ class SystemNoise:
         self._random: random.Random = random.SystemRandom()
 
     def statement(self, law: str) -> str:
-        """Say in one phrase how safe this source is for the given law."""
+        """Return in one phrase how safe this source is for the given law."""
         return self._statement
 
     def _normal(self, size: int) -> Vector:
@@ -112,7 +112,7 @@ class OpenDPNoise(SystemNoise):
         self._opendp: Any = import_opendp()
 
     def statement(self, law: str) -> str:
-        """Say in one phrase how safe this source is for the given law."""
+        """Return in one phrase how safe this source is for the given law."""
         return EXACT if law in ("gaussian", "laplace") else REAL_ARITHMETIC
 
     def _measure(self, make: Any, metric: Any, values: Vector, scale: float) -> Vector:

@@ -12,7 +12,7 @@ class PrivacyWarning(UserWarning):
 
 
 SEED_GIVEN = (
-    "random_state makes the noise reproducible, and whoever knows the seed can "
+    "random_state makes the noise reproducible, and anyone who knows the seed can "
     "subtract it: leave it None to release a model"
 )
 CLASSES_FOUND = (
@@ -85,7 +85,7 @@ class PrivacyReport:
     noise_class : str
         How safe the sampler is.
     treated_as_public : tuple of str
-        Facts about the data taken as known to everyone.
+        Facts about the data taken as public.
     not_covered : tuple of str
         What the guarantee does not extend to.
     """

@@ -26,7 +26,7 @@ def clip_rows(X: Any, radius: float) -> Any:
     """Scale every row longer than `radius` down to it; shorter rows are untouched.
 
     The result is float64 whatever the input: the bound must hold to the last bits, and
-    float32 rounding would exceed it by 1e-7. How many rows were scaled is not told.
+    float32 rounding would exceed it by 1e-7. How many rows were scaled is not reported.
 
     Parameters
     ----------

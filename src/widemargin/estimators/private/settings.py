@@ -119,10 +119,10 @@ def class_factors(
         raise ValueError(
             "class_weight names a class that is not in classes_; remove it"
         )
-    told = [given.get(label, 1.0) for label in classes.tolist()]
-    if not all(isinstance(factor, Real) for factor in told):
+    numbers = [given.get(label, 1.0) for label in classes.tolist()]
+    if not all(isinstance(factor, Real) for factor in numbers):
         raise ValueError("class_weight must map each class to a number")
-    factors = np.array(told, dtype=np.float64)
+    factors = np.array(numbers, dtype=np.float64)
     if not (np.isfinite(factors).all() and (factors >= 0).all() and factors.any()):
         raise ValueError("class_weight must be finite, not negative, and not all zero")
     return factors

@@ -209,7 +209,7 @@ def _adjustable(
     """Return the samples to put the sum right on: as few as have the room for it."""
     missing = (problem.total or 0.0) - float(beta.sum())
     room = problem.upper - beta if missing > 0.0 else beta - problem.lower
-    margin = problem.inside(beta)
+    margin = problem.free(beta)
     wanted = SPARE * abs(missing)
     # Margin samples first, those with most room; then by distance from the margin.
     inner = np.flatnonzero(margin)

@@ -38,7 +38,7 @@ FEW = 2000  # rows up to which every round is exact: there is little to save
 
 @dataclass(frozen=True)
 class Plan:
-    """What the schedule is told.
+    """Solvers, limits and observer of the schedule.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def economical_descent(
 
 
 def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
-    """Return whom to clip from the start: those given up while the model is smooth.
+    """Return the samples to clip at the start: those clipped while C is small.
 
     Where the costs are small, a mislabelled sample far inside the other class is far
     below ``s``; it is clipped before it can bend the boundary, and stays clipped while
@@ -118,12 +118,12 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
     beta = np.zeros(n)
     beta[np.sort(rows)] = believed.beta
     margins = ramp.y * (ramp.gram.times(beta) + believed.intercept)
-    everyone: Mask = margins < ramp.s
-    return everyone if believable(ramp, everyone) else None
+    below: Mask = margins < ramp.s
+    return below if believable(ramp, below) else None
 
 
 def believable(ramp: RampProblem, clipped: Mask) -> bool:
-    """Say whether at most half of each class, by cost, is held to be mislabelled."""
+    """Whether at most half of each class, by cost, is clipped."""
     sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
     return all(float(side[clipped].sum()) <= 0.5 * float(side.sum()) for side in sides)
 

@@ -26,7 +26,7 @@ from .concave_convex import Outcome, RampProblem, descend, resume
 from .continuation import Plan, continuation, economical_descent
 from .ramp_solution import RampSolution, convex_record, finished
 
-ROUGH = 1e-2  # tolerance of the stages that only have to find whom to clip
+ROUGH = 1e-2  # tolerance of the stages that only find which samples to clip
 
 
 class RampSVC(KernelClassifier):

@@ -5,7 +5,7 @@ and a share of the clustering sample; the clusters are made here from that sampl
 Then each block is assigned where it is, rows travel to their cluster by dask's own
 shuffle, and each cluster is trained as one task where its rows are. Only support
 vectors come back. Rows carry their number and are put in order before training, so
-that the model does not depend on who delivered first, nor on a worker lost on the way.
+that the model does not depend on the order of arrival, nor on a worker lost on the way.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Trained:
 
 
 def is_dask(*collections: Any) -> bool:
-    """Say whether any of the arguments is a dask collection, without importing dask."""
+    """Whether any of the arguments is a dask collection, without importing dask."""
     return any(
         type(item).__module__.partition(".")[0] in ("dask", "dask_expr")
         for item in collections
