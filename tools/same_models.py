@@ -166,7 +166,6 @@ def divided() -> Iterator[tuple[str, Fit]]:
     yield "divide early classes", fitted(DivideConquerSVC(**early), *many)
     rows = sparse.csr_matrix(np.where(np.abs(many[0]) > 0.7, many[0], 0.0))
     yield "divide csr", fitted(DivideConquerSVC(n_levels=2), rows, many[1])
-    yield "divide screening", fitted(DivideConquerSVC(screening="safe", **seed), X, y)
     import dask.array as da
 
     chunks = da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500)

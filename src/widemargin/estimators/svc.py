@@ -64,11 +64,6 @@ class SVC(IncrementalClassifier):
         solution, "direct" solves the whole problem at once; "auto" is "direct", which
         measured faster but for very local kernels. See
         :class:`widemargin.DivideConquerSVC` for those and for early prediction.
-    screening : "safe" or None, default=None
-        "safe" decides samples as soon as their value is certain and takes them out
-        where that pays; ``history_`` has the shares. Same solution; only above 2,000
-        rows, and with a positive semi-definite kernel (not "sigmoid", nor "poly" with a
-        negative ``coef0``).
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need;
         otherwise ``fit`` keeps the support vectors only. With ``ids`` in ``fit``, and
@@ -123,7 +118,6 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
-        screening: str | None = None,
         keep_rows: bool = False,
     ) -> None:
         self.C = C
@@ -146,5 +140,4 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
-        self.screening = screening
         self.keep_rows = keep_rows

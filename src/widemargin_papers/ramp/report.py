@@ -17,7 +17,15 @@ from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import further_timing, mislabelled, pair_timing, printed, rank_rule, timing
+from . import (
+    further_timing,
+    mislabelled,
+    pair_timing,
+    plain_screening,
+    printed,
+    rank_rule,
+    timing,
+)
 from .printed import CONTESTANTS
 from .tasks import share_cells
 
@@ -261,6 +269,7 @@ CAMPAIGNS = {
     "times": Campaign("ramp_times", timing.work, timing_tables),
     "targets": Campaign("ramp_times", timing.work, target_tables),
     "rank": Campaign("ramp_rank", rank_rule.work, rank_rule.table),
+    "plain": Campaign("ramp_plain", plain_screening.work, plain_screening.table),
     "more": Campaign("ramp_more", further_timing.work, further_timing.tables),
     "pairs": Campaign("ramp_pairs", pair_timing.work, pair_timing.tables),
 }

@@ -25,7 +25,7 @@ from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import further_timing as ramp_more
-from widemargin_papers.ramp import mislabelled, printed
+from widemargin_papers.ramp import mislabelled, plain_screening, printed
 from widemargin_papers.ramp import rank_rule as ramp_rank
 from widemargin_papers.ramp import report as ramp_report
 from widemargin_papers.ramp import tasks as ramp_tables
@@ -296,6 +296,21 @@ def test_cost_of_the_rank_rule_is_measured_beside_the_interval_rule(
         assert rules["rank"]["evaluated"] > rules["interval"]["evaluated"]
         assert 0.0 < rules["rank"]["share"] <= 1.0
     assert "times at 200 samples" in ramp_rank.table(store)
+
+
+def test_screening_in_a_plain_svm_is_measured_beside_none(
+    cancer, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(plain_screening, "DATASETS", ("cancer",))
+    monkeypatch.setattr(plain_screening, "CACHES", (1.0,))
+    monkeypatch.setattr(plain_screening, "PATH", np.array([0.5, 1.0]))
+    store = ResultStore(tmp_path / "plain.json")
+    run_missing(store, plain_screening.work())
+    assert set(store.records) == {"cancer, cache 1 MB", "cancer, path in C"}
+    for record in store.records.values():
+        assert set(record["rules"]) == {"none", "safe"}
+        assert record["rules"]["none"]["evaluated"] > 0
+    assert "cancer, path in C" in plain_screening.table(store)
 
 
 def test_more_times_have_one_table_each(cancer, monkeypatch, tmp_path):

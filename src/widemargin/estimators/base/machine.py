@@ -25,7 +25,6 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernels import MAX_DEGREE, Kernel, make_kernel
 from widemargin.engine.problem import DualProblem
-from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
@@ -95,11 +94,9 @@ class KernelMachine(
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
         "solver": [StrOptions({"auto", "direct", "divide"})],
-        "screening": [StrOptions({"safe"}), None],
     }
 
     solver: str
-    screening: str | None
 
     def _fitted(self, *data: Any) -> Self:
         """Fit all or nothing; after Ctrl-C, which is raised, a former model stands.
@@ -268,7 +265,6 @@ class KernelMachine(
             deadline=task.deadline,
             shrinking=self.shrinking,
             seed=task.seed,
-            screen=None if self.screening is None else Screener(),
         )
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:

@@ -130,8 +130,6 @@ class CostSensitiveSVC(IncrementalClassifier):
         "pos_label": "no_validation",
     }
 
-    screening = None
-
     def __init__(
         self,
         *,

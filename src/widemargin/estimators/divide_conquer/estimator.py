@@ -53,7 +53,7 @@ class DivideConquerSVC(KernelClassifier):
     ----------
     C, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, fit_intercept, \
-n_jobs, screening
+n_jobs
         As in :class:`widemargin.SVC`. ``fit_intercept=True`` nests the clusters of the
         levels; ``False`` is the paper's problem, which clusters each level anew on the
         support vectors of the level below. ``n_jobs`` clusters are solved at a time,
@@ -163,7 +163,6 @@ feature_names_in_
         prediction: str = "exact",
         early_level: int | str = "auto",
         checkpoint: Any = None,
-        screening: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -191,7 +190,6 @@ feature_names_in_
         self.prediction = prediction
         self.early_level = early_level
         self.checkpoint = checkpoint
-        self.screening = screening
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.

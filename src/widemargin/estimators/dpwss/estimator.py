@@ -132,7 +132,6 @@ class DPWSSClassifier(KernelClassifier):
     fit_intercept = True
     warm_start = False
     solver = "direct"
-    screening = None
     decision_function_shape = "ovr"
     break_ties = False
 

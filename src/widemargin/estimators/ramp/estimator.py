@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
@@ -113,6 +114,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "s": [Interval(Real, None, 0.0, closed="both")],
+        "screening": [StrOptions({"safe"}), None],
         "init": [StrOptions({"svm", "continuation"})],
         "max_cccp_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -176,9 +178,10 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         earlier = task.history.append  # levels, where a problem is solved by division
 
         def options(problem: DualProblem) -> SolveOptions:
-            # The next clipped set is read off all values.
             asked = self._solve_options(problem.n, task)
-            return replace(asked, every_value=True, certify=False)
+            screen = None if self.screening is None else Screener()
+            # The next clipped set is read off all values.
+            return replace(asked, screen=screen, every_value=True, certify=False)
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
             return self._solve(problem, options(problem), start, earlier)
