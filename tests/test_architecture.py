@@ -278,6 +278,8 @@ BANNED = {
     r"\btold\b(?! apart)": "given, passed, called with",
     r"\b(hears?|word) of\b": "receives, is notified",
     r"\bin_company\b|\bgo_on\b|\bladder\b|\bclimb|\bstrangers?\b": "what it is",
+    r"\bin play\b": "active",
+    r"\bdear(er)?\b": "costly",
     r"\bassume_the_worst\b": "bound_unseen_gradients",
 }
 #: the acts of the demo talk to spectators, of patients and hospitals

@@ -1,4 +1,4 @@
-// Binding of dense products and factors: shapes are checked, the interpreter lock is let go.
+// Binding of dense products and factors: shapes are checked, the interpreter lock is released.
 #include "numerics/dense.hpp"
 
 #include <stdexcept>

@@ -26,7 +26,7 @@ def hints(
     parameters: dict[str, Any],
     estimator: Any,
 ) -> list[str]:
-    """Return what a friend would say before the training of ``estimator`` starts."""
+    """Return the hints to print before the training of ``estimator`` starts."""
     found = []
     if scale is None and parameters.get("kernel") != "precomputed":
         ratio = scale_ratio(content.X)

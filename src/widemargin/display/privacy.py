@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class PrivacyDisplay:
     """Histograms of the audit's test statistic on models of D and of D'.
 
-    Two heaps that fall apart mean that the record in question is given away; two that
+    Two separate histograms mean that the record is revealed; two that
     coincide mean that this test did not find it, which is not a proof of privacy.
 
     Parameters

@@ -40,7 +40,7 @@ Vector = NDArray[np.float64]
 LEAST_SAMPLES = 4000  # below this the pair steps are as fast
 MOST_FEATURES = 1500  # the Hessian is dense
 SHRINK = 0.2  # factor on the width from stage to stage
-PASSING = 1e-7  # decrease still to be had, relative, at which a stage is left
+PASSING = 1e-7  # relative decrease left at which a stage ends
 PART = 5  # a part has this many times fewer samples than the next
 PART_WIDTH = 0.02  # final width in a part, as a share of the first
 # Samples this many widths from their kink are left out, first and second time.
@@ -72,7 +72,7 @@ def newton_start(
     They lie in the box, and their sum is ``total`` but for rounding. ``near`` holds
     weights and intercept of a similar problem, if one has been solved. After the
     ``deadline`` no step is begun; Ctrl-C is raised
-    with dual variables of the last width at which they can be had.
+    with dual variables of the last width at which they are known.
     """
     begun = time.perf_counter()
     whole = replace(_Primal.of(problem, X), deadline=deadline)
@@ -183,7 +183,7 @@ class _Primal:
     deadline : Deadline
         When to stop with the point reached.
     reached : list of pairs of point and width
-        Optima from which dual variables can be had, in the order they were reached.
+        Optima that determine dual variables, in the order they were reached.
     """
 
     X: Any

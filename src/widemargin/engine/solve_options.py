@@ -62,7 +62,7 @@ class Screen(Protocol):
         gradient: Vector,
         error: float | Vector,
     ) -> NDArray[np.bool_]:
-        """Return which of the samples `remaining` stay in play.
+        """Return which of the samples `remaining` stay active.
 
         The others must be certain to stay at the bound they are at. ``gradient`` is up
         to date for `remaining`, to within about `error`.

@@ -1,12 +1,12 @@
 """Figure 2 of the robust SVM paper on the kind of solver the paper used: pair steps.
 
 The engine of this package makes hundreds of pair steps between two looks at all
-samples. The paper's solver moves the gradient of every sample in play at every pair
+samples. The paper's solver moves the gradient of every active sample at every pair
 step, so that a sample taken out saves time at once. Here the concave-convex procedure
 runs on such a solver, the compiled pair solver driven in pieces; after a piece samples
 are taken out by the safe rules of `widemargin.engine.screening.rules`, by LIBSVM's
 shrinking, or by both. The kernel matrix is computed beforehand and given to all: what
-is compared is pair steps times samples in play, which is counted as well as timed.
+is compared is pair steps times active samples, which is counted as well as timed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 LIBSVM_PIECE = 1000  # steps between two shrinkings of LIBSVM, at any number of samples
 PAPERS_SIZE = 20_000  # samples of the paper's data sets: for fewer, in proportion
 HALVED = 0.5  # of the gap at the last look of the safe rules: then they look again
-WORTHWHILE = 0.1  # of the samples in play: taking out fewer does not pay for its copy
+WORTHWHILE = 0.1  # of the active samples: taking out fewer does not pay for its copy
 ROUNDING = 1.001  # of the tolerance: sums made up for differ in the last digits
 
 
@@ -51,7 +51,7 @@ class Tally:
     steps : int
         Pair steps.
     entries : int
-        Gradient entries moved: over the pair steps, the sum of the samples in play.
+        Gradient entries moved: over the pair steps, the sum of the active samples.
     decided : float
         Largest share of the samples taken out by the safe rules at a time.
     """
@@ -62,11 +62,11 @@ class Tally:
     decided: float = 0.0
 
     def steps_left(self, in_play: int) -> int:
-        """Return how many steps the limit allows with that many samples in play."""
+        """Return how many steps the limit allows with that many active samples."""
         return max(0, (self.most - self.entries) // in_play)
 
     def note(self, steps: int, in_play: int) -> None:
-        """Add that many steps with that many samples in play."""
+        """Add that many steps with that many active samples."""
         self.steps += steps
         self.entries += steps * in_play
 
@@ -78,7 +78,7 @@ class Level:
     Attributes
     ----------
     members : array of int
-        The samples in play before.
+        The active samples before.
     gram : Gram
         Their view of the kernel matrix, with the rows gathered so far.
     gone : array of int
@@ -107,7 +107,7 @@ class Run:
         The point and the kernel matrix times it; the values of samples out of play are
         of the moment they left.
     members : array of int
-        The samples in play.
+        The active samples.
     gram : Gram
         The kernel matrix among them.
     levels : list of Level
@@ -122,7 +122,7 @@ class Run:
 
     @property
     def point(self) -> Solution:
-        """The point of the problem over the samples in play, the others fixed.
+        """The point of the problem over the active samples, the others fixed.
 
         What the others add to the values stays in them, and so in no linear term: the
         gradient is the same, and pair steps, violation, gap and safe rules are
@@ -136,12 +136,12 @@ class Run:
         return Solution(part, beta, self.values[chosen], Status.START, exact=True)
 
     def within(self, tol: float) -> bool:
-        """Whether no sample in play violates the optimality conditions by more."""
+        """Whether no active sample violates the optimality conditions by more."""
         point = self.point
         return violation(point.problem, point.beta, point.values) <= ROUNDING * tol
 
     def take_out(self, gone: Mask, *, safely: bool) -> None:
-        """Go on without these samples in play, if that is worth it; all at a bound."""
+        """Remove these samples, all at a bound, from the active ones if that pays."""
         if not WORTHWHILE * gone.size <= np.count_nonzero(gone) < gone.size:
             return
         left, before = self.members[gone], self.beta.copy()
@@ -174,7 +174,7 @@ class Run:
         return descent.status, descent.spent.steps
 
     def gap(self) -> float:
-        """Return the duality gap of the problem over the samples in play."""
+        """Return the duality gap of the problem over the active samples."""
         point = self.point
         residual = point.problem.linear - point.values - point.intercept
         box = point.problem.lower, point.problem.upper

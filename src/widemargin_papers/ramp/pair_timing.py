@@ -151,7 +151,7 @@ def _caption(store: ResultStore) -> str:
     bounds = sum(_ended(runs["safe+shrink"]) for runs in stopped)
     return (
         "How many times less than none: processor time; and gradient entries moved, "
-        "which is over the pair steps the sum of the samples in play. Medians over "
+        "which is over the pair steps the sum of the active samples. Medians over "
         f"settings, {' or '.join(f'{n:,}' for n in sizes)} samples, tolerance 1e-6, a "
         f"piece of {' or '.join(str(scaled_piece(n)) for n in sizes)} steps. "
         f"{len(every)} of the {total} settings were measured. A fit of less than "

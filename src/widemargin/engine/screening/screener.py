@@ -1,4 +1,4 @@
-"""Safe screening inside a solve: asked by the engine whenever gradients are fresh."""
+"""Safe screening inside a solve, called whenever gradients are up to date."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-WORTHWHILE = 2000  # samples in play below which a check costs more than it saves
-WORTH_REMOVING = 0.1  # share of the samples in play: for fewer nothing is rearranged
+WORTHWHILE = 2000  # active samples below which a check costs more than it saves
+WORTH_REMOVING = 0.1  # share of the active samples: for fewer nothing is rearranged
 HALVED = 0.5  # of the gap at the last check: before, another would find little more
 
 
 class Screener:
-    """Screening as the engine asks for it: between blocks, on what is still in play.
+    """Screening between the blocks of a solve, over the samples that are active.
 
     Passed to :func:`widemargin.engine.solve.solve` as ``screen``. Removed samples act
     through the gradient, which includes them, and through the sum left to the others;
     nothing is copied and no kernel row is computed again. A sample that is decided but
-    not yet at its bound stays in play, so that the sum is never broken. With a kernel
+    not yet at its bound stays active, so that the sum is never broken. With a kernel
     known to be indefinite nothing is decided.
 
     Parameters
     ----------
     smallest : int
-        With fewer samples in play nothing is checked.
+        With fewer active samples nothing is checked.
     rank : bool
         Whether the interval rule is followed by the rank rule. It decides more, and
         sooner, but its rows cost a multiple of the solve they were meant to shorten (a
@@ -65,7 +65,7 @@ class Screener:
         gradient: Vector,
         error: float | Vector,
     ) -> Mask:
-        """Return which of the samples `remaining` stay in play."""
+        """Return which of the samples `remaining` stay active."""
         convex = problem.gram.kernel.semidefinite
         if not convex or len(remaining) < self.smallest:
             return np.ones(len(remaining), dtype=bool)

@@ -37,7 +37,7 @@ class PairCosts:
     pair : tuple of int
         Class numbers of the signs +1 and -1.
     positive : int
-        +1 or -1: which of the two signs is the class that is dear to miss.
+        +1 or -1: which of the two signs is the class that is costly to miss.
     cost_positive, cost_negative : float
         C+ and C- of the loss.
     """
@@ -75,7 +75,7 @@ def check_costs(cost_positive: float, cost_negative: float) -> None:
             f"cost_positive={cost_positive} < 2 * cost_negative - 1 = {weight:.6g} "
             "prices mistakes on the negative class higher than misses of the positive "
             "one: the roles are reversed. The problem is still solved exactly; if the "
-            "negative class is the dear one, swap the roles with pos_label.",
+            "negative class is the costly one, swap the roles with pos_label.",
             UserWarning,
             stacklevel=3,
         )
@@ -95,7 +95,7 @@ def cost_problem(
     gram : Gram
         Samples and kernel.
     signs : array of +1 and -1
-        Signed labels; ``prices.positive`` says which sign is dear to miss.
+        Signed labels; ``prices.positive`` says which sign is costly to miss.
     costs : array
         C times the weight of each sample.
     prices : PairCosts
@@ -104,12 +104,12 @@ def cost_problem(
         False drops the equality constraint.
     """
     signs = np.asarray(signs, dtype=np.float64)
-    dear = signs == prices.positive
+    costly = signs == prices.positive
     weight = 2 * prices.cost_negative - 1
-    ends = signs * np.asarray(costs) * np.where(dear, prices.cost_positive, weight)
+    ends = signs * np.asarray(costs) * np.where(costly, prices.cost_positive, weight)
     return DualProblem(
         gram,
-        signs * np.where(dear, 1.0, 1.0 / weight),
+        signs * np.where(costly, 1.0, 1.0 / weight),
         np.minimum(ends, 0.0),
         np.maximum(ends, 0.0),
         0.0 if fit_intercept else None,
@@ -141,18 +141,18 @@ def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> Vector:
 def costs_of_pair(
     matrix: Vector, negative: int, positive: int, cost_negative: float
 ) -> PairCosts:
-    """Price a pair of classes: the one dearer to miss is positive.
+    """Price a pair of classes: the one costlier to miss is positive.
 
     With C- given, C+ = (2 C- - 1) c_max / c_min makes the two losses differ by the
     ratio of the two costs. ``negative`` and ``positive`` are the classes of sign -1
     and +1.
     """
     miss_of_plus, miss_of_minus = matrix[positive, negative], matrix[negative, positive]
-    dear, cheap = max(miss_of_plus, miss_of_minus), min(miss_of_plus, miss_of_minus)
+    costly, cheap = max(miss_of_plus, miss_of_minus), min(miss_of_plus, miss_of_minus)
     return PairCosts(
         pair=(positive, negative),
         positive=1 if miss_of_plus >= miss_of_minus else -1,
-        cost_positive=(2 * cost_negative - 1) * float(dear / cheap),
+        cost_positive=(2 * cost_negative - 1) * float(costly / cheap),
         cost_negative=cost_negative,
     )
 
@@ -224,7 +224,7 @@ def total_cost_scorer(
     false_alarm : float
         Cost of predicting the positive class for a negative sample.
     pos_label : label, default=None
-        The class that is dear to miss; None takes ``classes_[1]``.
+        The class that is costly to miss; None takes ``classes_[1]``.
     cost_matrix : array of shape (n_classes, n_classes), default=None
         ``[i, j]``: cost of predicting class j for a sample of class i; replaces the
         three parameters above, for any number of classes.

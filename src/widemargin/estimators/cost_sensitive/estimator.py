@@ -42,17 +42,17 @@ class CostSensitiveSVC(IncrementalClassifier):
     C : float, default=1.0
         Price of a unit of loss.
     cost_positive : float, default=1.0
-        C+ > 0: how dear it is to miss the positive class.
+        C+ > 0: the price of missing the positive class.
     cost_negative : float, default=1.0
         C- > 1/2. The paper's regime is C- >= 1 and C+ >= 2C- - 1; outside it a warning
         says what the values mean.
     cost_matrix : array of shape (n_classes, n_classes), optional
         ``[i, j]`` is the cost of predicting class j for a sample of class i, in the
-        order of ``classes_``. Each pair of classes takes the one dearer to miss as
+        order of ``classes_``. Each pair of classes takes the one costlier to miss as
         positive and C+ = (2C- - 1) c_max / c_min; ``cost_positive`` and ``pos_label``
         must then be left alone.
     pos_label : label, optional
-        The class that is dear to miss; None takes ``classes_[1]``. For two classes.
+        The class that is costly to miss; None takes ``classes_[1]``. For two classes.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
         As in :class:`widemargin.SVC`, and so are all parameters below.
     degree : int, default=3
@@ -201,13 +201,13 @@ class CostSensitiveSVC(IncrementalClassifier):
                 for positive, negative in pairs
             ]
         check_costs(self.cost_positive, self.cost_negative)
-        dear = self._dear_class(classes)
+        costly = self._costly_class(classes)
         prices = (float(self.cost_positive), float(self.cost_negative))
         return [
             PairCosts(
                 (positive, negative),
-                1 if dear in (-1, positive) else -1,
-                *(prices if dear in (positive, negative) else (1.0, 1.0)),
+                1 if costly in (-1, positive) else -1,
+                *(prices if costly in (positive, negative) else (1.0, 1.0)),
             )
             for positive, negative in pairs
         ]
@@ -215,15 +215,15 @@ class CostSensitiveSVC(IncrementalClassifier):
     def _checked_matrix(self, n_classes: int) -> NDArray[np.float64]:
         if self.cost_positive != 1.0 or self.pos_label is not None:
             raise ValueError(
-                "cost_matrix says which class is dear and by how much; leave "
+                "cost_matrix says which class is costly and by how much; leave "
                 "cost_positive and pos_label at their defaults."
             )
         matrix = check_cost_matrix(self.cost_matrix, n_classes)
         check_costs(2 * self.cost_negative, self.cost_negative)
         return matrix
 
-    def _dear_class(self, classes: NDArray[Any]) -> int:
-        """Return the number of the class that is dear to miss; -1 for none."""
+    def _costly_class(self, classes: NDArray[Any]) -> int:
+        """Return the number of the class that is costly to miss; -1 for none."""
         if self.pos_label is not None:
             found = np.flatnonzero(classes == self.pos_label)
             if found.size != 1:  # none, or a list of them
@@ -237,7 +237,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         if self.cost_positive != 1.0 or self.cost_negative != 1.0:
             raise ValueError(
                 f"cost_positive and cost_negative need to know which of the "
-                f"{classes.size} classes is dear to miss: give pos_label or, for a "
+                f"{classes.size} classes is costly to miss: give pos_label or, for a "
                 "price of every mistake, cost_matrix."
             )
         return -1

@@ -1,4 +1,4 @@
-"""Ramp loss: a classifier that gives up on samples it believes to be mislabelled."""
+"""Ramp loss: a classifier in which mislabelled samples have bounded influence."""
 
 from widemargin.estimators.incremental import refuse_updates
 

@@ -1,4 +1,4 @@
-"""The ramp-loss classifier: hinge loss up to a ceiling, so that outliers let go."""
+"""The ramp-loss classifier: a hinge loss clipped at a ceiling."""
 
 from __future__ import annotations
 
