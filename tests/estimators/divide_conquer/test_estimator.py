@@ -300,8 +300,8 @@ def test_a_time_limit_that_passes_during_the_finish(monkeypatch):
     # the deadline is set when the level is there: no race with a busy machine
     plain = DivideConquerSVC._conquer
 
-    def conquer(self, task, ladder):
-        return plain(self, replace(task, deadline=Deadline.after(0.05)), ladder)
+    def conquer(self, task, run):
+        return plain(self, replace(task, deadline=Deadline.after(0.05)), run)
 
     monkeypatch.setattr(DivideConquerSVC, "_conquer", conquer)
     monkeypatch.setattr(
