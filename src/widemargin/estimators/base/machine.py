@@ -117,12 +117,8 @@ class KernelMachine(
     @validated
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
         """Fit; return False where Ctrl-C ended it and the point reached is stored."""
-        data = self._validated(X, y, sample_weight, ids)
-        self.n_features_in_ = data.n_features
-        kernel = self._resolve_kernel(data)
-        gram = self._make_gram(data, kernel)
-        tasks = self._tasks(data, gram, kernel)
-        self._warm_start(data, kernel, tasks)
+        data, gram, tasks = self._begin(X, y, sample_weight, ids)
+        kernel = gram.kernel
         answers, complete = self._solve_or_stop(tasks)
         self._store(data, kernel, tasks, answers)
         if complete:
@@ -158,6 +154,18 @@ class KernelMachine(
         """Store the fitted model."""
 
     # ---- the steps of a fit --------------------------------------------------
+
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any
+    ) -> tuple[Data, Gram, list[AnyTask]]:
+        """Return the validated data, its Gram matrix, and the tasks of the fit."""
+        data = self._validated(X, y, sample_weight, ids)
+        self.n_features_in_ = data.n_features
+        kernel = self._resolve_kernel(data)
+        gram = self._make_gram(data, kernel)
+        tasks = self._tasks(data, gram, kernel)
+        self._warm_start(data, kernel, tasks)
+        return data, gram, tasks
 
     def _resolve_kernel(self, data: TrainingData) -> Kernel:
         gamma = resolve_gamma(self.gamma, data.X, data.weights, self.kernel)

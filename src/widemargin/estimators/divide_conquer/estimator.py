@@ -215,12 +215,8 @@ feature_names_in_
             from .dask.fitting import fit_collections
 
             return fit_collections(self, X, y, sample_weight)
-        data = self._validated(X, y, sample_weight, ids)
-        self.n_features_in_ = data.n_features
-        kernel = self._resolve_kernel(data)
-        gram = self._make_gram(data, kernel)
-        tasks = self._tasks(data, gram, kernel)
-        self._warm_start(data, kernel, tasks)
+        data, gram, tasks = self._begin(X, y, sample_weight, ids)
+        kernel = gram.kernel
         problems = [self._problem(task) for task in tasks]
         division = Division(data.X, kernel, problems, [task.rows for task in tasks])
         run = self._levels(division, Limits.of(gram), tasks[0])
