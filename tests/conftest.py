@@ -33,7 +33,7 @@ COMMAND = (
     "display",
     "docs",
     "persistence",
-    "container",
+    "file_format",
     "workshop",
     "papers",
 )

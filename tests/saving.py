@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import ignore_warnings
 
-from widemargin.persistence.known import known_class
+from widemargin.persistence.allowed_classes import known_class
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "PrivateSVC": {"clip_norm": 3.0, "random_state": 0},

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
 from widemargin.cli.capabilities import COLUMNS, as_rst, capability_table
-from widemargin.cli.methods import METHODS, estimator_class
+from widemargin.cli.estimator_names import METHODS, estimator_class
 
 REQUIRED = {"private": {"clip_norm": 2.0}}
 

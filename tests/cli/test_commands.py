@@ -19,9 +19,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
+from widemargin.cli.estimator_names import METHODS, estimator_class
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
-from widemargin.cli.methods import METHODS, estimator_class
 from widemargin_papers.dpwss import tasks as dpwss
 
 from tests.cli.running import command, spawn

@@ -11,11 +11,10 @@ from widemargin.engine.certificate import (
     Certificate,
     dual_objective,
     duality_gap,
-    intercept_interval,
     kkt_violation,
-    optimal_intercept,
     primal_objective,
 )
+from widemargin.engine.intercept import intercept_interval, optimal_intercept
 
 
 def drawn(seed, n=30):

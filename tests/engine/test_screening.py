@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.engine.certificate import dual_objective, duality_gap
-from widemargin.engine.certificate import intercept_interval as interval
 from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
+from widemargin.engine.intercept import intercept_interval as interval
 from widemargin.engine.kernels import Gaussian, Linear
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.screening.rules import (

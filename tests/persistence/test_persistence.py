@@ -26,9 +26,9 @@ from sklearn.preprocessing import (
 import widemargin
 from widemargin import SVC
 from widemargin.persistence import load, save, training_rows
-from widemargin.persistence.known import ESTIMATORS
-from widemargin.runtime import container
-from widemargin.runtime.container import StorageError
+from widemargin.persistence.allowed_classes import ESTIMATORS
+from widemargin.runtime import file_format
+from widemargin.runtime.file_format import StorageError
 
 from tests.saving import data, decisions, fitted
 
@@ -198,7 +198,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    container.write(tmp_path / "a", "checkpoint", {}, {})
+    file_format.write(tmp_path / "a", "checkpoint", {}, {})
     with pytest.raises(StorageError, match="not a 'model'"):
         load(tmp_path / "a")
 
@@ -220,7 +220,7 @@ def test_a_crash_while_saving_leaves_the_old_file(
     def crash(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(container.os, "fsync", crash)
+    monkeypatch.setattr(file_format.os, "fsync", crash)
     with pytest.raises(OSError, match="No space"):
         save(SVC(), path)
     assert path.read_bytes() == before

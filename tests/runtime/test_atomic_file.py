@@ -16,7 +16,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from widemargin import SVC, load, save
-from widemargin.runtime import container
+from widemargin.runtime import file_format
 from widemargin.runtime.atomic_file import replacing
 
 from tests.places import as_root, bound_socket, device_node, small_disk
@@ -123,7 +123,7 @@ def test_another_group_does_not_get_what_the_group_had(
     with monkeypatch.context() as patch:
         patch.setattr(os, "stat", elsewhere)
         patch.setattr(os, "fchown", forbidden)
-        container.write(path, "model", {}, {})
+        file_format.write(path, "model", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from widemargin.cli.methods import METHODS, estimator_class
+from widemargin.cli.estimator_names import METHODS, estimator_class
 
 COLUMNS = (
     "estimator",

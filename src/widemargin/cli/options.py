@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from widemargin.cli.methods import available_methods
+from widemargin.cli.estimator_names import available_methods
 
 #: LIBSVM's flags that are parameters here
 SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}

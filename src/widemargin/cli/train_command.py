@@ -16,9 +16,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from widemargin.cli.estimator_names import METHODS, estimator_class
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
-from widemargin.cli.methods import METHODS, estimator_class
 from widemargin.cli.options import (
     MethodCommand,
     check_parameters,

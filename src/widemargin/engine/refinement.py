@@ -18,8 +18,9 @@ from widemargin import _core
 from widemargin.numerics.products import transposed_times
 from widemargin.runtime.deadline import Deadline
 
-from .certificate import dual_objective, optimal_intercept, violation
+from .certificate import dual_objective, violation
 from .feasible import project, starting_point
+from .intercept import optimal_intercept
 from .kernels import Linear
 from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start

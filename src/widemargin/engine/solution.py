@@ -17,11 +17,11 @@ from .bounds import dual_bound, gap_between, objective_bound, violation_bound
 from .certificate import (
     Certificate,
     duality_gap,
-    optimal_intercept,
     primal_objective,
     total_gap,
     violation,
 )
+from .intercept import optimal_intercept
 from .kernels import CallableKernel, Precomputed
 from .problem import DualProblem
 from .status import Status

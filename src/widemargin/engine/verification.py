@@ -20,8 +20,8 @@ from scipy import sparse
 from widemargin.numerics.products import times, transposed_times
 
 from .bounds import BLOCK
-from .certificate import optimal_intercept
 from .gram import Gram
+from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
 

@@ -16,9 +16,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
-from widemargin.runtime.container import StorageError
+from widemargin.runtime.file_format import StorageError
 
-from .known import ESTIMATORS, TRANSFORMERS, name_of
+from .allowed_classes import ESTIMATORS, TRANSFORMERS, name_of
 from .pipelines import parts
 from .row_checks import check_live_rows, counts
 

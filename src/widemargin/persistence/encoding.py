@@ -4,8 +4,8 @@ Plain values stand for themselves; everything else is a dictionary whose ``"$"``
 what it is: ``tuple``, ``dict`` (keys of any kind), ``array``, ``scalar`` (a NumPy one),
 ``objects`` (an array of strings and the like), ``csr``, ``dtype``, ``type``, ``slice``,
 ``selector`` (of columns, by their dtype), ``record`` (one of our dataclasses) or
-``object`` (an estimator). Only classes in `widemargin.persistence.known` are built; the
-file chooses among names, it brings none.
+``object`` (an estimator). Only classes in `widemargin.persistence.allowed_classes` are
+built; the file chooses among names, it brings none.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import make_column_selector
 
-from widemargin.runtime.container import StorageError
+from widemargin.runtime.file_format import StorageError
 
-from .known import known_class, name_of
+from .allowed_classes import known_class, name_of
 
 _MAX_DEPTH = 40
 _DTYPE = re.compile(r"<[fi][48]|\|O|\|b1|<U[0-9]{1,4}")

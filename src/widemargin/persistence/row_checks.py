@@ -13,7 +13,7 @@ from widemargin.estimators.base.multiclass import class_pairs
 from widemargin.estimators.incremental.live_rows import LiveRows
 from widemargin.estimators.incremental.pair_state import PairState
 from widemargin.estimators.incremental.update_state import UpdateState
-from widemargin.runtime.container import StorageError
+from widemargin.runtime.file_format import StorageError
 
 
 def check_live_rows(attributes: dict[str, Any], features: int) -> None:

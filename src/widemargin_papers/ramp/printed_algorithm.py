@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.certificate import duality_gap, optimal_intercept
+from widemargin.engine.certificate import duality_gap
+from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 

@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.certificate import intercept_interval
 from widemargin.engine.gram import Gram
+from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions

@@ -11,10 +11,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from widemargin.estimators.private import mechanisms, minimum
+from widemargin.estimators.private import huber_minimum, mechanisms
 from widemargin.estimators.private.calibration import gaussian_scale
 from widemargin.estimators.private.hinge import minimise_hinge
 from widemargin.estimators.private.huber import room_rounding, slope
+from widemargin.estimators.private.huber_minimum import distance_bound, minimise_huber
 from widemargin.estimators.private.mechanisms import (
     COVER_SHARE,
     GradientMechanism,
@@ -22,7 +23,6 @@ from widemargin.estimators.private.mechanisms import (
     OutputMechanism,
     Public,
 )
-from widemargin.estimators.private.minimum import distance_bound, minimise_huber
 from widemargin.estimators.private.noise import SeededNoise
 
 from tests.estimators.private.silent import Silent
@@ -243,13 +243,13 @@ def test_a_huber_solve_that_rounding_stops_goes_on(monkeypatch):
     # tolerance, and the solve goes on from there with exact rooms.
     X, y = data(np.random.default_rng(0), 400)
     linear, costs, tolerance = np.array([-1.0, 2.0, 3.0]), np.ones(400), 1e-11
-    exact, real = [], minimum.sums_of_products
+    exact, real = [], huber_minimum.sums_of_products
 
     def counted(*arguments):
         exact.append(real(*arguments))
         return exact[-1]
 
-    monkeypatch.setattr(minimum, "sums_of_products", counted)
+    monkeypatch.setattr(huber_minimum, "sums_of_products", counted)
     w, stated = minimise_huber(X, y, costs, 1e-6, linear, tolerance)
     assert exact and stated <= tolerance
     assert exact_distance(X, y, costs, 1e-6, linear, w) <= stated
@@ -281,7 +281,7 @@ def test_noise_covers_the_distance_from_the_minimum(monkeypatch):
             return drawn[-1][0]
 
     ends = []
-    real = minimum.minimise_huber
+    real = huber_minimum.minimise_huber
 
     def noted(*arguments):
         ends.append(real(*arguments))

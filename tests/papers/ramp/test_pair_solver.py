@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
-from widemargin.engine.certificate import intercept_interval
 from widemargin.engine.gram import Gram
+from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.kernels import Gaussian, Linear, Precomputed
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions

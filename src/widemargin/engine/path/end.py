@@ -7,7 +7,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.certificate import optimal_intercept, violation
+from widemargin.engine.certificate import violation
+from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.polish import EXACT, polish
 from widemargin.engine.problem import DualProblem, only_point
 from widemargin.engine.solution import Solution

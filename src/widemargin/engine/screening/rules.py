@@ -86,7 +86,7 @@ def intercept_bounds(
 ) -> tuple[float, float]:
     """Return the ends of the optimal intercepts (0.2), rounded outwards.
 
-    As :func:`widemargin.engine.certificate.intercept_interval`, but a quantile that is
+    As :func:`widemargin.engine.intercept.intercept_interval`, but a quantile that is
     reached only up to rounding does not slip to the next target on the unsafe side.
     """
     slack = RELATIVE_MASS_GUARD * float(width.sum())

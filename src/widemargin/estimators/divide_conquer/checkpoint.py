@@ -1,8 +1,8 @@
 """Checkpoints: the last complete level of a fit, on disk.
 
 A fit of hours must survive a crash. After each level its solution and clusters are
-written with :mod:`widemargin.runtime.container` (data only, atomic, checksummed). A fit
-that finds a checkpoint of its own data and settings goes on above that level; a
+written with :mod:`widemargin.runtime.file_format` (data only, atomic, checksummed). A
+fit that finds a checkpoint of its own data and settings goes on above that level; a
 checkpoint of anything else is refused, never silently used or overwritten.
 """
 
@@ -30,7 +30,7 @@ from widemargin.multilevel.router import (
     Router,
     Samples,
 )
-from widemargin.runtime import container
+from widemargin.runtime import file_format
 from widemargin.runtime.atomic_file import refuse_lost
 
 KIND = "divide-and-conquer checkpoint"
@@ -94,7 +94,7 @@ class Origin:
     settings: str
     values: NDArray[np.float64]
 
-    def differs(self, stored: container.Stored) -> str:
+    def differs(self, stored: file_format.Stored) -> str:
         """Return in what a checkpoint is of another fit; "" if it is of this one."""
         for what, expected in (("data", self.data), ("settings", self.settings)):
             if stored.header.get(what) != expected:
@@ -138,7 +138,7 @@ def write(
             for solved in level.parts
         ],
     }
-    container.write(path, KIND, header, arrays)
+    file_format.write(path, KIND, header, arrays)
 
 
 def read(
@@ -154,7 +154,7 @@ def read(
     """
     if not os.path.exists(path):
         return None
-    stored = container.read(path, KIND)
+    stored = file_format.read(path, KIND)
     other = origin.differs(stored)
     if other:
         raise ValueError(
@@ -164,7 +164,7 @@ def read(
     try:
         return _restored(stored.header, stored.arrays, division, levels)
     except Exception as error:  # whatever it is that does not fit: it is the file
-        raise container.StorageError(
+        raise file_format.StorageError(
             f"checkpoint={os.fspath(path)!r} is inconsistent ({error}): delete it to "
             "start anew."
         ) from error

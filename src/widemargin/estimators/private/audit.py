@@ -28,9 +28,9 @@ from tqdm import tqdm
 
 from widemargin.engine.sample_layout import refuse_damaged
 
+from .errors_without_values import without_values
 from .report import PrivacyWarning
 from .sensitivity import ADJACENCIES
-from .unquoted import without_values
 
 Vector = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, vali
 from widemargin.estimators.base.validation import checked_samples
 
 from .bounded_rows import PublicMap
+from .errors_without_values import without_values
 from .mechanisms import (
     GradientMechanism,
     Mechanism,
@@ -43,7 +44,6 @@ from .settings import (
     refuse_unproven,
     warn_of_large_delta,
 )
-from .unquoted import without_values
 
 Vector = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.estimators.base.sklearn_compat import validated
 
-from .unquoted import without_values
+from .errors_without_values import without_values
 
 Vector = NDArray[np.float64]
 

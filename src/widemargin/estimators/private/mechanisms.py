@@ -28,7 +28,7 @@ from .calibration import (
 )
 from .hinge import minimise_hinge
 from .huber import slope
-from .minimum import minimise_huber
+from .huber_minimum import minimise_huber
 from .noise import NoiseSource
 from .sensitivity import (
     coordinate_sensitivity,

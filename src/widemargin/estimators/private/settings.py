@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base.probabilities import WithoutProbabilities
 
+from .errors_without_values import without_values
 from .report import PrivacyWarning
-from .unquoted import without_values
 
 CLIP_NORM_MISSING = (
     "clip_norm bounds each row's length and must be known without looking at the data; "

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from widemargin.engine.certificate import intercept_interval
+from widemargin.engine.intercept import intercept_interval
 from widemargin.numerics.products import inner
 from widemargin.numerics.row_blocks import times, transpose_times
 

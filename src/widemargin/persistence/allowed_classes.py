@@ -10,7 +10,7 @@ import dataclasses
 import importlib
 from typing import Any
 
-from widemargin.runtime.container import StorageError
+from widemargin.runtime.file_format import StorageError
 
 ESTIMATORS = {
     "SVC": "widemargin.estimators.svc",

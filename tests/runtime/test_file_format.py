@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from widemargin.runtime import container
-from widemargin.runtime.container import StorageError
+from widemargin.runtime import file_format
+from widemargin.runtime.file_format import StorageError
 
 HEADER = {
     "text": "größer 🌄",
@@ -36,7 +36,7 @@ ARRAYS = {
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "model.wm"
-    container.write(path, "model", HEADER, ARRAYS)
+    file_format.write(path, "model", HEADER, ARRAYS)
     return path
 
 
@@ -48,7 +48,7 @@ def sealed(document: object, payload: bytes = b"", version: int = 1) -> bytes:
     start = struct.calcsize("<8sIQ32s") + len(text)
     body = text + bytes(-start % 64 if payload else 0) + payload
     digest = hashlib.sha256(body).digest()
-    return struct.pack("<8sIQ32s", container.MAGIC, version, len(text), digest) + body
+    return struct.pack("<8sIQ32s", file_format.MAGIC, version, len(text), digest) + body
 
 
 def document(*arrays: object) -> dict[str, object]:
@@ -56,7 +56,7 @@ def document(*arrays: object) -> dict[str, object]:
 
 
 def test_round_trip_keeps_values_dtypes_and_shapes(model: Path) -> None:
-    stored = container.read(model, kind="model")
+    stored = file_format.read(model, kind="model")
     assert stored.kind == "model"
     assert {k: v for k, v in stored.header.items() if k != "nan"} == {
         k: v for k, v in HEADER.items() if k != "nan"
@@ -70,15 +70,15 @@ def test_round_trip_keeps_values_dtypes_and_shapes(model: Path) -> None:
 
 def test_big_endian_and_fortran_order_are_stored_as_values(tmp_path: Path) -> None:
     array = np.asfortranarray(np.arange(6, dtype=">f8").reshape(2, 3))
-    container.write(tmp_path / "a", "model", {}, {"a": array})
-    assert_array_equal(container.read(tmp_path / "a").arrays["a"], array)
+    file_format.write(tmp_path / "a", "model", {}, {"a": array})
+    assert_array_equal(file_format.read(tmp_path / "a").arrays["a"], array)
 
 
 def test_numpy_scalars_and_tuples_in_the_header(tmp_path: Path) -> None:
-    container.write(
+    file_format.write(
         tmp_path / "a", "x", {"n": np.int32(3), "t": (np.float64(1), 2)}, {}
     )
-    assert container.read(tmp_path / "a").header == {"n": 3, "t": [1.0, 2]}
+    assert file_format.read(tmp_path / "a").header == {"n": 3, "t": [1.0, 2]}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_numpy_scalars_and_tuples_in_the_header(tmp_path: Path) -> None:
 )
 def test_header_refuses_what_is_not_json(tmp_path: Path, value: object) -> None:
     with pytest.raises(ValueError, match="header"):
-        container.write(tmp_path / "a", "x", {"value": value}, {})
+        file_format.write(tmp_path / "a", "x", {"value": value}, {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,19 +95,19 @@ def test_header_refuses_what_is_not_json(tmp_path: Path, value: object) -> None:
 )
 def test_arrays_refuse_what_would_need_pickle(tmp_path: Path, array: object) -> None:
     with pytest.raises(ValueError, match="cannot be stored"):
-        container.write(tmp_path / "a", "x", {}, {"a": array})
+        file_format.write(tmp_path / "a", "x", {}, {"a": array})
 
 
 def test_other_kind_is_refused(model: Path) -> None:
     with pytest.raises(StorageError, match="holds a 'model', not a 'checkpoint'"):
-        container.read(model, kind="checkpoint")
+        file_format.read(model, kind="checkpoint")
 
 
 @pytest.mark.parametrize(("version", "remedy"), [(0, "save the model"), (2, "upgrade")])
 def test_other_version_is_refused(tmp_path: Path, version: int, remedy: str) -> None:
     (tmp_path / "a").write_bytes(sealed(document(), version=version))
     with pytest.raises(StorageError, match=f"format {version}.*{remedy}"):
-        container.read(tmp_path / "a")
+        file_format.read(tmp_path / "a")
 
 
 def test_every_flipped_byte_is_noticed(model: Path) -> None:
@@ -117,7 +117,7 @@ def test_every_flipped_byte_is_noticed(model: Path) -> None:
         bad[position] ^= 0x10
         model.write_bytes(bad)
         with pytest.raises(StorageError):
-            container.read(model)
+            file_format.read(model)
 
 
 def test_every_truncation_is_noticed(model: Path) -> None:
@@ -125,10 +125,10 @@ def test_every_truncation_is_noticed(model: Path) -> None:
     for length in range(0, len(good), 7):
         model.write_bytes(good[:length])
         with pytest.raises(StorageError):
-            container.read(model)
+            file_format.read(model)
     model.write_bytes(good + b"x")
     with pytest.raises(StorageError, match="too many"):
-        container.read(model)
+        file_format.read(model)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_every_truncation_is_noticed(model: Path) -> None:
 def test_hostile_array_lists(tmp_path: Path, listed: object, message: str) -> None:
     (tmp_path / "a").write_bytes(sealed(document(listed), bytes(8)))
     with pytest.raises(StorageError, match=message):
-        container.read(tmp_path / "a")
+        file_format.read(tmp_path / "a")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_hostile_array_lists(tmp_path: Path, listed: object, message: str) -> No
 def test_hostile_headers(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "a").write_bytes(sealed(text))
     with pytest.raises(StorageError, match="damaged"):
-        container.read(tmp_path / "a")
+        file_format.read(tmp_path / "a")
 
 
 def test_bytes_that_are_no_value_of_their_dtype(tmp_path: Path) -> None:
@@ -187,12 +187,12 @@ def test_bytes_that_are_no_value_of_their_dtype(tmp_path: Path) -> None:
         listed = ["a", dtype, [1]]
         (tmp_path / "a").write_bytes(sealed(document(listed), payload))
         with pytest.raises(StorageError, match="array 'a'"):
-            container.read(tmp_path / "a")
+            file_format.read(tmp_path / "a")
 
 
 def test_an_interrupted_write_leaves_the_old_file(model: Path) -> None:
     before = model.read_bytes()
-    with pytest.raises(KeyboardInterrupt), container.replacing(model) as file:
+    with pytest.raises(KeyboardInterrupt), file_format.replacing(model) as file:
         file.write(b"half")
         raise KeyboardInterrupt
     assert model.read_bytes() == before
@@ -202,16 +202,16 @@ def test_an_interrupted_write_leaves_the_old_file(model: Path) -> None:
 def test_a_link_is_followed_not_replaced(model: Path) -> None:
     link = model.with_name("link")
     link.symlink_to(model)
-    container.write(link, "model", {"new": 1}, {})
+    file_format.write(link, "model", {"new": 1}, {})
     assert link.is_symlink()
-    assert container.read(model).header == {"new": 1}
+    assert file_format.read(model).header == {"new": 1}
 
 
 def test_foreign_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"PK\x03\x04" + bytes(100))
     with pytest.raises(StorageError, match="not a widemargin file"):
-        container.read(tmp_path / "a")
+        file_format.read(tmp_path / "a")
     with pytest.raises(StorageError, match="not a regular file"):
-        container.read(tmp_path)
+        file_format.read(tmp_path)
     with pytest.raises(FileNotFoundError):
-        container.read(tmp_path / "missing")
+        file_format.read(tmp_path / "missing")

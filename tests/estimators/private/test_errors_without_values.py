@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from widemargin import PrivateSVC, PublicBoundsScaler, privacy_audit
-from widemargin.estimators.private.unquoted import unquoted, without_values
+from widemargin.estimators.private.errors_without_values import unquoted, without_values
 
 from tests.estimators.private.sentinels import chain, quotes
 
