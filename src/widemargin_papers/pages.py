@@ -22,6 +22,7 @@ from pathlib import Path
 from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
 from .harness.campaign import Campaign
 from .harness.results import ResultStore
+from .helps.campaigns import CAMPAIGNS as HELPS
 from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES
 from .speed.campaign import as_rst as speed_table
@@ -56,4 +57,5 @@ TABLES: dict[str, Table] = {
     **{f"speed {suite}": (suite, partial(speed_table, suite)) for suite in SUITES},
     **_tables("ramp", RAMP),
     **_tables("command", COMMAND),
+    **_tables("helps", HELPS),
 }

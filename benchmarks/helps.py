@@ -1,0 +1,15 @@
+"""Whether a method helps somebody who only calls ``fit``.
+
+python benchmarks/helps.py candidates   which defaults the choosing half prefers
+python benchmarks/helps.py labels       wrong labels: every method, both halves
+python benchmarks/helps.py              the tables of all stored results
+
+Splits are measured in order, over all data sets: a stopped run has a balanced table.
+Two processes, one with ``--only choose`` and one with ``--only check``, share the work.
+"""
+
+from widemargin_papers.harness.campaign import main
+from widemargin_papers.helps.campaigns import CAMPAIGNS
+
+if __name__ == "__main__":
+    main(CAMPAIGNS, "Measure whether methods help by default.")

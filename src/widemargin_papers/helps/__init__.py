@@ -1,0 +1,1 @@
+"""A suite for wrong labels and unequal costs: whether a method helps by default."""

@@ -1,0 +1,74 @@
+"""Wrong labels: each method on clean test labels, and as a label auditor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.results import Record
+
+from .label_methods import BOOSTING, METHODS, SETTINGS, Answer, Trial, by_boosting
+from .noise import NOISES, given_labels
+from .suite import DataSet, Labels, Vector, key, problems, split
+
+DIGITS = 4  # of a stored figure
+
+Figures = dict[str, float | None]
+
+
+def work() -> Iterator[Measurement]:
+    """Yield every split of every data set, with all kinds of labels."""
+    for data, number in problems():
+        yield key(data, number), partial(measured, data, number)
+
+
+def measured(data: DataSet, number: int) -> Record:
+    """Return the figures by kind of noise, setting of C and method."""
+    part = split(data, number)
+    noise = {}
+    for kind in NOISES:
+        given = given_labels(kind, part.X, part.y, number)
+        noise[kind] = compared(Trial(part, given, number))
+    return {"set": data.name, "half": data.half, "split": number, "noise": noise}
+
+
+def compared(trial: Trial) -> dict[str, Any]:
+    """Return every method's figures on one split with its given labels."""
+    wrong = trial.given != trial.split.y
+    boosted = by_boosting(trial)
+    settings: dict[str, dict[str, Figures]] = {}
+    for setting, costs in SETTINGS.items():
+        answers = {name: method(trial, costs) for name, method in METHODS.items()}
+        answers[BOOSTING] = boosted
+        length = answers["RampSVC"].listed
+        settings[setting] = {
+            name: figures(answer, wrong, length, trial.split.y_test)
+            for name, answer in answers.items()
+        }
+    return {"wrong": int(wrong.sum()), "settings": settings}
+
+
+def figures(
+    answer: Answer, wrong: NDArray[np.bool_], length: int, y_test: Labels
+) -> Figures:
+    """Return one method's figures; every list of suspects has the same length."""
+    found = int(np.count_nonzero(wrong[ranked(answer.doubts)[:length]]))
+    measures = {
+        "balanced": float(balanced_accuracy_score(y_test, answer.predicted)),
+        "accuracy": float(accuracy_score(y_test, answer.predicted)),
+        "seconds": answer.seconds,
+        "listed": float(length),
+        "found": float(found),
+    }
+    return {name: round(figure, DIGITS) for name, figure in measures.items()}
+
+
+def ranked(doubts: Vector) -> NDArray[np.intp]:
+    """Return the rows, those most in doubt first."""
+    return np.argsort(-doubts, kind="stable")
