@@ -168,8 +168,8 @@ class RampTruth(Truth):
 
     Which samples did not pull is read off the coefficients. Where they do not say it,
     at zero, it is the side of s: with the flat loss of those that did not pull, no
-    other choice has a smaller objective. Of a procedure cut short, though, the problem
-    and so its optimum are not known.
+    other choice has a smaller objective. Where the records contradict that, and of a
+    procedure stalled or cut short, the problem and so its optimum are not known.
     """
 
     def __init__(self, pair: Pair, arithmetic: Any) -> None:
@@ -182,16 +182,34 @@ class RampTruth(Truth):
         super().__init__(plain, arithmetic)
         status = certificates(estimator)[pair.number].status
         rounds = int(estimator.n_cccp_iter_[pair.number])
-        self.known = rounds == 1 or status in ("converged", "polished", "stalled")
+        self.known = rounds == 1
         if rounds > 1 or (alpha < 0).any():
             margins = pair.signs * (self.values.astype(float) + plain.intercept)
             clipped = (alpha < 0) | ((alpha == 0) & (margins < self.s))
             shift = np.where(clipped, pull, 0.0)
+            size = self._clipped_by_the_records()
+            ended = status in ("converged", "polished")
+            self.known |= ended and size == np.count_nonzero(clipped)
             flat = sum(map(Fraction, pair.costs[clipped].tolist()), Fraction(0))
             constant = flat * (1 - Fraction(self.s)) if clipped.any() else 0
             self.model = pair.model(
                 pair.signs, lower - shift, upper - shift, constant=constant
             )
+
+    def _clipped_by_the_records(self) -> int | None:
+        """Return how many samples did not pull; None where the records do not say it.
+
+        Those below s after the round before: not always those below s at the end.
+        """
+        estimator = self.pair.estimator
+        if np.ndim(estimator.objective_):  # the records of several pairs
+            return None
+        convex = [entry for entry in estimator.history_ if "clipped" in entry]
+        objectives = [entry["objective"] for entry in convex]
+        if estimator.objective_ not in objectives[1:]:
+            return None
+        before = len(objectives) - 2 - objectives[::-1].index(estimator.objective_)
+        return int(convex[before]["clipped"])
 
     def sharper(self) -> RampTruth | None:
         """Return the same with more digits, where that takes under a second."""

@@ -27,6 +27,7 @@ from .primal_newton import newton_pays, newton_start
 from .problem import DualProblem
 from .solution import Solution
 from .solve_options import DrawnPairs, SolveOptions
+from .stagnation import Stagnation
 from .status import Status
 from .verification import CURRENT, BoundedValues, Evidence
 
@@ -106,6 +107,7 @@ class Descent:
         self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
         self.exact = False
         self.status = Status.START
+        self._stagnation = Stagnation(problem)
         earlier = () if options.screen is None else options.screen.checks
         self._checked = len(earlier)  # by earlier solves with this rule
 
@@ -212,6 +214,10 @@ class Descent:
             spent.pause = 2 * spent.steps
             if self._leap(tol):
                 self.status = Status.CONVERGED
+                break
+            current = self.anchors == CURRENT
+            if self._stagnation.reached(self.beta, self.gradient, current):
+                self.status = Status.STALLED
                 break
 
     def _run_pairs(self, tol: float) -> None:

@@ -285,3 +285,16 @@ def test_bad_rows_are_refused(client):
     X[7, 0] = np.nan
     with pytest.raises(ValueError, match="X contains NaN"):
         early().fit(*chunked(X, y, 50))
+
+
+@pytest.mark.parametrize("centres", [[(1, 1), (-30, -30)], [(1, 1), (1, -1), (-30, 0)]])
+def test_a_class_without_support_vectors_takes_part_in_the_finish(client, centres):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % len(centres)
+    # Without an intercept the class far from the origin is beyond its margin.
+    X = rng.normal(0.0, 0.1, (300, 2)) + np.array(centres)[y]
+    plain = {"kernel": "linear", "fit_intercept": False, "tol": 1e-6}
+    model = DivideConquerSVC(**plain).fit(*chunked(X, y, rows=60))
+    local = SVC(**plain).fit(X, y)
+    assert model.n_support_[-1] == 0
+    assert_allclose(model.decision_function(X), local.decision_function(X), atol=1e-4)

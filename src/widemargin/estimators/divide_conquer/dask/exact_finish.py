@@ -104,6 +104,9 @@ def finish(
         early_level="auto", tol=INNER * estimator.tol,
     )  # fmt: skip
     everywhere = estimator.C * early.class_weight
+    for fresh in _one_of_each_missing(blocks, codes, early.classes, everywhere):
+        rows, X = np.append(rows, fresh[0]), np.concatenate([X, fresh[1][np.newaxis]])
+        codes, costs = np.append(codes, fresh[2]), np.append(costs, fresh[3])
     for rounds in count(1):
         budget = cache_megabytes(estimator.cache_size, len(rows)) * 1e6
         needed = len(rows) * (X.shape[1] * X.dtype.itemsize + 32)
@@ -137,6 +140,33 @@ def finish(
         )
     seconds = time.perf_counter() - clock
     return _exact_model(early, inner, rows, found, rounds, seconds, estimator.tol)
+
+
+def _one_of_each_missing(
+    blocks: Blocks, codes: NDArray[np.intp], classes: NDArray[Any], costs: Vector
+) -> list[tuple[int, Any, int, float]]:
+    """Return a row of each class without a support vector: number, x, code, cost.
+
+    Without an intercept all support vectors of the clusters may be of one class. A fit
+    needs every class; the rest of it comes in by its violations.
+    """
+    import dask
+
+    missing = np.setdiff1d(np.arange(len(classes)), codes)
+    if missing.size == 0:
+        return []
+    found = dask.compute(*blocks.each(_first_of_each, (classes, costs, missing)))
+    firsts = {row[2]: row for block in reversed(found) for row in block}
+    return [firsts[code] for code in missing.tolist()]
+
+
+def _first_of_each(X: Any, y: Any, w: Any, offset: int, shared: Any) -> Any:
+    classes, costs, missing = shared
+    X, codes = np.asarray(X), np.searchsorted(classes, np.asarray(y))
+    cost = costs[codes] if w is None else costs[codes] * np.asarray(w)
+    own = np.flatnonzero(np.isin(codes, missing) & (cost > 0))
+    first = own[np.unique(codes[own], return_index=True)[1]]
+    return [(offset + int(i), X[i], int(codes[i]), float(cost[i])) for i in first]
 
 
 def _warn_too_large(count: int, needed: float, budget: float) -> None:
@@ -259,17 +289,9 @@ def violators(
     """
     import dask
 
-    weights = blocks.weights or [None] * len(blocks.samples)
     quota = max(100, -(-2 * len(fitted.rows) // len(blocks.samples)))
-    shared = dask.delayed((model, fitted, classes, costs, short, quota, proof))
-    look = dask.delayed(_violators_of_block)
-    tasks = [
-        look(X, y, w, offset, shared)
-        for X, y, w, offset in zip(
-            blocks.samples, blocks.labels, weights, blocks.offsets, strict=True
-        )
-    ]
-    found = dask.compute(*tasks)
+    shared = model, fitted, classes, costs, short, quota, proof
+    found = dask.compute(*blocks.each(_violators_of_block, shared))
     rows, samples, codes, own_costs = (
         np.concatenate([item[k] for item in found]) for k in range(4)
     )

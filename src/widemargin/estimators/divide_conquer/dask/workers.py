@@ -58,6 +58,19 @@ class Blocks:
         """Number of the first row of each block."""
         return [0, *np.cumsum(self.lengths)[:-1].tolist()]
 
+    def each(self, function: Callable[..., Any], shared: Any) -> list[Any]:
+        """Return ``function(X, y, w, offset, shared)`` of every block, delayed."""
+        import dask
+
+        weights = self.weights or [None] * len(self.samples)
+        given, delayed = dask.delayed(shared), dask.delayed(function)
+        return [
+            delayed(X, y, w, offset, given)
+            for X, y, w, offset in zip(
+                self.samples, self.labels, weights, self.offsets, strict=True
+            )
+        ]
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -249,15 +262,8 @@ def train(
     import dask.dataframe as dd
 
     n_clusters = partition.n_clusters
-    weights = blocks.weights or [None] * len(blocks.samples)
-    routing = dask.delayed((partition.router, partition.groups, classes))
-    tabulate = dask.delayed(_tabulate)
-    frames = [
-        tabulate(X, y, w, offset, routing)
-        for X, y, w, offset in zip(
-            blocks.samples, blocks.labels, weights, blocks.offsets, strict=True
-        )
-    ]
+    routing = partition.router, partition.groups, classes
+    frames = blocks.each(_tabulate, routing)
     empty = np.empty((0, blocks.n_features), dtype=blocks.dtype)
     none = np.empty(0, dtype=np.intp)
     weight = None if blocks.weights is None else np.empty(0)
