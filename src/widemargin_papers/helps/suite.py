@@ -62,6 +62,7 @@ BUNDLED: dict[str, Callable[..., tuple[Vector, Labels]]] = {
 HALVES = ("choose", "check")
 MOST_ROWS = 3000  # of a data set
 MOST_TRAINING_ROWS = 1000
+MOST_TRAINING_VALUES = 300_000  # rows times features
 TRAINING_SHARE = 0.6
 SPLITS = 10
 
@@ -124,14 +125,16 @@ def key(data: DataSet, number: int) -> str:
 def split(data: DataSet, number: int) -> Split:
     """Return one of the fixed splits, drawn by class.
 
-    60 % of at most 3,000 rows are for training, at most 1,000; the others for the test.
+    60 % of at most 3,000 rows are for training, at most 1,000 rows and 300,000 values;
+    the others are for the test.
     """
     X, y = _load(data.name)
     draw = partial(train_test_split, random_state=number)
     if len(y) > MOST_ROWS:
         rows, _ = draw(np.arange(len(y)), train_size=MOST_ROWS, stratify=y)
         X, y = X[rows], y[rows]
-    size = min(round(TRAINING_SHARE * len(y)), MOST_TRAINING_ROWS)
+    most = min(MOST_TRAINING_ROWS, MOST_TRAINING_VALUES // X.shape[1])
+    size = min(round(TRAINING_SHARE * len(y)), most)
     dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     train, test, y_train, y_test = draw(dense, y, train_size=size, stratify=y)
     scaler = StandardScaler().fit(train)

@@ -17,7 +17,6 @@ from widemargin.estimators.ramp import continuation as schedule
 from widemargin.estimators.ramp.concave_convex import RampProblem, descend, stationarity
 from widemargin.estimators.ramp.continuation import (
     Plan,
-    believable,
     continuation,
     economical_descent,
     grow,
@@ -82,15 +81,19 @@ def test_continuation_does_not_end_in_a_constant_model():
     ramp, _ = blobs(120, share=0.0, unequal=0.67, seed=11)
     minority = ramp.y == (-1.0 if (ramp.y > 0).sum() > 60 else 1.0)
     small = replace(ramp, costs=1e-3 * ramp.costs)
-    assert descend(small, exactly).clipped[minority].all()
+    constant = descend(small, exactly)
+    assert constant.clipped[minority].all()
+    assert constant.lost_side == ramp.y[minority][0]
+    assert constant.before is not None
+    assert not constant.believable.clipped[minority].any()
     end = economical_descent(ramp, plan(), continuation(ramp, plan()))
     assert end.settled and end.clipped.sum() <= 12
-    assert believable(ramp, end.clipped)
-    assert not believable(ramp, minority)
+    assert ramp.lost_side(end.clipped) == 0.0
+    assert ramp.lost_side(minority) == ramp.y[minority][0]
 
 
 def test_no_believable_stage_is_no_clipped_set(monkeypatch):
-    monkeypatch.setattr(schedule, "believable", lambda ramp, clipped: False)
+    monkeypatch.setattr(RampProblem, "lost_side", lambda ramp, clipped: 1.0)
     ramp, _ = blobs(120)
     assert continuation(ramp, plan()) is None
 

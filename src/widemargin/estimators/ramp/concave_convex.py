@@ -6,7 +6,9 @@ the second by its tangent gives a convex problem which is the plain SVM's dual w
 some boxes moved: a sample that is *clipped* (``y_i F(x_i) < s`` at the last point) gets
 ``[-C_i, 0]`` instead of ``[0, C_i]`` (times ``y_i``), so that it no longer pulls.
 ``J`` never increases, there are finitely many clipped sets, and the procedure stops
-when one repeats: at a stationary point, which need not be the global minimum.
+when one repeats: at a stationary point, which need not be the global minimum. A
+constant model is such a point, with every sample of a rare class clipped; so the last
+point before most of a class was clipped is kept.
 Mathematics 5.1, 5.4, 5.5.
 """
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 SPARE = 2.0  # the sum is put right on samples with this much more room than needed
 UNBALANCED = 1e-9  # share of sum(abs(beta)) that rounding may leave in sum(beta)
 SURE = 1e-9  # rounding that leaves no doubt worth another sum
+MOST_CLIPPED = 0.5  # share of a class, by cost, that may be mislabelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,17 @@ class RampProblem:
         mask: Mask = self.margins(solution) < self.s
         return mask
 
+    def lost_side(self, clipped: Mask) -> float:
+        """Return the sign of a class of which more than half is clipped, 0 for none.
+
+        By cost. Such a model has found one class only, not wrong labels.
+        """
+        for sign in (1.0, -1.0):
+            side = np.where(self.y == sign, self.costs, 0.0)
+            if float(side[clipped].sum()) > MOST_CLIPPED * float(side.sum()):
+                return sign
+        return 0.0
+
     def objective(self, solution: Solution) -> float:
         """Return the primal ramp objective ``J`` at `solution`."""
         loss = np.maximum(0.0, 1.0 - self.margins(solution))
@@ -117,12 +131,23 @@ class Outcome:
         ``J`` there.
     settled : bool
         False when the rounds ran out before the clipped set repeated.
+    lost_side : float
+        Sign of a class that is clipped for the most part; 0 for none.
+    before : Outcome or None
+        The last point before that, if there was one on the way.
     """
 
     solution: Solution
     clipped: Mask
     objective: float
     settled: bool
+    lost_side: float = 0.0
+    before: Outcome | None = None
+
+    @property
+    def believable(self) -> Outcome:
+        """The point itself, or the one before most of a class was clipped."""
+        return self if self.before is None else self.before
 
 
 def stationarity(
@@ -250,6 +275,7 @@ def descend(
     if clipped is None:
         clipped = np.zeros(ramp.gram.n, bool)
     best: Outcome | None = None
+    believed: Outcome | None = None
     for round_ in range(max_rounds):
         solution = solver(ramp.convex(clipped), start)
         objective = ramp.objective(solution)
@@ -264,21 +290,30 @@ def descend(
         if best is not None and objective >= best.objective and not repeats:
             # No descent left within the tolerance of the solves: the sets would only
             # go on swapping samples at the kink (5.5).
-            return replace(best, settled=True)
+            best = replace(best, settled=True)
+            break
         best = Outcome(solution, clipped, objective, repeats)
+        if ramp.lost_side(clipped) == 0.0:
+            believed = best
         if repeats:
-            return best
+            break
         start = carry(ramp, solution, after)
         clipped = after
     if best is None:
         raise ValueError(f"max_rounds={max_rounds} must be at least 1.")
-    return best
+    lost = ramp.lost_side(best.clipped) or ramp.lost_side(ramp.clips(best.solution))
+    return best if lost == 0.0 else replace(best, lost_side=lost, before=believed)
 
 
 def resume(ramp: RampProblem, beta: Vector) -> tuple[Mask, Solution]:
-    """Return the clipped set and the start that a former model's `beta` stands for."""
+    """Return the clipped set and the start that a former model's `beta` stands for.
+
+    None is clipped where that would be most of a class.
+    """
     problem = ramp.convex(np.zeros(ramp.gram.n, bool))
     point = project(beta, problem.lower, problem.upper, problem.total)
     former = Solution(problem, point, ramp.gram.times(point), Status.START, exact=True)
     clipped = ramp.clips(former)
+    if ramp.lost_side(clipped) != 0.0:
+        clipped = np.zeros(ramp.gram.n, bool)
     return clipped, carry(ramp, former, clipped)

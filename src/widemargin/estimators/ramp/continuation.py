@@ -75,7 +75,7 @@ def economical_descent(
         )  # fmt: skip
         if end.solution.status.stopped:
             return end
-        clipped, start = end.clipped, end.solution
+        clipped, start = end.believable.clipped, end.believable.solution
     return descend(
         ramp, plan.solver, clipped=clipped, start=start,
         max_rounds=plan.max_rounds, record=plan.record,
@@ -111,7 +111,7 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
         if end.solution.status.stopped:
             return None
         clipped, start, believed = None, None, None
-        if believable(sample, end.clipped):
+        if end.lost_side == 0.0:
             clipped, start, believed = end.clipped, grow(end.solution), end.solution
     if believed is None or n <= SAMPLE:
         return clipped
@@ -119,13 +119,7 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
     beta[np.sort(rows)] = believed.beta
     margins = ramp.y * (ramp.gram.times(beta) + believed.intercept)
     below: Mask = margins < ramp.s
-    return below if believable(ramp, below) else None
-
-
-def believable(ramp: RampProblem, clipped: Mask) -> bool:
-    """Whether at most half of each class, by cost, is clipped."""
-    sides = (ramp.costs * (ramp.y > 0), ramp.costs * (ramp.y < 0))
-    return all(float(side[clipped].sum()) <= 0.5 * float(side.sum()) for side in sides)
+    return below if ramp.lost_side(below) == 0.0 else None
 
 
 def grow(solution: Solution, most: float = STEP) -> Solution:

@@ -18,7 +18,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.base.classifier import KernelClassifier
-from widemargin.estimators.base.multiclass import BinaryTask
+from widemargin.estimators.base.multiclass import BinaryTask, class_pairs
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
 from widemargin.estimators.base.task import Answer
 from widemargin.estimators.base.training_data import LabelledData
@@ -73,10 +73,17 @@ fit_intercept, n_jobs, max_time, warm_start, solver
     outliers_ : ndarray of int
         Training rows clipped at the end: those the model believes to be mislabelled.
         With more than two classes, clipped in at least one of their class pairs.
+    suspects_ : ndarray of int
+        The same rows, ranked: first those farthest beyond the cut.
+    suspect_scores_ : ndarray of float
+        By how much the margin of each is below ``s``, in the order of ``suspects_``;
+        with more than two classes the most of its class pairs.
     objective_ : float, or ndarray in pair order
         The primal ramp objective J.
     certificate_ : Certificate, or list of them in pair order
-        Of the last convex problem; ``kkt_violation`` is that of J.
+        Of the last convex problem; ``kkt_violation`` is that of J. The status
+        "class_clipped", with a warning, says that the procedure went on to give up more
+        than half of a class, and that the model is the last one before that.
     history_ : list of dict
         One record per convex problem: ``objective`` (J), ``gap``, ``clipped`` and, with
         screening, ``screened``: the share of samples decided against iteration and
@@ -235,16 +242,30 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         answers: Sequence[RampSolution],
     ) -> None:
         super()._store(data, kernel, tasks, answers)
-        clipped = [
-            task.rows[answer.clipped]
-            for task, answer in zip(tasks, answers, strict=True)
-        ]
-        self.outliers_ = data.rows[np.unique(np.concatenate(clipped))]
+        beyond = np.full(len(data.labels), -np.inf)
+        for task, answer in zip(tasks, answers, strict=True):
+            rows = task.rows[answer.clipped]
+            beyond[rows] = np.maximum(beyond[rows], answer.beyond_cut[answer.clipped])
+        clipped = np.flatnonzero(beyond > -np.inf)
+        ranked = clipped[np.argsort(-beyond[clipped], kind="stable")]
+        self.outliers_ = data.rows[clipped]
+        self.suspects_ = data.rows[ranked]
+        self.suspect_scores_ = beyond[ranked]
         objectives = np.array([answer.objective for answer in answers])
         self.objective_ = float(objectives[0]) if len(tasks) == 1 else objectives
         self.n_cccp_iter_ = np.array([answer.rounds for answer in answers])
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
+        lost = self._lost_classes(answers)
+        if lost:
+            warnings.warn(
+                f"RampSVC would have given up more than half of {', '.join(lost)}: "
+                f"those samples are below the margin s={self.s:g}. The model is the "
+                "last one before that, not a minimum of the ramp loss. Try "
+                "class_weight='balanced', a larger C, or a lower s (-inf is the SVM).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         if any(answer.status == Status.MAX_ROUNDS for answer in answers):
             warnings.warn(
                 f"RampSVC solved max_cccp_iter={self.max_cccp_iter} convex problems "
@@ -252,5 +273,18 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        else:
+        elif not lost:
             super()._warn_unless_converged(answers)
+
+    def _lost_classes(self, answers: Sequence[Answer]) -> list[str]:
+        """Return which classes would have been clipped for the most part, in words."""
+        pairs = class_pairs(len(self.classes_))
+        lost = []
+        for (positive, negative), answer in zip(pairs, answers, strict=True):
+            if answer.status == Status.CLASS_CLIPPED:
+                assert isinstance(answer, RampSolution)
+                sides = (positive, negative)
+                own, other = sides if answer.lost_side > 0.0 else sides[::-1]
+                against = f" (against {self.classes_[other]})" if len(pairs) > 1 else ""
+                lost.append(f"class {self.classes_[own]}{against}")
+        return lost

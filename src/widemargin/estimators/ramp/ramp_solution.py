@@ -40,7 +40,11 @@ class RampSolution:
     flat_loss : float
         Loss of the clipped samples, which the convex problem leaves out.
     clipped : mask
-        The samples on the flat part of the loss.
+        The samples on the flat part of the loss that did not pull.
+    beyond_cut : array
+        How far each margin is below ``s``; negative above it.
+    lost_side : float
+        Sign of the class of which most would have been clipped; 0 for none.
     stationarity : float
         Upper bound on how far the point is from a stationary one of ``J``.
     rounds : int
@@ -54,6 +58,8 @@ class RampSolution:
     objective: float
     flat_loss: float
     clipped: NDArray[np.bool_]
+    beyond_cut: Vector
+    lost_side: float
     stationarity: float
     rounds: int
     n_iter: int
@@ -105,19 +111,31 @@ def convex_record(figures: dict[str, Any], solution: Solution) -> dict[str, Any]
 def finished(
     ramp: RampProblem, end: Outcome, history: list[dict[str, Any]], tol: float
 ) -> RampSolution:
-    """Verify where the procedure ended; `history` has its rounds."""
-    solution = with_certain_margins(ramp, proved(end.solution, tol))
+    """Verify where the procedure ended; `history` has its rounds.
+
+    That is the point before most of a class was clipped, where it came to that.
+    """
+    point = end.believable
+    solution = with_certain_margins(ramp, proved(point.solution, tol))
     assert solution.checked is not None
     size = np.abs(solution.checked.values) + abs(solution.intercept)
     rounding = solution.checked.errors + 4.0 * UNIT * size
     convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
-    ran_out = not end.settled and not solution.status.stopped
+    status = solution.status
+    if not status.stopped and end.lost_side != 0.0:
+        status = Status.CLASS_CLIPPED
+    elif not status.stopped and not end.settled:
+        status = Status.MAX_ROUNDS
+    below = ramp.clips(solution)
     return RampSolution(
         convex=solution,
-        status=Status.MAX_ROUNDS if ran_out else solution.status,
-        objective=end.objective,
-        flat_loss=ramp.flat_loss(end.clipped),
-        clipped=ramp.clips(solution),
+        status=status,
+        objective=point.objective,
+        flat_loss=ramp.flat_loss(point.clipped),
+        # Most of a class may be below s where the procedure was taken back.
+        clipped=below if end.lost_side == 0.0 else below & point.clipped,
+        beyond_cut=ramp.s - ramp.margins(solution),
+        lost_side=end.lost_side,
         stationarity=stationarity(ramp, solution, rounding),
         rounds=len(convex),
         n_iter=sum(entry["n_iter"] for entry in convex),
