@@ -82,10 +82,10 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
             raise InputError(f"{output}: would overwrite {given}, which is read")
 
 
-def check_model_path(path: str, *inputs: str) -> None:
-    """Raise, before any work, if no model can be written there."""
-    if path == "" or is_stream(path):  # a device would be replaced by the model
-        raise InputError(f"{path!r} is no name for a model, which must be a file")
+def check_model_path(path: str, *inputs: str, what: str = "a model") -> None:
+    """Raise, before any work, if no model (or `what`) can be written there."""
+    if path == "" or is_stream(path):  # a device would be replaced by the file
+        raise InputError(f"{path!r} is no name for {what}, which must be a file")
     if os.path.isdir(path):
         raise InputError(f"{path}: Is a directory")
     try:

@@ -36,6 +36,7 @@ from .output import (
     save_model,
     show_progress,
 )
+from .suspects import check_suspects_path, write_suspects
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
@@ -63,6 +64,13 @@ _BLOCK = 1 << 20  # entries scaled at a time
     type=click.IntRange(min=2),
     help="Cross-validate in so many folds; no model is written.",
 )
+@click.option(
+    "--suspects",
+    type=click.Path(),
+    metavar="FILE.csv",
+    help="With --method ramp: write the training rows that look mislabelled, the most "
+    "doubtful first.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.pass_context
 def train(
@@ -74,6 +82,7 @@ def train(
     label: str | None,
     scale: str | None,
     folds: int | None,
+    suspects: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -87,6 +96,8 @@ def train(
         raise click.UsageError("say where to write MODEL: a pipe gives it no name")
     target = f"{Path(data).name}.model" if model is None else model
     check_model_path(target, data)
+    if suspects is not None:
+        check_suspects_path(suspects, data, target, method, folds)
     cls = estimator_class(method)
     parameters = estimator_parameters(cls, method, given)
     check_parameters(cls(**parameters), given)
@@ -117,6 +128,8 @@ def train(
         seconds = time.perf_counter() - started
         save_model(estimator, target)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if suspects is not None:
+        write_suspects(suspects, final, content)
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if outcome.converged else 1)
 
@@ -237,6 +250,8 @@ def describe(estimator: Any) -> str:
         words.append(statement.split(". ")[0].rstrip(".:"))
     if hasattr(estimator, "n_support_"):
         words.append(f"{int(np.sum(estimator.n_support_))} support vectors")
+    if hasattr(estimator, "outliers_"):
+        words.append(f"{len(estimator.outliers_)} suspected labels")
     certificate: Any = getattr(estimator, "certificate_", None) or []
     records = certificate if isinstance(certificate, list) else [certificate]
     if records:
