@@ -240,7 +240,9 @@ def test_rows_to_forget_that_do_not_fit_are_refused(
     model.fit(X[rows], y[rows], sample_weight=np.linspace(1, 2, rows.size))
     model.ids_ = model.ids_.copy()
     live = model._updates.live
-    own = {k: np.array(v) for k, v in vars(live).items()}  # not read-only
+    own = {  # not read-only
+        k: None if v is None else np.array(v) for k, v in vars(live).items()
+    }
     changed(model, live=type(live)(**own))
     save(model, tmp_path / "model")
     assert load(tmp_path / "model").forget([3]).ids_.size == rows.size - 1

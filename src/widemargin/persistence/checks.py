@@ -147,7 +147,9 @@ def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
     vectors, coefficients = attributes["support_vectors_"], attributes["dual_coef_"]
     count = coefficients.shape[-1]
     pairs = classes * (classes - 1) // 2
-    if coefficients.ndim != 2 or coefficients.shape[0] != max(classes - 1, 1):
+    # a row for each other class, or for each pair (costs of several classes)
+    tall = (max(classes - 1, 1), max(pairs, 1))
+    if coefficients.ndim != 2 or coefficients.shape[0] not in tall:
         raise StorageError("dual_coef_ does not fit classes_")
     # a precomputed kernel leaves no vectors
     precomputed = attributes.get("kernel") == "precomputed"

@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.engine.kernels import Kernel
-from widemargin.estimators.base.multiclass import class_pairs
+from widemargin.estimators.base.multiclass import (
+    class_pairs,
+    is_by_pair,
+    pair_members,
+)
 from widemargin.estimators.incremental.live_rows import LiveRows
 from widemargin.estimators.incremental.pair_state import PairState
 from widemargin.estimators.incremental.update_state import UpdateState
@@ -33,6 +37,11 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
         _finite(live.weights, (n,)) and np.all(live.weights > 0.0)
     ):
         raise StorageError("the weights of the rows kept are not all positive")
+    costs = live.answer_costs
+    if costs is not None and not (
+        _finite(costs, (n, classes)) and np.all(costs >= 0.0)
+    ):
+        raise StorageError("the costs of the rows kept do not fit classes_")
     if live.ids.shape != (n,) or np.unique(live.ids).size != n:
         raise StorageError("the ids of the rows kept are not one for each")
     if "ids_" not in attributes or not np.array_equal(attributes["ids_"], live.ids):
@@ -42,20 +51,32 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
     if not isinstance(state.kernel, Kernel):
         raise StorageError("the kernel of the rows kept is none")
     if n:
-        _check_pairs(state.pairs, live.labels, classes)
+        _check_pairs(state.pairs, n, classes)
+        by_pair = costs is not None or (
+            classes > 2 and is_by_pair(attributes["dual_coef_"], classes)
+        )
+        if not by_pair:
+            _check_classes(state.pairs, live.labels, classes)
 
 
-def _check_pairs(pairs: Any, labels: NDArray[Any], classes: int) -> None:
-    sizes = np.bincount(labels, minlength=classes)
-    expected = class_pairs(classes)
-    if not isinstance(pairs, list) or len(pairs) != len(expected):
+def _check_classes(pairs: Any, labels: NDArray[Any], classes: int) -> None:
+    for state, pair in zip(pairs, class_pairs(classes), strict=True):
+        if not np.array_equal(state.rows, pair_members(labels, pair)):
+            raise StorageError("the rows of a pair of classes are not those of its two")
+
+
+def _check_pairs(pairs: Any, n: int, classes: int) -> None:
+    if not isinstance(pairs, list) or len(pairs) != len(class_pairs(classes)):
         raise StorageError("the solutions kept are not one for each pair of classes")
-    for state, (first, second) in zip(pairs, expected, strict=True):
-        shape = (sizes[first] + sizes[second],)
+    for state in pairs:
+        if not isinstance(state, PairState):
+            raise StorageError("the solution kept of a pair of classes is none")
+        shape = state.rows.shape
         arrays = (state.beta, state.linear, state.lower, state.upper)
         known = () if state.values is None else (state.values,)
         if (
-            not isinstance(state, PairState)
+            not counts(state.rows, state.rows.size, n)
+            or np.any(np.diff(state.rows) <= 0)
             or not all(_finite(array, shape) for array in (*arrays, *known))
             or np.any(state.lower > state.beta)
             or np.any(state.beta > state.upper)

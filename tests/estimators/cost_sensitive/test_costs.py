@@ -19,9 +19,11 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.cost_sensitive.costs import (
     PairCosts,
-    check_cost_matrix,
     check_costs,
     cost_problem,
+)
+from widemargin.estimators.cost_sensitive.prices import (
+    check_cost_matrix,
     costs_of_pair,
 )
 
@@ -98,7 +100,8 @@ def test_costs_of_a_pair():
     ("matrix", "match"),
     [
         (np.ones((2, 3)), "shape"),
-        ([[0, 1], [0, 0]], "off the diagonal"),
+        ([[0, 1], [0, 0]], "both costs off the diagonal"),
+        ([[0, 1], [-1, 0]], "below 0"),
         ([[0, np.nan], [1, 0]], "finite"),
         ([[1, 1], [1, 0]], "diagonal"),
     ],

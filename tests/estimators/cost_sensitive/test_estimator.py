@@ -93,22 +93,6 @@ def test_pos_label_turns_the_roles_round():
         CostSensitiveSVC(pos_label=["cheap", "dear"]).fit(X, names)
 
 
-def test_cost_matrix_prices_every_pair():
-    matrix = np.array([[0, 1, 1], [8, 0, 2], [1, 6, 0]], dtype=float)
-    model = CostSensitiveSVC(gamma=0.5, cost_matrix=matrix, cost_negative=2.0)
-    model.fit(iris, species)
-    prices = {costs.pair: costs for costs in model.pair_costs_}
-    assert prices[0, 1].positive == -1 and prices[0, 1].cost_positive == 24.0
-    assert prices[0, 2].cost_positive == 3.0
-    assert prices[1, 2].positive == -1 and prices[1, 2].cost_positive == 9.0
-    chosen = species != 0
-    pair = CostSensitiveSVC(gamma=0.5, cost_positive=9.0, cost_negative=2.0)
-    pair.fit(iris[chosen], species[chosen])
-    assert_allclose(
-        model.certificate_[2].objective, pair.certificate_.objective, rtol=1e-8
-    )
-
-
 def test_cost_matrix_of_two_classes_is_a_ratio():
     model = CostSensitiveSVC(gamma=1.0, cost_matrix=[[0, 1], [5, 0]]).fit(X, y)
     same = CostSensitiveSVC(gamma=1.0, cost_positive=5.0).fit(X, y)

@@ -14,6 +14,7 @@ from tests.estimators.incremental.the_fit import assert_is_the_fit
 iris, species = load_iris(return_X_y=True)
 shuffled = np.random.default_rng(0).permutation(150)
 iris, species = iris[shuffled], species[shuffled]
+EARLIER = [[0, 2, 1], [1, 0, 3], [5, 1, 0]]
 PRICES = {"cost_matrix": [[0, 1, 2], [4, 0, 1], [1, 3, 0]], "cost_negative": 1.5}
 
 
@@ -29,6 +30,7 @@ def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch
         coef0=1.0,
         fit_intercept=fit_intercept,
         keep_rows=True,
+        cost_matrix=EARLIER,  # other prices, and other signs of third classes
     )
     model.fit(iris[:110], species[:110]).partial_fit(iris[110:], species[110:])
     assert_is_the_fit(model, iris, species)

@@ -18,7 +18,13 @@ from widemargin.runtime.deadline import Deadline
 
 from .fitted import FittedClassifier, fitted_classifier
 from .machine import KernelMachine
-from .multiclass import BinaryTask, class_pairs, pair_members, pair_start
+from .multiclass import (
+    BinaryTask,
+    PairSamples,
+    class_pairs,
+    pair_start,
+    samples_of_classes,
+)
 from .prediction import PairPrediction
 from .sklearn_compat import Hidden, StrOptions
 from .task import Answer
@@ -88,14 +94,15 @@ class KernelClassifier(
         seed, deadline = self._seed(), Deadline.after(self.max_time)
         tasks = []
         for positive, negative in class_pairs(data.classes.size):
-            members = pair_members(data.labels, (positive, negative))
-            whole = members.size == data.labels.size
+            samples = self._pair_samples(data, (positive, negative))
+            rows, weights = samples.rows, samples.weights
+            whole = rows.size == data.labels.size
             tasks.append(
                 BinaryTask(
-                    gram=gram if whole else gram.subset(members),
-                    y=np.where(data.labels[members] == positive, 1.0, -1.0),
-                    costs=costs[members],
-                    rows=members,
+                    gram=gram if whole else gram.subset(rows),
+                    y=samples.y,
+                    costs=costs[rows] if weights is None else costs[rows] * weights,
+                    rows=rows,
                     positive=positive,
                     negative=negative,
                     seed=seed,
@@ -103,6 +110,17 @@ class KernelClassifier(
                 )
             )
         return tasks
+
+    def _pair_samples(self, data: LabelledData, pair: tuple[int, int]) -> PairSamples:
+        """Return what a pair is trained on: by default the rows of its two classes."""
+        return samples_of_classes(data.labels, pair)
+
+    def _by_pair(self, data: LabelledData) -> bool:
+        """Whether pairs have rows of third classes, so that each has a row of its own.
+
+        See :func:`widemargin.estimators.base.multiclass.stack`.
+        """
+        return False
 
     def _warm_start(
         self, data: LabelledData, kernel: Kernel, tasks: Sequence[BinaryTask]
@@ -132,8 +150,9 @@ class KernelClassifier(
         labels = np.full(data.n_given, -1)
         labels[data.rows] = data.labels
         given = replace(task, rows=data.rows[task.rows])
+        support = self.support_.astype(np.intp)
         return pair_start(
-            self._dense_dual_coef(), self.support_.astype(np.intp), labels, given
+            self._dense_dual_coef(), support, labels, data.classes.size, given
         )
 
     def _problem(self, task: BinaryTask) -> DualProblem:
@@ -149,7 +168,9 @@ class KernelClassifier(
         """Put the answers of all pairs together."""
         history = [record for task in tasks for record in task.history]
         weights = self._class_weights(data)
-        return fitted_classifier(data, kernel, weights, tasks, answers, history)
+        return fitted_classifier(
+            data, kernel, weights, tasks, answers, history, by_pair=self._by_pair(data)
+        )
 
     def _store(
         self,

@@ -34,7 +34,7 @@ class FittedModel:
     support, support_vectors : ndarray, array or CSR
         The support vectors: which of the given rows they are, and the rows.
     dual_coef, intercept : array or CSR, ndarray
-        One row of coefficients an output, as scikit-learn arranges them.
+        Coefficients and constants, as scikit-learn arranges them or a row a pair.
     certificates : list of Certificate
         One a task.
     n_iter : ndarray
@@ -103,9 +103,11 @@ def fitted_classifier(
     pairs: Sequence[PairRows],
     answers: Sequence[Answer],
     history: list[dict[str, Any]],
+    *,
+    by_pair: bool = False,
 ) -> FittedClassifier:
-    """Put the answers of all pairs of classes together, in LIBSVM's layout."""
-    stacked = stack(data.labels, data.classes.size, pairs, answers)
+    """Put the answers of all pairs of classes together: see :func:`stack`."""
+    stacked = stack(data.labels, data.classes.size, pairs, answers, by_pair=by_pair)
     number = np.int32 if data.n_given < 2**31 else np.int64
     no_vectors = isinstance(kernel, Precomputed)
     is_sparse = sparse.issparse(data.X)

@@ -1,4 +1,4 @@
-"""One-vs-one: pairs of classes, LIBSVM's stacked coefficients, votes."""
+"""One-vs-one: pairs of classes, the table of their coefficients, votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Indices = NDArray[np.intp]
 
 
 class PairRows(Protocol):
-    """Two classes and the rows of training data that belong to them."""
+    """Two classes and the rows of training data that tell them apart."""
 
     @property
     def positive(self) -> int:
@@ -30,7 +30,7 @@ class PairRows(Protocol):
 
     @property
     def rows(self) -> Indices:
-        """The rows of both."""
+        """The rows: those of both classes, or with costs of others too."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class BinaryTask(Task):
     y : ndarray
         +1 for the positive class, -1 for the negative one.
     costs : ndarray
-        C times class weight times sample weight, one per row.
+        C times all weights of a row.
     positive, negative : int
         Class numbers.
     """
@@ -70,12 +70,37 @@ def pair_members(labels: NDArray[np.integer], pair: tuple[int, int]) -> Indices:
 
 
 @dataclass(frozen=True)
+class PairSamples:
+    """What a pair of classes is trained on.
+
+    Attributes
+    ----------
+    rows : ndarray
+        Rows of the training data.
+    y : ndarray
+        +1 where a row speaks for the first class of the pair, -1 for the second.
+    weights : ndarray or None
+        Factors on C, one per row; None for all 1.
+    """
+
+    rows: Indices
+    y: Vector
+    weights: Vector | None = None
+
+
+def samples_of_classes(labels: Indices, pair: tuple[int, int]) -> PairSamples:
+    """Return the rows of two classes, each for its own class."""
+    rows = pair_members(labels, pair)
+    return PairSamples(rows, np.where(labels[rows] == pair[0], 1.0, -1.0))
+
+
+@dataclass(frozen=True)
 class Stacked:
     """All pair models in one table: the attributes of scikit-learn's SVC."""
 
     support: Indices  # rows, class by class
     n_support: NDArray[np.int32]
-    dual_coef: Vector  # (n_classes - 1, n_SV)
+    dual_coef: Vector  # (n_classes - 1, n_SV), or (n_pairs, n_SV)
     intercept: Vector  # (n_pairs,)
 
 
@@ -84,18 +109,30 @@ def stack(
     n_classes: int,
     pairs: Sequence[PairRows],
     answers: Sequence[Answer],
+    *,
+    by_pair: bool = False,
 ) -> Stacked:
     """Merge the answers of pairs: a row is a support vector if it is one in any pair.
 
     Row m of ``dual_coef`` holds, for a support vector of class c, its coefficient in
-    the pair with the m-th of the other classes (LIBSVM's layout).
+    the pair with the m-th of the other classes (LIBSVM's layout). That has no place for
+    a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
-    coefficients = np.zeros((n_classes - 1, labels.size))
-    for pair, answer in zip(pairs, answers, strict=True):
+    coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
+    for number, (pair, answer) in enumerate(zip(pairs, answers, strict=True)):
+        if by_pair:
+            coefficients[number, pair.rows] = answer.beta
+            continue
         first, second = sorted((pair.positive, pair.negative))
-        of_first = labels[pair.rows] == first
+        own = labels[pair.rows]
+        of_first, of_second = own == first, own == second
+        if not (of_first | of_second).all():
+            raise ValueError(
+                f"the pair of classes {first} and {second} has rows of a third, which "
+                "LIBSVM's layout cannot hold"
+            )
         coefficients[second - 1, pair.rows[of_first]] = answer.beta[of_first]
-        coefficients[first, pair.rows[~of_first]] = answer.beta[~of_first]
+        coefficients[first, pair.rows[of_second]] = answer.beta[of_second]
     used = np.flatnonzero(coefficients.any(axis=0))
     support = used[np.argsort(labels[used], kind="stable")]
     return Stacked(
@@ -111,6 +148,8 @@ def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
     n_classes = len(n_support)
     if n_classes == 2:
         return dual_coef[0]
+    if is_by_pair(dual_coef, n_classes):
+        return sparse.csc_array(dual_coef.T)
     ends = np.concatenate([[0], np.cumsum(n_support)])
     columns = []
     for first, second in combinations(range(n_classes), 2):
@@ -123,13 +162,25 @@ def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
     return sparse.hstack(columns, format="csc")
 
 
+def is_by_pair(dual_coef: Any, n_classes: int) -> bool:
+    """Whether a table of coefficients has a row a pair (of two classes: both have)."""
+    return bool(dual_coef.shape[0] == n_classes * (n_classes - 1) // 2)
+
+
 def pair_start(
-    dual_coef: Vector, support: Indices, labels: Indices, task: PairRows
+    dual_coef: Vector,
+    support: Indices,
+    labels: Indices,
+    n_classes: int,
+    task: PairRows,
 ) -> Vector:
     """Return the former coefficients of one pair, row by row of the task."""
     first, second = sorted((task.positive, task.negative))
     full = np.zeros((dual_coef.shape[0], labels.size))
     full[:, support] = dual_coef
+    if is_by_pair(dual_coef, n_classes):
+        number = class_pairs(n_classes).index((task.positive, task.negative))
+        return np.asarray(full[number, task.rows])
     of_first = labels[task.rows] == first
     start: Vector = np.where(
         of_first, full[second - 1, task.rows], full[first, task.rows]

@@ -55,10 +55,13 @@ class LabelledData(TrainingData):
         Class numbers of these rows.
     classes : ndarray
         Sorted labels.
+    answer_costs : ndarray of shape (n_rows, n_classes) or None
+        What it costs to answer each class, where rows come with costs of their own.
     """
 
     labels: NDArray[np.intp]
     classes: NDArray[Any]
+    answer_costs: NDArray[np.float64] | None = None
 
 
 def validate_labelled(

@@ -119,6 +119,11 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
     return weights
 
 
+def weighted_rows(weights: Vector | None, n: int) -> NDArray[np.intp]:
+    """Return the rows with a weight above 0, out of n."""
+    return np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+
+
 def class_weights(
     class_weight: Any, classes: NDArray[Any], labels: NDArray[np.intp], weights: Any
 ) -> Vector:

@@ -1,6 +1,6 @@
 """Mistakes of unequal price: the cost-sensitive hinge loss."""
 
-from .costs import total_cost_scorer
 from .estimator import CostSensitiveSVC
+from .scoring import total_cost_scorer
 
 __all__ = ["CostSensitiveSVC", "total_cost_scorer"]

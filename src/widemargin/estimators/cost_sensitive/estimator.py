@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +12,28 @@ from numpy.typing import NDArray
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
-from widemargin.estimators.base.multiclass import BinaryTask, class_pairs
+from widemargin.estimators.base.multiclass import (
+    BinaryTask,
+    PairSamples,
+)
 from widemargin.estimators.base.sklearn_compat import Interval
 from widemargin.estimators.base.training_data import LabelledData
+from widemargin.estimators.base.validation import check_weights, weighted_rows
 from widemargin.estimators.incremental import IncrementalClassifier
+from widemargin.estimators.incremental.live_rows import LiveRows
+from widemargin.estimators.incremental.refused import needs_rows
+from widemargin.estimators.incremental.update_state import UpdateState
 
-from .costs import (
-    PairCosts,
-    check_cost_matrix,
-    check_costs,
-    cost_problem,
-    costs_of_pair,
-)
+from .costs import cost_problem
+from .prices import check_cost_matrix, price_pairs
+from .reduction import check_sample_costs, cost_samples, in_units_of_the_least
+
+
+class _PricedLabels(NamedTuple):
+    """Labels, and what the answers cost for each row, on their way into a fit."""
+
+    labels: Any
+    costs: Any
 
 
 class CostSensitiveSVC(IncrementalClassifier):
@@ -48,9 +59,9 @@ class CostSensitiveSVC(IncrementalClassifier):
         says what the values mean.
     cost_matrix : array of shape (n_classes, n_classes), optional
         ``[i, j]`` is the cost of predicting class j for a sample of class i, in the
-        order of ``classes_``. Each pair of classes takes the one costlier to miss as
-        positive and C+ = (2C- - 1) c_max / c_min; ``cost_positive`` and ``pos_label``
-        must then be left alone.
+        order of ``classes_``. Two classes: the one costlier to miss is positive and
+        C+ = (2C- - 1) c_max / c_min. Several: cost-sensitive one-versus-one, see Notes.
+        ``cost_positive`` and ``pos_label`` must then be left alone.
     pos_label : label, optional
         The class that is costly to miss; None takes ``classes_[1]``. For two classes.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
@@ -100,12 +111,24 @@ class CostSensitiveSVC(IncrementalClassifier):
     ids_ : ndarray
         Ids of the rows, which ``forget`` takes; only where rows are kept.
     pair_costs_ : list of PairCosts
-        What mistakes cost in every pair of classes, in pair order.
-    certificate_, history_, classes_, support_, dual_coef_, intercept_
+        C+ and C- of every pair of classes, in pair order; on top of the weights of the
+        rows where costs are given by a matrix of several classes or by row.
+    dual_coef_ : array of shape (n_classes - 1, n_SV), or (n_pairs, n_SV)
+        Coefficients as in :class:`widemargin.SVC`; with a ``cost_matrix`` of several
+        classes or with ``sample_costs`` a row for each pair of classes, in the order of
+        ``intercept_``, since a sample of a third class has a coefficient in it too.
+    certificate_, history_, classes_, support_, intercept_
         As in :class:`widemargin.SVC`, and so are all its other attributes.
 
     Notes
     -----
+    Costs of three and more classes, and costs given row by row, are reduced to pairs as
+    Lin (2014) does: the pair (i, j) is trained on every sample whose costs of answering
+    i and j differ, of whatever class, for the cheaper of the two and with the
+    difference as its weight, in units of the least cost of the matrix. Samples of a
+    third class teach the pair which of two mistakes is the lesser. A matrix of zeros
+    and ones gives :class:`widemargin.SVC`.
+
     No row can be added or removed exactly without all the others: a model that is to
     learn and forget keeps its training rows (``keep_rows=True``, ``ids`` in ``fit``, or
     begun by ``partial_fit``). See Gu et al., Pattern Recognition 2018, for the method.
@@ -185,64 +208,141 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.solver = solver
         self.keep_rows = keep_rows
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        sample_costs: Any = None,
+    ) -> Self:
+        """Fit the model to training data; whatever was learnt before is gone.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n_samples,)
+            Labels.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings by which ``forget`` will know the rows, which are
+            then kept; with ``keep_rows=True`` and no ids rows are numbered 0, 1, 2, ...
+            over all calls.
+        sample_costs : array of shape (n_samples, n_classes), optional
+            ``[n, k]`` is the cost of predicting class k, in the order of ``classes_``,
+            for row n: costs that differ from row to row, as amounts of money do. They
+            multiply C as they are, so scale them to about 1; only differences within a
+            row count. No other cost may be given then.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C. A former model stays; an estimator without one has the point
+            reached, with ``fit_status_ = 1``, if every pair of classes has one.
+        """
+        return super().fit(X, _PricedLabels(y, sample_costs), sample_weight, ids)
+
+    @needs_rows
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+        sample_costs: Any = None,
+    ) -> Self:
+        """Add rows; the model becomes that of ``fit`` on all live rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            New samples.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever occur; needed on the first call unless ``fit``,
+            with its rows kept, came before.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings; given in every call or in none.
+        sample_costs : array of shape (n_samples, n_classes), optional
+            Costs of every answer for each row, as in ``fit``; given in every call or in
+            none.
+
+        Returns
+        -------
+        self : object
+            The estimator, with the new rows.
+        """
+        priced = _PricedLabels(y, sample_costs)
+        return super().partial_fit(X, priced, classes, sample_weight, ids)
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
+        data = super()._validated(X, y.labels, sample_weight, ids)
+        if y.costs is None:
+            return data
+        costs = check_sample_costs(
+            y.costs, data.n_given, data.rows, data.labels, data.classes
+        )
+        return replace(data, answer_costs=costs)
+
+    def _checked_chunk(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        ids: Any,
+        former: UpdateState | None,
+    ) -> tuple[LiveRows, int, NDArray[Any]]:
+        fresh, n_given, known = super()._checked_chunk(
+            X, y.labels, classes, sample_weight, ids, former
+        )
+        priced = former is not None and former.live.answer_costs is not None
+        if former is not None and former.live.n and priced != (y.costs is not None):
+            raise ValueError(
+                "sample_costs must be given in every call or in none; the first call "
+                f"{'gave' if priced else 'did not give'} them."
+            )
+        if y.costs is not None:
+            rows = weighted_rows(check_weights(sample_weight, n_given), n_given)
+            costs = check_sample_costs(y.costs, n_given, rows, fresh.labels, known)
+            fresh = replace(fresh, answer_costs=costs)
+        return fresh, n_given, known
+
     def _tasks(
         self, data: LabelledData, gram: Gram, kernel: Kernel
     ) -> list[BinaryTask]:
-        self.pair_costs_ = self._price_pairs(data.classes)
+        by_row = data.answer_costs is not None
+        self.pair_costs_ = price_pairs(self, data.classes, by_row=by_row)
         return super()._tasks(data, gram, kernel)
 
-    def _price_pairs(self, classes: NDArray[Any]) -> list[PairCosts]:
-        """Return what mistakes cost in every pair of classes, in pair order."""
-        pairs = class_pairs(classes.size)
-        if self.cost_matrix is not None:
-            matrix = self._checked_matrix(classes.size)
-            return [
-                costs_of_pair(matrix, negative, positive, self.cost_negative)
-                for positive, negative in pairs
-            ]
-        check_costs(self.cost_positive, self.cost_negative)
-        costly = self._costly_class(classes)
-        prices = (float(self.cost_positive), float(self.cost_negative))
-        return [
-            PairCosts(
-                (positive, negative),
-                1 if costly in (-1, positive) else -1,
-                *(prices if costly in (positive, negative) else (1.0, 1.0)),
-            )
-            for positive, negative in pairs
-        ]
+    def _pair_samples(self, data: LabelledData, pair: tuple[int, int]) -> PairSamples:
+        if not self._by_pair(data):
+            return super()._pair_samples(data, pair)
+        if data.answer_costs is not None:
+            first, second = data.answer_costs[:, pair].T
+        else:
+            matrix = check_cost_matrix(self.cost_matrix, data.classes.size)
+            first, second = in_units_of_the_least(matrix)[data.labels][:, pair].T
+        return cost_samples(first, second)
 
-    def _checked_matrix(self, n_classes: int) -> NDArray[np.float64]:
-        if self.cost_positive != 1.0 or self.pos_label is not None:
-            raise ValueError(
-                "cost_matrix says which class is costly and by how much; leave "
-                "cost_positive and pos_label at their defaults."
-            )
-        matrix = check_cost_matrix(self.cost_matrix, n_classes)
-        check_costs(2 * self.cost_negative, self.cost_negative)
-        return matrix
-
-    def _costly_class(self, classes: NDArray[Any]) -> int:
-        """Return the number of the class that is costly to miss; -1 for none."""
-        if self.pos_label is not None:
-            found = np.flatnonzero(classes == self.pos_label)
-            if found.size != 1:  # none, or a list of them
-                raise ValueError(
-                    f"pos_label={self.pos_label!r} is not one of the classes "
-                    f"{classes.tolist()}."
-                )
-            return int(found[0])
-        if classes.size == 2:
-            return 1
-        if self.cost_positive != 1.0 or self.cost_negative != 1.0:
-            raise ValueError(
-                f"cost_positive and cost_negative need to know which of the "
-                f"{classes.size} classes is costly to miss: give pos_label or, for a "
-                "price of every mistake, cost_matrix."
-            )
-        return -1
+    def _by_pair(self, data: LabelledData) -> bool:
+        several = self.cost_matrix is not None and data.classes.size > 2
+        return several or data.answer_costs is not None
 
     def _problem(self, task: BinaryTask) -> DualProblem:
         pair = (task.positive, task.negative)
         prices = next(costs for costs in self.pair_costs_ if costs.pair == pair)
-        return cost_problem(task.gram, task.y, task.costs, prices, self.fit_intercept)
+        # all rows for one answer: constant, which takes an intercept
+        intercept = self.fit_intercept or np.unique(task.y).size == 1
+        return cost_problem(task.gram, task.y, task.costs, prices, intercept)

@@ -13,6 +13,7 @@ from widemargin.estimators.base.validation import (
     checked_samples,
     plain_labels,
     plain_samples,
+    weighted_rows,
 )
 
 from .live_rows import LiveRows, check_ids, refuse_known
@@ -56,7 +57,7 @@ def validate_chunk(
     if ids is not None and former is not None:  # running ids are always new
         refuse_known(named, former.live.ids)
     weights = check_weights(sample_weight, n)
-    rows = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+    rows = weighted_rows(weights, n)
     if first and rows.size == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     labels = np.searchsorted(known, y)

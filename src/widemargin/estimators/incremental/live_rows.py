@@ -32,12 +32,15 @@ class LiveRows:
         Sample weights, all > 0; None for all 1.
     ids : ndarray of shape (n,)
         Integers or strings, each once.
+    answer_costs : ndarray of shape (n, n_classes) or None
+        What it costs to answer each class, where rows come with costs of their own.
     """
 
     X: Any
     labels: Indices
     weights: Vector | None
     ids: NDArray[Any]
+    answer_costs: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -54,6 +57,7 @@ class LiveRows:
             np.concatenate([self.labels, other.labels]),
             weights,
             np.concatenate([self.ids, other.ids]) if self.n else other.ids,
+            _all_costs(self, other),
         )
 
     def kept(self, rows: Indices) -> LiveRows:
@@ -63,7 +67,15 @@ class LiveRows:
             self.labels[rows],
             None if self.weights is None else self.weights[rows],
             trimmed(self.ids[rows]),
+            None if self.answer_costs is None else self.answer_costs[rows],
         )
+
+
+def _all_costs(first: LiveRows, second: LiveRows) -> Vector | None:
+    """Return the costs of both, which all rows have or none."""
+    if first.answer_costs is None or second.answer_costs is None:
+        return second.answer_costs  # the first rows, or none has costs
+    return np.concatenate([first.answer_costs, second.answer_costs])
 
 
 def _weights(rows: LiveRows) -> Vector:

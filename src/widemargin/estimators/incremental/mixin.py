@@ -25,14 +25,14 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Kernel, Precomputed, make_kernel, numeric_gamma
+from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.updates import PathAccount
 from widemargin.estimators.base.classifier import KernelClassifier
 from widemargin.estimators.base.fitted import remove_model
-from widemargin.estimators.base.multiclass import BinaryTask, pair_members
+from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.sklearn_compat import validated
 from widemargin.estimators.base.training_data import LabelledData, refuse_probability
 from widemargin.runtime.deadline import Deadline
@@ -104,8 +104,13 @@ class IncrementalClassifier(KernelClassifier):
         if isinstance(kernel, Precomputed) or not (named or self.keep_rows):
             return
         ids = trimmed(data.rows if data.ids is None else data.ids)
-        live = LiveRows(lasting(data.X), data.labels, data.weights, ids)
-        pairs = [PairState.of(answer, 0) for answer in answers]
+        live = LiveRows(
+            lasting(data.X), data.labels, data.weights, ids, data.answer_costs
+        )
+        pairs = [
+            PairState.of(answer, task.rows, 0)
+            for task, answer in zip(tasks, answers, strict=True)
+        ]
         self._keep_rows(
             UpdateState(
                 live, pairs, data.n_given, named, kernel, self.gamma, self.fit_intercept
@@ -228,8 +233,8 @@ class IncrementalClassifier(KernelClassifier):
                 "of rows still to come is unknown. Give the weights as a dict."
             )
         former = self._updates if hasattr(self, "_updates") else None
-        fresh, n_given, listed = validate_chunk(
-            self, X, y, classes, sample_weight, ids, former
+        fresh, n_given, listed = self._checked_chunk(
+            X, y, classes, sample_weight, ids, former
         )
         if former is None:
             self.classes_ = listed
@@ -246,8 +251,21 @@ class IncrementalClassifier(KernelClassifier):
         def add(old: Solution, target: DualProblem, _: Indices) -> Any:
             return updates.add(old, target)
 
-        self._move(state, before.joined(fresh), add, "add", fresh.n, begun)
+        live = before.joined(fresh)
+        self._move(state, live, np.arange(before.n), add, "add", fresh.n, begun)
         return self
+
+    def _checked_chunk(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        ids: Any,
+        former: UpdateState | None,
+    ) -> tuple[LiveRows, int, NDArray[Any]]:
+        """Return new rows, how many were given, and the classes."""
+        return validate_chunk(self, X, y, classes, sample_weight, ids, former)
 
     @validated
     def _let_go(self, ids: Any) -> Self:
@@ -267,12 +285,13 @@ class IncrementalClassifier(KernelClassifier):
             )
         keep = np.setdiff1d(np.arange(before.n), gone)
         live = before.kept(keep)
+        places = np.full(before.n, -1)
+        places[keep] = np.arange(keep.size)
 
-        def remove(old: Solution, target: DualProblem, members: Indices) -> Any:
-            stays = np.flatnonzero(np.isin(members, keep))
+        def remove(old: Solution, target: DualProblem, stays: Indices) -> Any:
             return updates.remove(old, stays, target)
 
-        self._move(state, live, remove, "forget", gone.size, begun)
+        self._move(state, live, places, remove, "forget", gone.size, begun)
         return self
 
     @validated
@@ -284,7 +303,8 @@ class IncrementalClassifier(KernelClassifier):
         def move(old: Solution, target: DualProblem, _: Indices) -> Any:
             return updates.move(old, target)
 
-        self._move(state, state.live, move, "update", 0, begun)
+        places = np.arange(state.live.n)
+        self._move(state, state.live, places, move, "update", 0, begun)
         return self
 
     def _checked_state(self, state: UpdateState) -> UpdateState:
@@ -292,27 +312,12 @@ class IncrementalClassifier(KernelClassifier):
         refuse_probability(self)
         if isinstance(state.kernel, Precomputed):
             raise ValueError(without_rows(self))
-        if not self._kernel_stands(state):
+        if not state.has_kernel_of(self):
             raise ValueError(
                 "kernel, gamma, degree, coef0 or fit_intercept changed since the first "
                 "fit; the path moves costs and rows only. Call fit."
             )
         return state
-
-    def _kernel_stands(self, state: UpdateState) -> bool:
-        """Whether kernel and intercept are those of the first fit.
-
-        An estimated gamma stands as long as the word does: chunks do not move it.
-        """
-        estimated = isinstance(self.gamma, str)
-        if estimated and self.gamma != state.gamma:
-            return False
-        gamma = numeric_gamma(state.kernel) if estimated else self.gamma
-        kernel = make_kernel(
-            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
-        )
-        same = self.fit_intercept == state.fit_intercept
-        return bool(kernel == state.kernel and same)
 
     # ---- the move ------------------------------------------------------------
 
@@ -320,12 +325,16 @@ class IncrementalClassifier(KernelClassifier):
         self,
         state: UpdateState,
         live: LiveRows,
+        places: Indices,
         mover: Mover,
         stage: str,
         chunk: int,
         begun: float,
     ) -> None:
-        """Bring every pair of classes to the live rows and the present parameters."""
+        """Bring every pair of classes to the live rows and the present parameters.
+
+        `places` says where the former live rows are among these, -1 for gone.
+        """
         history, before, kernel = list(self.history_), state.live, state.kernel
         if live.n == 0:
             if self.__sklearn_is_fitted__():
@@ -342,16 +351,15 @@ class IncrementalClassifier(KernelClassifier):
         deadline = Deadline(begun + (self.max_time or np.inf))
         for number, task in enumerate(tasks):
             task.deadline = deadline
-            members = pair_members(before.labels, (task.positive, task.negative))
             former = state.pairs[number] if state.pairs else None
-            moved.append(self._move_pair(task, former, members, old_gram, mover))
+            moved.append(self._move_pair(task, former, places, old_gram, mover))
         solutions = [proved(solution, self.tol) for solution, _, _ in moved]
         accounts = [account for _, account, _ in moved]
         record = update_record(stage, chunk, live.n, begun, solutions, accounts)
         model = self._model(data, kernel, tasks, solutions)
         replace(model, history=[*history, record]).store(self)
         ages = [age for _, _, age in moved]
-        pairs = list(map(PairState.of, solutions, ages))
+        pairs = list(map(PairState.of, solutions, [t.rows for t in tasks], ages))
         self._keep_rows(replace(state, live=live, pairs=pairs))
         self._warn_unless_converged(solutions)
 
@@ -360,14 +368,14 @@ class IncrementalClassifier(KernelClassifier):
         return LabelledData(
             X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
             n_features=self.n_features_in_, weights=rows.weights,
-            labels=rows.labels, classes=self.classes_,
+            labels=rows.labels, classes=self.classes_, answer_costs=rows.answer_costs,
         )  # fmt: skip
 
     def _move_pair(
         self,
         task: BinaryTask,
         state: PairState | None,
-        members: Indices,
+        places: Indices,
         old_gram: Gram,
         mover: Mover,
     ) -> tuple[Solution, PathAccount, int]:
@@ -377,13 +385,14 @@ class IncrementalClassifier(KernelClassifier):
             # Through the origin there is no saying yes to all: that takes an intercept.
             target = replace(target, total=0.0)
         convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
-        if state is None or not (convex and members.size and state.leads_to(target)):
+        stays = None if state is None else state.staying(task.rows, places)
+        if state is None or stays is None or not (convex and state.leads_to(target)):
             options = self._solve_options(target.n, task)
             solver = partial(self._solve, options=options)
             return *updates.fresh(target, solver, convex=convex), 0
         if state.solves(target):
             kept = replace(state.solution(target.gram), problem=target)
             return kept, PathAccount(route="unchanged"), state.age
-        old = state.solution(old_gram.subset(members))
-        solution, account = mover(old, target, members)
+        old = state.solution(old_gram.subset(state.rows))
+        solution, account = mover(old, target, stays)
         return solution, account, 1 + (state.age if state.trusted else 0)

@@ -13,6 +13,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 
 Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 REFRESH = 64  # moves after which K beta is computed afresh: rounding does not pile up
 
@@ -23,8 +24,10 @@ class PairState:
 
     Attributes
     ----------
+    rows : ndarray
+        Which of the live rows the pair is trained on, in ascending order.
     beta : ndarray
-        Coefficients of the live rows of the pair, in row order.
+        Coefficients of these rows.
     values : ndarray or None
         K beta of the same rows in float64; None where a fit to ``tol`` did not need it.
     linear, lower, upper, total : ndarray, ndarray, ndarray, float or None
@@ -38,6 +41,7 @@ class PairState:
         path; None in a model from a file.
     """
 
+    rows: Indices
     beta: Vector
     values: Vector | None
     linear: Vector
@@ -49,11 +53,12 @@ class PairState:
     intercept: float | None = field(default=None, init=False)
 
     @staticmethod
-    def of(solution: Solution, age: int) -> PairState:
-        """Keep what a solution knows, apart from the kernel handle."""
+    def of(solution: Solution, rows: Indices, age: int) -> PairState:
+        """Keep what a solution on some rows knows, apart from the kernel handle."""
         p = solution.problem
         known = solution.exact and solution.stale is None
         state = PairState(
+            rows=rows,
             beta=solution.beta,
             values=solution.known_values if known else None,
             linear=p.linear,
@@ -80,6 +85,26 @@ class PairState:
             problem, self.beta, values, Status.POLISHED, exact=True,
             kept_intercept=self.intercept if self.trusted else None,
         )  # fmt: skip
+
+    def staying(self, rows: Indices, places: Indices) -> Indices | None:
+        """Return which rows of the pair stay in it, as places among its rows.
+
+        None where it had none, and where a live row enters or leaves the pair because
+        its costs changed: no path adds and removes rows at once.
+
+        Parameters
+        ----------
+        rows : ndarray
+            What the pair is to be trained on, of the new live rows.
+        places : ndarray
+            Where each former live row is now; -1 for those that are gone.
+        """
+        known = places[self.rows]
+        stays = np.flatnonzero(known >= 0)
+        known, new = known[stays], rows[stays.size :]
+        same = np.array_equal(rows[: stays.size], known)
+        same &= bool(self.rows.size and np.all(new > places.max(initial=-1)))
+        return stays if same else None
 
     def leads_to(self, problem: DualProblem) -> bool:
         """Whether a path leads from here: both have an intercept, or neither has."""

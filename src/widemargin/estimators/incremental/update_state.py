@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from widemargin.engine.kernels import Kernel
+from widemargin.engine.kernels import Kernel, make_kernel, numeric_gamma
 
 from .live_rows import LiveRows
 from .pair_state import PairState
@@ -41,6 +42,24 @@ class UpdateState:
     kernel: Kernel
     gamma: float | str
     fit_intercept: bool
+
+    def has_kernel_of(self, estimator: Any) -> bool:
+        """Whether kernel and intercept of an estimator are those of the first fit.
+
+        An estimated gamma stands as long as the word does: chunks do not move it.
+        """
+        estimated = isinstance(estimator.gamma, str)
+        if estimated and estimator.gamma != self.gamma:
+            return False
+        gamma = numeric_gamma(self.kernel) if estimated else estimator.gamma
+        kernel = make_kernel(
+            estimator.kernel,
+            gamma=gamma,
+            degree=estimator.degree,
+            coef0=estimator.coef0,
+        )
+        same = estimator.fit_intercept == self.fit_intercept
+        return bool(kernel == self.kernel and same)
 
 
 def no_rows(n_features: int) -> LiveRows:
