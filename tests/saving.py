@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import ignore_warnings
 
@@ -33,9 +34,12 @@ def data(classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
 def fitted(name: str, classes: int = 2, **parameters: Any) -> tuple[Any, np.ndarray]:
     X, y = data(classes)
     model = known_class(name, record=False)(**SETTINGS.get(name, {}) | parameters)
+    if is_regressor(model):
+        y = X[:, 0] + (y == "ant")
     with ignore_warnings():
         return model.fit(X, y), X
 
 
 def decisions(model: Any, X: Any) -> Any:
-    return np.asarray(model.decision_function(X))
+    number = model.predict if is_regressor(model) else model.decision_function
+    return np.asarray(number(X))

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from widemargin.estimators.cost_sensitive import CostSensitiveSVC, total_cost_scorer
     from widemargin.estimators.divide_conquer import DivideConquerSVC
     from widemargin.estimators.dpwss import DPWSSClassifier
+    from widemargin.estimators.one_class_svm import OneClassSVM
     from widemargin.estimators.private import (
         PrivacyWarning,
         PrivateSVC,
         PublicBoundsScaler,
         privacy_audit,
     )
+    from widemargin.estimators.quantile_svr import QuantileSVR
     from widemargin.estimators.ramp import RampSVC
     from widemargin.estimators.svc import SVC
 
@@ -34,9 +36,11 @@ __all__ = [
     "CostSensitiveSVC",
     "DPWSSClassifier",
     "DivideConquerSVC",
+    "OneClassSVM",
     "PrivacyWarning",
     "PrivateSVC",
     "PublicBoundsScaler",
+    "QuantileSVR",
     "RampSVC",
     "ScaleWarning",
     "load",
@@ -52,9 +56,11 @@ _HOMES = {
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
     "DivideConquerSVC": "estimators.divide_conquer",
+    "OneClassSVM": "estimators.one_class_svm",
     "PrivacyWarning": "estimators.private",
     "PrivateSVC": "estimators.private",
     "PublicBoundsScaler": "estimators.private",
+    "QuantileSVR": "estimators.quantile_svr",
     "RampSVC": "estimators.ramp",
     "ScaleWarning": "estimators.base.feature_scales",
     "load": "persistence",

@@ -107,6 +107,7 @@ LESS: dict[str, dict[str, object]] = {
         "SMALL": 400,
         "SCORED": 400,
     },
+    "band": {"FOLDS": 2},
     "private": {"RUNS": 6, "EPSILONS": (1.0, 10.0), "DRAWS": 1},
 }
 

@@ -18,8 +18,11 @@ from widemargin import (
     ChanceConstrainedSVC,
     CostSensitiveSVC,
     DivideConquerSVC,
+    OneClassSVM,
+    QuantileSVR,
 )
 from widemargin.display import (
+    BandDisplay,
     ComparisonDisplay,
     GridDisplay,
     HistoryDisplay,
@@ -221,3 +224,22 @@ def test_images(ax: Any) -> None:
     assert_array_equal(display.strip[:, 4:], [[6, 7, 8], [9, 10, 11]])
     with pytest.raises(ValueError, match=r"shape \(n_images, 6\)"):
         ImageDisplay(np.zeros((2, 5)), (2, 3))
+
+
+def test_a_band_has_the_quantiles_in_order(ax: Any) -> None:
+    X = np.linspace(0, 1, 40)[:, None]
+    y = X[:, 0] + np.random.default_rng(0).normal(size=40)
+    model = QuantileSVR(quantile=[0.9, 0.5, 0.1], C=10).fit(X, y)
+    display = BandDisplay.from_estimator(model, X, y, ax=ax, grid_resolution=7)
+    assert display.names == ["quantile 0.1", "quantile 0.5", "quantile 0.9"]
+    assert_allclose(display.curves, model.predict(display.along[:, None])[:, ::-1])
+    with pytest.raises(ValueError, match="one feature"):
+        BandDisplay.from_estimator(model, np.zeros((3, 2)))
+
+
+def test_the_frontier_of_an_outlier_detector(ax: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = OneClassSVM(nu=0.2).fit(X)
+    display = MarginDisplay.from_estimator(model, X, ax=ax, grid_resolution=9)
+    assert display.labels == ["outlier", "inside"] and display.margins is None
+    assert_array_equal(display.classes, model.predict(X) > 0)

@@ -12,6 +12,7 @@ from unittest import SkipTest
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
@@ -75,7 +76,7 @@ def test_every_classifier_keeps_the_two_records(classes):
     X, y = load_iris(return_X_y=True)
     X, y = StandardScaler().fit_transform(X[y < classes]), y[y < classes]
     for estimator in public_estimators():
-        if not hasattr(estimator, "predict"):
+        if not is_classifier(estimator):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -94,3 +95,19 @@ def test_every_classifier_keeps_the_two_records(classes):
             assert np.isfinite(certificate.objective), name
             if certificate.gap is not None:
                 assert certificate.gap >= 0.0, name
+
+
+def test_every_other_model_keeps_the_two_records():
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    found = []
+    for estimator in public_estimators():
+        if is_classifier(estimator) or not hasattr(estimator, "predict"):
+            continue
+        model = estimator.fit(X, y)
+        found.append(type(model).__name__)
+        for stage in model.history_:
+            assert {"stage", "size", "seconds", "objective", "gap"} <= set(stage)
+        assert isinstance(model.certificate_, widemargin.Certificate)
+        assert model.certificate_.gap >= 0.0
+    assert found == ["OneClassSVM", "QuantileSVR"]

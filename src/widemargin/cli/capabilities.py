@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_outlier_detector, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
 from widemargin.cli.estimator_names import METHODS, estimator_class
@@ -76,7 +76,7 @@ def as_rst() -> str:
         cells = [column, *(row[column] for row in estimators)]
         if column == "estimator":  # long names may break where a word begins
             words = (
-                re.sub(r"(?<=[a-zS])(?=[A-Z][a-z]|SVC)", "\u200b", name)
+                re.sub(r"(?<=[a-zS])(?=[A-Z][a-z]|SVC|SVR)", "\u200b", name)
                 for name in cells
             )
             cells = ["", *list(words)[1:]]
@@ -93,6 +93,10 @@ def _fit_four_classes(estimator: Any) -> None:
 
 
 def _scheme(estimator: Any) -> str:
+    if is_regressor(estimator):
+        return "regression"
+    if is_outlier_detector(estimator):
+        return "outliers"
     boundaries = len(np.atleast_1d(estimator.intercept_))
     return {6: "one-vs-one", 4: "one-vs-rest"}.get(boundaries, f"{boundaries} models")
 

@@ -15,8 +15,13 @@ METHODS: dict[str, tuple[str, str]] = {
     "cost": ("widemargin.estimators.cost_sensitive", "CostSensitiveSVC"),
     "chance": ("widemargin.estimators.chance_constrained", "ChanceConstrainedSVC"),
     "private": ("widemargin.estimators.private", "PrivateSVC"),
+    "quantile": ("widemargin.estimators.quantile_svr", "QuantileSVR"),
+    "oneclass": ("widemargin.estimators.one_class_svm", "OneClassSVM"),
     "dpwss": ("widemargin.estimators.dpwss", "DPWSSClassifier"),
 }
+
+#: LIBSVM's ``-s`` -> ``--method``
+LIBSVM_KINDS = {"0": "svc", "2": "oneclass"}
 
 
 def estimator_class(method: str) -> Any:

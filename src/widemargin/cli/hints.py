@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.files import Data
@@ -35,7 +35,7 @@ def hints(
                 f"the scales of the features differ {ratio:.0f}-fold: try --scale "
                 "standard or --scale minmax"
             )
-    if content.y is not None:
+    if content.y is not None and is_classifier(estimator):
         labels, counts = np.unique(content.y, return_counts=True)
         share = counts.max() / counts.sum()
         if share > _DOMINANT and len(labels) > 1:

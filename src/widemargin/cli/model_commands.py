@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.refusals import refusal
@@ -68,8 +69,9 @@ def model_facts(estimator: Any, path: str) -> dict[str, Any]:
         facts["scaling"] = ", ".join(before)
     facts["parameters"] = parameters
     facts["features"] = int(estimator.n_features_in_)
-    classes = [str(label) for label in final.classes_]
-    facts["classes"] = f"{len(classes)}: {', '.join(classes[:20])}"
+    if is_classifier(final):
+        classes = [str(label) for label in final.classes_]
+        facts["classes"] = f"{len(classes)}: {', '.join(classes[:20])}"
     facts["fit"] = describe(final)
     if hasattr(final, "ids_"):
         ids = np.asarray(final.ids_)

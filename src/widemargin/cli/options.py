@@ -14,16 +14,16 @@ from typing import Any
 
 import click
 
-from widemargin.cli.estimator_names import available_methods
+from widemargin.cli.estimator_names import LIBSVM_KINDS, available_methods
 
 #: LIBSVM's flags that are parameters here
 SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}
-SHORT |= {"cache_size": "-m", "tol": "-e", "shrinking": "-h"}
+SHORT |= {"cache_size": "-m", "tol": "-e", "shrinking": "-h", "nu": "-n"}
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid", "4": "precomputed"}
-#: LIBSVM's flags that are something else than C-SVC
+#: LIBSVM's flags that mean nothing here
 _FOREIGN = {
-    "-n": "nu belongs to nu-SVC and one-class SVM, which widemargin does not have",
-    "-p": "epsilon belongs to regression, which widemargin does not have",
+    "-p": "epsilon belongs to SVR, which widemargin does not have; see --method "
+    "quantile",
     "-b": "for probabilities, put the model into sklearn.calibration."
     "CalibratedClassifierCV",
 }
@@ -42,7 +42,7 @@ class MethodCommand(click.Command):
         return written[:-1] + generated_options() + written[-1:]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with ``-wi`` turned into ``--class-weight`` and ``-s`` checked."""
+        """Parse, with ``-wi`` turned into ``--class-weight``, ``-s`` into a method."""
         return super().parse_args(ctx, translate(args))
 
 
@@ -97,6 +97,8 @@ def _choices(cls: Any, name: str) -> str:
             words.append("true|false")
         elif name == "classes" and constraint == "array-like":
             words.append("LABEL,LABEL,...")
+        elif name == "quantile" and constraint == "array-like":
+            words.append("NUMBER,NUMBER,...")
         elif constraint is dict:
             words.append("LABEL=WEIGHT,...")
         elif hasattr(constraint, "options"):
@@ -119,11 +121,13 @@ def translate(args: Sequence[str]) -> list[str]:
             result += ["--class-weight", f"{weight[1]}={remaining.pop(0)}"]
         elif arg == "-s":
             kind = remaining.pop(0) if remaining else ""
-            if kind != "0":
+            if kind not in LIBSVM_KINDS:
                 raise click.UsageError(
-                    f"-s {kind}: only -s 0 (C-SVC) is available; nu-SVC, one-class SVM "
-                    "and regression are not part of widemargin"
+                    f"-s {kind}: only -s 0 (C-SVC) and -s 2 (one-class SVM) are "
+                    "available; for numbers there is --method quantile"
                 )
+            if kind != "0":
+                result += ["--method", LIBSVM_KINDS[kind]]
         elif arg in _FOREIGN:
             raise click.UsageError(f"{arg}: {_FOREIGN[arg]}")
         else:
@@ -207,6 +211,8 @@ def convert(name: str, text: str) -> Any:
         return _weights(text)
     if name == "classes" and text[:1] not in "[{":
         return _labels(text)
+    if name == "quantile" and "," in text and text[:1] != "[":
+        text = f"[{text}]"
     if text[:1] in "[{":
         try:
             value = json.loads(text)

@@ -9,15 +9,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.metrics import (
-    confusion_matrix,
-    precision_recall_fscore_support,
-    roc_auc_score,
-)
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.demo.stage import plain_table
 from widemargin.cli.files import Data
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_standard_output, writing
@@ -30,6 +25,7 @@ from .output import (
     refuse_overwriting,
     remark,
 )
+from .scores import are_numbers, evaluation, show, summary_lines
 
 
 @click.command()
@@ -39,7 +35,9 @@ from .output import (
 @click.option("--label", metavar="COLUMN", help="CSV: the label, if the file has it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
-    """Predict DATA by MODEL and write one label a line to OUT.
+    """Predict DATA by MODEL and write one label or number a line to OUT.
+
+    Several quantiles stand in one line; outliers are -1, all others 1.
 
     DATA or OUT may be a pipe, or - for standard input or output. CSV is known by its
     name (.csv or .tsv) or by --label.
@@ -51,19 +49,20 @@ def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> 
         predicted = estimator.predict(content.X)
     try:
         with writing(out) as file:
-            file.write("".join(f"{value}\n" for value in predicted).encode())
+            file.write("".join(f"{_line(row)}\n" for row in predicted).encode())
     except BrokenPipeError:
         raise
     except OSError as error:
         raise InputError(f"{out}: {refusal(error)}") from error
     if content.y is not None and not quiet:
-        given, found = comparable(content.y, predicted)
-        right = int(np.sum(given == found))
-        share = 100 * right / len(predicted)
-        click.echo(
-            f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)",
-            err=is_standard_output(out),
-        )
+        for line in summary_lines(estimator, content.y, predicted):
+            click.echo(line, err=is_standard_output(out))
+
+
+def _line(prediction: Any) -> str:
+    """One prediction as text: a label, a number, or several quantiles."""
+    several = np.ndim(prediction) > 0
+    return " ".join(map(str, prediction)) if several else str(prediction)
 
 
 @click.command()
@@ -80,62 +79,7 @@ def evaluate(data: str, model: str, label: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(scores))
         return
-    click.echo(f"rows               {scores['rows']}")
-    click.echo(f"accuracy           {scores['accuracy']:.4f}")
-    click.echo(f"balanced accuracy  {scores['balanced_accuracy']:.4f}")
-    if scores["auc"] is not None:
-        click.echo(f"area under ROC     {scores['auc']:.4f}")
-    header = ["class", "precision", "recall", "F1", "rows"]
-    rows = [
-        [
-            str(one["label"]),
-            *(f"{one[key]:.4f}" for key in ("precision", "recall", "f1")),
-            str(one["rows"]),
-        ]
-        for one in scores["classes"]
-    ]
-    click.echo(plain_table(header, rows), nl=False)
-
-
-def evaluation(estimator: Any, content: Data) -> dict[str, Any]:
-    """Return the scores of a model on labelled data as plain values."""
-    predicted = estimator.predict(content.X)
-    truth = content.y
-    if truth is None:
-        raise InputError("the labels are missing")
-    truth, predicted = comparable(truth, predicted)
-    labels = np.unique(np.concatenate([np.unique(truth), np.unique(predicted)]))
-    precision, recall, f1, count = precision_recall_fscore_support(
-        truth, predicted, labels=labels, zero_division=0
-    )
-    classes = [
-        {
-            "label": labels[i].item(),
-            "precision": float(precision[i]),
-            "recall": float(recall[i]),
-            "f1": float(f1[i]),
-            "rows": int(count[i]),
-        }
-        for i in range(len(labels))
-    ]
-    return {
-        "rows": len(predicted),
-        "accuracy": float(np.mean(predicted == truth)),
-        "balanced_accuracy": float(np.mean(recall[count > 0])),
-        "auc": _area(estimator, content, truth),
-        "classes": classes,
-        "confusion": confusion_matrix(truth, predicted, labels=labels).tolist(),
-    }
-
-
-def _area(estimator: Any, content: Data, truth: NDArray[Any]) -> float | None:
-    truth, classes = comparable(truth, np.asarray(estimator.classes_))
-    if len(classes) != 2 or not hasattr(estimator, "decision_function"):
-        return None
-    if set(truth.tolist()) != set(classes.tolist()):
-        return None  # both classes, and nothing else: what the values tell apart
-    scores = estimator.decision_function(content.X)
-    return float(roc_auc_score(truth == classes[1], scores))
+    show(scores)
 
 
 def _matching(
@@ -150,7 +94,8 @@ def _matching(
         label=label,
         label_required=label_required,
         serial_numbers=precomputed,
-        text_labels=not _are_numbers(np.asarray(estimator.classes_)),
+        text_labels=is_classifier(estimator)
+        and not are_numbers(np.asarray(estimator.classes_)),
     )
     names = getattr(estimator, "feature_names_in_", None)
     if content.names is not None and names is not None:
@@ -205,19 +150,3 @@ def _resized(X: Any, features: int) -> Any:
     padded = np.zeros((X.shape[0], features))
     padded[:, :kept] = X[:, :kept]
     return padded
-
-
-def comparable(
-    truth: NDArray[Any], other: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return labels of a file and of a model as numbers, or all as whole texts.
-
-    Never in the dtype of one of them: in one of single letters "yes" is "y".
-    """
-    if _are_numbers(truth) and _are_numbers(other):
-        return truth, other
-    return truth.astype(str), other.astype(str)
-
-
-def _are_numbers(labels: NDArray[Any]) -> bool:
-    return labels.dtype.kind in "biuf"

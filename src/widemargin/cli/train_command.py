@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,13 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.base import (
+    BaseEstimator,
+    is_classifier,
+    is_outlier_detector,
+    is_regressor,
+)
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -36,6 +42,7 @@ from .output import (
     save_model,
     show_progress,
 )
+from .scores import numbers, regression_lines
 from .suspects import check_suspects_path, write_suspects
 
 _LARGE = 256  # megabytes
@@ -112,8 +119,14 @@ def train(
     if method == "private":  # whose own checks quote nothing of the data
         content = _read_unquoted(data, **reading)
     else:
-        content = read_data(data, **reading)
-        check_weights(parameters, _classes(content, data))
+        needed = not is_outlier_detector(cls())
+        content = read_data(data, label_required=needed, **reading)
+        if content.X.shape[1] == 0:
+            raise InputError(f"{data}: no sample has a feature")
+        if is_regressor(cls()):
+            content = replace(content, y=numbers(np.asarray(content.y)))
+        elif is_classifier(cls()):
+            check_weights(parameters, _classes(content, data))
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
@@ -153,12 +166,10 @@ def _classes(content: Data, data: str) -> list[Any]:
         fraction = labels[labels != np.trunc(labels)][0]
         raise InputError(
             f"{data}: the label {fraction:g} is a fraction, and classes are whole "
-            "numbers or, in CSV, text; widemargin has no regression"
+            "numbers or, in CSV, text; for numbers there is --method quantile"
         )
     if len(labels) == 1:
         raise InputError(f"{data}: every label is {labels[0]}: no two classes")
-    if content.X.shape[1] == 0:
-        raise InputError(f"{data}: no sample has a feature")
     found: list[Any] = labels.tolist()
     return found
 
@@ -234,11 +245,19 @@ def _parts(X: Any) -> tuple[Any, ...]:
 
 def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
     """As svm-train -v: every row predicted by a model that has not seen it."""
+    if content.y is None:
+        raise InputError("cross-validation needs labels to compare with")
+    classes = is_classifier(estimator)
+    form = StratifiedKFold if classes else KFold
     with catching_warnings(quiet) as outcome:
-        splits = StratifiedKFold(folds, shuffle=True, random_state=0)
+        splits = form(folds, shuffle=True, random_state=0)
         predicted = cross_val_predict(estimator, content.X, content.y, cv=splits)
-    accuracy = float(np.mean(predicted == content.y))
-    click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
+    if is_regressor(estimator):
+        for line in regression_lines(content.y, predicted, "Cross Validation {} = {}"):
+            click.echo(line)
+    else:
+        accuracy = float(np.mean(predicted == content.y))
+        click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
     return 0 if outcome.converged else 1
 
 

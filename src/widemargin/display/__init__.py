@@ -4,6 +4,7 @@ Each class follows scikit-learn's Display convention: `from_estimator` computes,
 ``plot(ax=...)`` draws and returns the display, whose attributes keep the numbers.
 """
 
+from .band import BandDisplay
 from .comparison import ComparisonDisplay
 from .history import HistoryDisplay
 from .images import ImageDisplay
@@ -12,6 +13,7 @@ from .privacy import PrivacyDisplay
 from .table import GridDisplay
 
 __all__ = [
+    "BandDisplay",
     "ComparisonDisplay",
     "GridDisplay",
     "HistoryDisplay",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import is_outlier_detector
 
 from widemargin.engine.sample_layout import refuse_damaged
 
@@ -75,7 +76,7 @@ class MarginDisplay:
         suspects: NDArray[np.intp] | None = None,
         covariances: NDArray[np.float64] | None = None,
         clusters: NDArray[np.intp] | None = None,
-        margins: tuple[float, float] = (-1.0, 1.0),
+        margins: tuple[float, float] | None = (-1.0, 1.0),
         axis_labels: tuple[str, str] = ("", ""),
     ) -> None:
         self.across = across
@@ -105,11 +106,11 @@ class MarginDisplay:
         plot_support: bool = True,
         ax: Axes | None = None,
     ) -> MarginDisplay:
-        """Compute and draw the boundary of a fitted classifier around some samples.
+        """Compute and draw the boundary of a fitted model around some samples.
 
         Parameters
         ----------
-        estimator : fitted classifier
+        estimator : fitted classifier or outlier detector
             Ours, a Pipeline, or any with `decision_function` or `predict`.
         X : array-like of shape (n, d)
             Samples to draw, in the space the estimator takes.
@@ -139,7 +140,7 @@ class MarginDisplay:
         points = plane.coordinates(samples)
         across, up = grid(points, grid_resolution)
         section = plane.points(np.column_stack([across.ravel(), up.ravel()]))
-        present = np.asarray(estimator.classes_)
+        present = _classes(estimator)
         known = estimator.predict(_like(X, samples)) if y is None else np.asarray(y)
         support = getattr(estimator, "support_vectors_", None)
         display = cls(
@@ -148,7 +149,7 @@ class MarginDisplay:
             values=_values(estimator, _like(X, section)).reshape(across.shape),
             points=points,
             classes=np.searchsorted(present, known).astype(np.intp),
-            labels=[str(label) for label in present],
+            labels=_labels(estimator, present),
             support=(
                 plane.coordinates(_dense(support))
                 if plot_support and support is not None and np.size(support)
@@ -199,13 +200,15 @@ class MarginDisplay:
             fills = [COLOURS[0], COLOURS[1]]
             levels = [-np.inf, 0.0, np.inf]
             ax.contourf(*grid_points, self.values, levels, colors=fills, alpha=0.13)
+            edges = self.margins is not None
+            low, high = self.margins or (0.0, 0.0)
             ax.contour(
                 *grid_points,
                 self.values,
-                levels=[self.margins[0], 0.0, self.margins[1]],
+                levels=[low, 0.0, high] if edges else [0.0],
                 colors="#333333",
-                linewidths=[0.8, 1.6, 0.8],
-                linestyles=["dashed", "solid", "dashed"],
+                linewidths=[0.8, 1.6, 0.8] if edges else [1.6],
+                linestyles=["dashed", "solid", "dashed"] if edges else ["solid"],
             )
             return
         colours = [COLOURS[i % len(COLOURS)] for i in range(count)]
@@ -277,7 +280,7 @@ def _like(X: Any, rows: NDArray[np.float64]) -> Any:
 
 
 def _values(estimator: Any, section: Any) -> NDArray[np.float64]:
-    classes = np.asarray(estimator.classes_)
+    classes = _classes(estimator)
     if len(classes) == 2 and hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(section), dtype=np.float64)
     codes = np.searchsorted(classes, estimator.predict(section))
@@ -286,8 +289,26 @@ def _values(estimator: Any, section: Any) -> NDArray[np.float64]:
     return np.asarray(codes, dtype=np.float64)
 
 
-def _margins(estimator: Any) -> tuple[float, float]:
-    """Decision values at the two margins: costs move that of the cheap class."""
+def _classes(estimator: Any) -> NDArray[Any]:
+    """Return the labels that are predicted; an outlier detector has two."""
+    if is_outlier_detector(estimator):
+        return np.array([-1, 1])
+    return np.asarray(estimator.classes_)
+
+
+def _labels(estimator: Any, classes: NDArray[Any]) -> list[str]:
+    if is_outlier_detector(estimator):
+        return ["outlier", "inside"]
+    return [str(label) for label in classes]
+
+
+def _margins(estimator: Any) -> tuple[float, float] | None:
+    """Decision values at the two margins: costs move that of the cheap class.
+
+    None where there are none, as around the samples of one class.
+    """
+    if is_outlier_detector(estimator):
+        return None
     steps = getattr(estimator, "steps", None)
     costs: Any = getattr(steps[-1][1] if steps else estimator, "pair_costs_", ())
     if len(costs) != 1:

@@ -1,4 +1,4 @@
-"""A feasible starting point: the origin, or the projection of a given one."""
+"""A feasible starting point: the origin, a vertex, or the projection of a given one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from .problem import DualProblem
 from .solution import Solution
 
 Vector = NDArray[np.float64]
+
+PROBES = 512  # columns of the kernel matrix that estimate a gradient
 
 
 def project(
@@ -67,6 +69,9 @@ def starting_point(
         start = start.beta
     if start is None and _origin_is_feasible(problem):
         return np.zeros(problem.n), np.zeros(problem.n), True
+    if start is None and problem.total is not None:
+        beta = vertex(problem, problem.total)
+        return beta, problem.gram.roughly_times(beta), False
     point = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
     if point.shape != (problem.n,):
         raise ValueError(
@@ -76,6 +81,31 @@ def starting_point(
     if known is not None:
         return beta, known[1] + problem.gram.times(beta - known[0]), exact
     return beta, problem.gram.times(beta), exact
+
+
+def vertex(problem: DualProblem, total: float) -> Vector:
+    """Return a vertex of the feasible set where the origin is no member of it.
+
+    The projection of the origin would have every variable free, and each would take
+    pair steps to its bound. From the gradient there, estimated on some columns of the
+    kernel matrix, one step of Frank and Wolfe leads to bounds that mostly stay.
+    """
+    lower, upper, n = problem.lower, problem.upper, problem.n
+    centre = project(np.zeros(n), lower, upper, total)
+    columns = np.random.default_rng(0).permutation(n)[:PROBES]
+    sample = np.zeros(n)
+    sample[columns] = centre[columns] * (n / columns.size)
+    order = np.argsort(problem.gram.times(sample) - problem.linear, kind="stable")
+    beta = lower.copy()
+    room = np.cumsum((upper - lower)[order])
+    full = int(np.searchsorted(room, total - float(lower.sum()), side="right"))
+    beta[order[:full]] = upper[order[:full]]
+    if full < n:
+        last = order[full]
+        beta[last] = np.clip(
+            total - (beta.sum() - lower[last]), lower[last], upper[last]
+        )
+    return project(beta, lower, upper, total)
 
 
 def _origin_is_feasible(problem: DualProblem) -> bool:

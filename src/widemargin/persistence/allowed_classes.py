@@ -20,6 +20,8 @@ ESTIMATORS = {
     "ChanceConstrainedSVC": "widemargin.estimators.chance_constrained",
     "DPWSSClassifier": "widemargin.estimators.dpwss",
     "PrivateSVC": "widemargin.estimators.private",
+    "QuantileSVR": "widemargin.estimators.quantile_svr",
+    "OneClassSVM": "widemargin.estimators.one_class_svm",
 }
 TRANSFORMERS = {
     "Pipeline": "sklearn.pipeline",

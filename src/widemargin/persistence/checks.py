@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
@@ -19,8 +20,9 @@ from sklearn.preprocessing import OneHotEncoder
 from widemargin.runtime.file_format import StorageError
 
 from .allowed_classes import ESTIMATORS, TRANSFORMERS, name_of
+from .expansion_checks import check_outputs, check_pairs
 from .pipelines import parts
-from .row_checks import check_live_rows, counts
+from .row_checks import check_live_rows
 
 _MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
 _SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these leave rows sparse
@@ -56,7 +58,7 @@ def probe(twin: Any) -> None:
     inside = list(parts(twin))
     fitted = [part for part in inside if "n_features_in_" in vars(part)]
     ours = [part for part in inside if type(part).__name__ in ESTIMATORS]
-    if not fitted or not all(hasattr(part, "classes_") for part in ours):
+    if not fitted or not all(map(_is_fitted, ours)):
         return  # not fitted: parameters only
     for part in inside:
         names = vars(part).pop("feature_names_in_", None)
@@ -95,10 +97,18 @@ def _zeros(width: int, inside: list[Any]) -> Any:
     return np.zeros((1, width), dtype=object if names & _MIXED else np.float64)
 
 
+def _is_fitted(model: Any) -> bool:
+    """Whether there is more than parameters: labels, or an expansion without them."""
+    return hasattr(model, "classes_") or "dual_coef_" in vars(model)
+
+
 def _check_shapes(model: Any) -> None:
-    if not hasattr(model, "classes_"):
-        return  # not fitted: parameters only
+    if not _is_fitted(model):
+        return  # parameters only
     features = _features(model)
+    if not is_classifier(model):
+        check_outputs(vars(model), features)
+        return
     if np.ndim(model.classes_) != 1 or not len(model.classes_):
         raise StorageError("classes_ is no list of labels")
     labels = np.asarray(model.classes_)
@@ -108,7 +118,7 @@ def _check_shapes(model: Any) -> None:
         raise StorageError("classes_ has a label that is neither text nor number")
     attributes = vars(model)
     if "dual_coef_" in attributes and "support_vectors_" in attributes:
-        _check_kernel_expansion(attributes, features)
+        check_pairs(attributes, features)
     check_live_rows(attributes, features)
 
 
@@ -139,32 +149,3 @@ def _check_transformer(part: Any) -> None:
         raise StorageError("statistics_ of a SimpleImputer does not fit")
     if "categories_" in learnt and len(learnt["categories_"]) != features:
         raise StorageError("categories_ of a OneHotEncoder does not fit")
-
-
-def _check_kernel_expansion(attributes: dict[str, Any], features: int) -> None:
-    """The arrays that scikit-learn's SVC has, with the shapes they have there."""
-    classes = len(attributes["classes_"])
-    vectors, coefficients = attributes["support_vectors_"], attributes["dual_coef_"]
-    count = coefficients.shape[-1]
-    pairs = classes * (classes - 1) // 2
-    # a row for each other class, or for each pair (costs of several classes)
-    tall = (max(classes - 1, 1), max(pairs, 1))
-    if coefficients.ndim != 2 or coefficients.shape[0] not in tall:
-        raise StorageError("dual_coef_ does not fit classes_")
-    # a precomputed kernel leaves no vectors
-    precomputed = attributes.get("kernel") == "precomputed"
-    if vectors.shape != ((0, 0) if precomputed else (count, features)):
-        raise StorageError("support_vectors_ does not fit dual_coef_")
-    if not counts(attributes["n_support_"], classes, count + 1):
-        raise StorageError("n_support_ does not fit classes_")
-    if attributes["n_support_"].sum() != count:
-        raise StorageError("n_support_ does not fit dual_coef_")
-    if not counts(attributes["support_"], count, features if precomputed else 2**31):
-        raise StorageError("support_ does not fit dual_coef_")
-    if np.shape(attributes["intercept_"]) != (max(pairs, 1),):
-        raise StorageError("intercept_ does not fit classes_")
-    stored = vectors.data if sparse.issparse(vectors) else vectors
-    for array in (stored, coefficients, attributes["intercept_"]):
-        values = array.data if sparse.issparse(array) else array
-        if values.dtype.kind != "f" or not np.all(np.isfinite(values)):
-            raise StorageError("a coefficient or support vector is not a finite number")

@@ -53,5 +53,6 @@ ACTS: dict[str, str] = {
     "forget": "widemargin.cli.demo.forget",
     "errorbars": "widemargin.cli.demo.errorbars",
     "costs": "widemargin.cli.demo.unequal_costs",
+    "band": "widemargin.cli.demo.quantile_band",
     "private": "widemargin.cli.demo.private_models",
 }

@@ -16,7 +16,7 @@ from widemargin.engine.status import Status
 
 from .multiclass import PairRows, stack
 from .task import Answer
-from .training_data import LabelledData
+from .training_data import LabelledData, TrainingData
 
 Vector = NDArray[np.float64]
 
@@ -96,6 +96,61 @@ class FittedClassifier(FittedModel):
         estimator.n_support_ = self.n_support
 
 
+@dataclass(frozen=True)
+class FittedExpansion(FittedModel):
+    """A kernel expansion with an output a task, all over the same rows."""
+
+    def store(self, estimator: Any) -> None:
+        """Write the model under scikit-learn's names."""
+        super().store(estimator)
+        count = self.support.size
+        estimator.n_support_ = np.array([count], dtype=np.int32)
+        if self.n_iter.size == 1:
+            estimator.n_iter_ = int(self.n_iter[0])
+
+
+def fitted_expansion(
+    data: TrainingData,
+    kernel: Kernel,
+    answers: Sequence[Answer],
+    history: list[dict[str, Any]],
+) -> FittedExpansion:
+    """Put the answers of all outputs together, a row of coefficients each."""
+    coefficients = np.array([answer.beta for answer in answers])
+    used = np.flatnonzero(coefficients.any(axis=0))
+    return FittedExpansion(
+        kernel=kernel,
+        n_given=data.n_given,
+        support=_numbers(data, used),
+        support_vectors=_vectors(data, kernel, used),
+        dual_coef=_like_samples(data, np.ascontiguousarray(coefficients[:, used])),
+        intercept=np.array([answer.intercept for answer in answers]),
+        certificates=[answer.certificate for answer in answers],
+        n_iter=np.array([answer.n_iter for answer in answers], dtype=np.int32),
+        converged=all(answer.converged for answer in answers),
+        exact=all(answer.status == Status.POLISHED for answer in answers),
+        history=history,
+    )
+
+
+def _numbers(data: TrainingData, support: NDArray[np.intp]) -> NDArray[np.integer]:
+    """Return which of the given rows the support vectors are."""
+    number = np.int32 if data.n_given < 2**31 else np.int64
+    return data.rows[support].astype(number)
+
+
+def _vectors(data: TrainingData, kernel: Kernel, support: NDArray[np.intp]) -> Any:
+    """Return the support vectors; a precomputed kernel leaves none."""
+    if isinstance(kernel, Precomputed):
+        return np.empty((0, 0))
+    return data.X[support]
+
+
+def _like_samples(data: TrainingData, coefficients: Vector) -> Any:
+    """Return coefficients as CSR where the samples are, as scikit-learn does."""
+    return sparse.csr_matrix(coefficients) if sparse.issparse(data.X) else coefficients
+
+
 def fitted_classifier(
     data: LabelledData,
     kernel: Kernel,
@@ -108,17 +163,12 @@ def fitted_classifier(
 ) -> FittedClassifier:
     """Put the answers of all pairs of classes together: see :func:`stack`."""
     stacked = stack(data.labels, data.classes.size, pairs, answers, by_pair=by_pair)
-    number = np.int32 if data.n_given < 2**31 else np.int64
-    no_vectors = isinstance(kernel, Precomputed)
-    is_sparse = sparse.issparse(data.X)
     return FittedClassifier(
         kernel=kernel,
         n_given=data.n_given,
-        support=data.rows[stacked.support].astype(number),
-        support_vectors=np.empty((0, 0)) if no_vectors else data.X[stacked.support],
-        dual_coef=(
-            sparse.csr_matrix(stacked.dual_coef) if is_sparse else stacked.dual_coef
-        ),
+        support=_numbers(data, stacked.support),
+        support_vectors=_vectors(data, kernel, stacked.support),
+        dual_coef=_like_samples(data, stacked.dual_coef),
         intercept=stacked.intercept,
         certificates=[answer.certificate for answer in answers],
         n_iter=np.array([answer.n_iter for answer in answers], dtype=np.int32),

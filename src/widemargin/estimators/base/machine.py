@@ -211,17 +211,21 @@ class KernelMachine(
     def _solve_tasks(
         self, tasks: Sequence[AnyTask], solve_task: Callable[[AnyTask], Answer]
     ) -> list[Answer]:
+        # Tasks over the same rows leave them to each other in the cache, one by one.
+        shared = len(tasks) > 1 and all(task.gram is tasks[0].gram for task in tasks)
+
         def solved(task: AnyTask) -> Answer:
             try:
                 task.solution = solve_task(task)
             except Interrupted as stop:
                 task.stopped = stop
                 raise
-            task.gram.release()  # the next task has the memory
+            if not shared or task is tasks[-1]:
+                task.gram.release()  # the next task has the memory
             return task.solution
 
         threads = effective_threads(self.n_jobs)
-        if len(tasks) < PARALLEL_TASKS or threads == 1:
+        if len(tasks) < PARALLEL_TASKS or threads == 1 or shared:
             return [solved(task) for task in tasks]
         for task in tasks:  # side by side, each on one thread
             all_rows = np.arange(task.gram.n)

@@ -109,7 +109,7 @@ class KernelPrediction(WholeState):
         table = model._expansion()
         if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
             return transposed_times(model.support_vectors_, table)[None, :]
-        table = np.atleast_2d(table) if not sparse.issparse(table) else table.T
+        table = table.T if table.ndim == 2 else table[None, :]
         weights = table @ model.support_vectors_
         if sparse.issparse(model.support_vectors_):
             return sparse.csr_matrix(weights)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.problem import DualProblem
 from widemargin.engine.status import Status
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -78,3 +79,25 @@ class Task:
     deadline: Deadline = field(default=NEVER, kw_only=True)
     solution: Answer | None = field(default=None, kw_only=True)
     stopped: Interrupted | None = field(default=None, kw_only=True)
+
+
+@dataclass
+class BoxTask(Task):
+    """A dual problem given by its terms: of a regressor, or a one-class model.
+
+    Attributes
+    ----------
+    linear, lower, upper : ndarray
+        Linear term and box, one entry a row.
+    total : float or None
+        Required sum of the coefficients; None without an intercept.
+    """
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+
+    def problem(self) -> DualProblem:
+        """Return the problem over the present Gram matrix."""
+        return DualProblem(self.gram, self.linear, self.lower, self.upper, self.total)

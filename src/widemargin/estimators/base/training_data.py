@@ -15,6 +15,7 @@ from .validation import (
     checked_samples,
     plain_labels,
     plain_samples,
+    plain_targets,
     refuse_asymmetric,
 )
 
@@ -64,6 +65,60 @@ class LabelledData(TrainingData):
     answer_costs: NDArray[np.float64] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TargetData(TrainingData):
+    """Training data of a regressor.
+
+    Attributes
+    ----------
+    targets : ndarray
+        Numbers to be predicted, of these rows.
+    """
+
+    targets: NDArray[np.float64]
+
+
+def validate_unlabelled(estimator: Any, X: Any, sample_weight: Any) -> TrainingData:
+    """Check samples and weights; drop the rows without weight."""
+    if hasattr(estimator, "feature_names_in_") or not plain_samples(X):
+        X = checked_samples(estimator, X)
+    refuse_oblong(estimator, X)
+    n, n_features = X.shape
+    rows, weights = weighted_rows(sample_weight, n)
+    return TrainingData(
+        X=restricted(estimator, X, rows),
+        rows=rows,
+        n_given=n,
+        n_features=n_features,
+        weights=weights,
+    )
+
+
+def validate_targets(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, ids: Any = None
+) -> TargetData:
+    """Check samples, targets and weights; drop the rows without weight.
+
+    Error messages are scikit-learn's own where it has one.
+    """
+    named = hasattr(estimator, "feature_names_in_")  # of a former fit
+    plain = plain_samples(X) and plain_targets(y) and X.shape[0] == y.size
+    if named or not plain:
+        X, y = checked_samples(estimator, X, y, labels=False)
+    refuse_oblong(estimator, X)
+    n, n_features = X.shape
+    rows, weights = weighted_rows(sample_weight, n)
+    return TargetData(
+        X=restricted(estimator, X, rows),
+        rows=rows,
+        n_given=n,
+        n_features=n_features,
+        weights=weights,
+        ids=None if ids is None else ids[rows],
+        targets=np.asarray(y, dtype=np.float64)[rows],
+    )
+
+
 def validate_labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any, ids: Any = None
 ) -> LabelledData:
@@ -78,39 +133,24 @@ def validate_labelled(
         X, y = checked_samples(estimator, X, y)
         if not plain_labels(y):
             check_classification_targets(y)
-    if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "Precomputed matrix must be a square matrix. Input is a "
-            f"{X.shape[0]}x{X.shape[1]} matrix."
-        )
+    refuse_oblong(estimator, X)
     n, n_features = X.shape
-    weights = check_weights(sample_weight, n)
     classes, labels = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
             "The number of classes has to be greater than one; "
             f"got {classes.size} class"
         )
-    rows = np.arange(n)
+    rows, weights = weighted_rows(sample_weight, n)
     if weights is not None:
-        rows = np.flatnonzero(weights > 0)
-        if rows.size == 0:
-            raise ValueError(
-                "Invalid input - all samples have zero or negative weights."
-            )
         classes, labels = np.unique(y[rows], return_inverse=True)
         if classes.size == 1:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same "
                 "class."
             )
-        weights = weights[rows]
-    if rows.size < n:
-        X = X[rows] if estimator.kernel != "precomputed" else X[np.ix_(rows, rows)]
-    if estimator.kernel == "precomputed":
-        refuse_asymmetric(X)
     return LabelledData(
-        X=X,
+        X=restricted(estimator, X, rows),
         rows=rows,
         n_given=n,
         n_features=n_features,
@@ -119,6 +159,38 @@ def validate_labelled(
         labels=labels,
         classes=classes,
     )
+
+
+def refuse_oblong(estimator: Any, X: Any) -> None:
+    """Refuse a kernel matrix that is not square."""
+    if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix. Input is a "
+            f"{X.shape[0]}x{X.shape[1]} matrix."
+        )
+
+
+def weighted_rows(
+    sample_weight: Any, n: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
+    """Return the rows with positive weight, and their weights if there are any."""
+    weights = check_weights(sample_weight, n)
+    if weights is None:
+        return np.arange(n), None
+    rows = np.flatnonzero(weights > 0)
+    if rows.size == 0:
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return rows, weights[rows]
+
+
+def restricted(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows (and, with a precomputed kernel, these columns)."""
+    precomputed = estimator.kernel == "precomputed"
+    if rows.size < X.shape[0]:
+        X = X[np.ix_(rows, rows)] if precomputed else X[rows]
+    if precomputed:
+        refuse_asymmetric(X)
+    return X
 
 
 def refuse_probability(estimator: Any) -> None:

@@ -35,16 +35,19 @@ def checked_samples(
     reset: bool = True,
     order: str | None = "C",
     dtype: Any = (np.float64, np.float32),
+    labels: bool = True,
 ) -> Any:
     """Return samples (and labels) as scikit-learn checks them, safe for compiled code.
 
     `reset` notes the features as those of a new fit, else they are compared with it;
     `order` None leaves the layout of dense samples as it is; a `dtype` is converted to,
-    of several the first unless the samples have one of them.
+    of several the first unless the samples have one of them. Without `labels`, y holds
+    numbers to be predicted.
     """
     if sparse.issparse(X):
         refuse_damaged(X)
-    refuse_odd_labels(y)
+    if labels:
+        refuse_odd_labels(y)
     return validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr",
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype, order=order,
@@ -76,6 +79,14 @@ def plain_labels(y: Any) -> bool:
     first, last = y.min(), y.max()
     whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
     return bool(whole and np.all((y == first) | (y == last)) and np.isfinite(last))
+
+
+def plain_targets(y: Any) -> bool:
+    """The same for the targets of a regression: a vector of finite numbers."""
+    if type(y) is not np.ndarray or y.dtype.kind not in "iuf":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return y.ndim == 1 and y.size > 0 and bool(np.isfinite(y.sum()))
 
 
 def refuse_asymmetric(K: Any) -> None:

@@ -1,0 +1,73 @@
+"""A kernel machine that predicts numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import RegressorMixin
+
+from widemargin.engine.gram import Gram
+
+from .expansion import ExpansionMachine
+from .prediction import SAFETY
+from .training_data import TargetData, validate_targets
+
+Vector = NDArray[np.float64]
+
+SINGLE_SHARE = 0.1  # of tol: what single precision may leave in a predicted number
+
+
+class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):
+    """Base of the kernel regressors; see :class:`widemargin.SVC` for the parameters."""
+
+    C: float
+    tol: float
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to training data.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n_samples,)
+            Target values.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C; rows with weight <= 0 are as if absent.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C. A former model stays; an estimator without one has the point
+            reached, with ``fit_status_ = 1``, if every output has one.
+        """
+        return self._fitted(X, y, sample_weight)
+
+    @abstractmethod
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted numbers."""
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TargetData:
+        return validate_targets(self, X, y, sample_weight, ids)
+
+    def _costs(self, data: TargetData) -> Vector:
+        """Return C times sample weight."""
+        ones = np.ones(data.rows.size) if data.weights is None else data.weights
+        return self.C * ones
+
+    def _in_single_precision(self, gram: Gram, X: Any, weights: Any) -> Vector:
+        """Return predicted numbers; in double precision where single would show."""
+        columns = weights.T.toarray() if sparse.issparse(weights) else weights.T
+        error = max(gram.float32_error(column) for column in np.atleast_2d(columns))
+        single = SAFETY * error <= SINGLE_SHARE * self.tol
+        values = gram.cross(X, weights, np.float32 if single else np.float64)
+        return np.asarray(values + self.intercept_)

@@ -1,0 +1,216 @@
+"""Outlier detection: the one-class support vector machine."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+
+from .base.expansion import ExpansionMachine, Terms
+from .base.sklearn_compat import Interval
+from .base.training_data import TrainingData, validate_unlabelled
+
+Vector = NDArray[np.float64]
+
+ON_BOUNDARY = 1e-9  # of the offset: nearer than this is rounding, and counts as inside
+
+
+class OneClassSVM(OutlierMixin, ExpansionMachine[TrainingData]):
+    """One-class SVM: a boundary around most of the samples, with a certificate.
+
+    Minimises ``1/2 ||w||^2 + sum_i max(0, rho - <w, phi(x_i)>) - nu n rho`` over w and
+    the offset rho (Schölkopf et al., Neural Computation 13, 2001, on scikit-learn's
+    scale): at most a share nu of the training samples lies outside, and at least that
+    share are support vectors. Same parameters, attributes and answers as
+    :class:`sklearn.svm.OneClassSVM`; in addition threads, a time limit, Ctrl-C, warm
+    starts and ``certificate_``.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        A callable gets two arrays of samples and returns their kernel matrix.
+    degree : int, default=3
+        Degree of "poly", from 0 to 1000.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in SVC.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions at the end. Fits of at most 2,000
+        rows go on to about 1e-9 where they can.
+    nu : float in (0, 1], default=0.5
+        Upper bound on the share of outliers among the training samples, by weight.
+    shrinking : bool, default=True
+        Whether bounded samples that look settled leave the active set (shrinking).
+    cache_size : float or "auto", default="auto"
+        Memory for kernel rows in megabytes, as in SVC.
+    verbose : bool, default=False
+        Show a progress bar on fits that take longer than a second.
+    max_iter : int, default=-1
+        Limit of pair steps; -1 for none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start; the optimum does not depend on it.
+    n_jobs : int, default=None
+        Threads; None for all cores. The model is bitwise the same for any number.
+    max_time : float, optional
+        Limit of ``fit`` in seconds.
+    warm_start : bool, default=False
+        Start from the last fit's solution when rows and kernel are the same.
+    solver : {"auto", "direct", "divide"}, default="auto"
+        "divide" goes through levels of clusters to the same solution, as in SVC.
+
+    Attributes
+    ----------
+    offset_ : float
+        rho: ``decision_function`` is ``score_samples`` minus it.
+    certificate_ : Certificate
+        Objective, lower bound, duality gap, KKT violation, iterations, status.
+    history_ : list of dict
+        Stage records.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
+fit_status_, shape_fit_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    gamma_ : float
+        The kernel coefficient used.
+
+    Examples
+    --------
+    >>> from widemargin import OneClassSVM
+    >>> model = OneClassSVM(nu=0.2).fit([[0.0], [0.44], [0.45], [0.46], [1.0]])
+    >>> model.predict([[0.45], [3.0]]).tolist()
+    [1, -1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ExpansionMachine._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the boundary of the samples.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows; rows with weight <= 0 are as if absent.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C. A former model stays; an estimator without one has the point
+            reached, with ``fit_status_ = 1``, if there is one.
+        """
+        return self._fitted(X, None, sample_weight)
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TrainingData:
+        return validate_unlabelled(self, X, sample_weight)
+
+    def _terms(self, data: TrainingData) -> list[Terms]:
+        weights = np.ones(data.rows.size) if data.weights is None else data.weights
+        nothing = np.zeros(weights.size)
+        return [(nothing, nothing, weights, self.nu * float(weights.sum()))]
+
+    @property
+    def offset_(self) -> float:
+        """The offset rho between ``score_samples`` and ``decision_function``."""
+        model = self._at_once()
+        model._check_fitted()
+        return -float(model.intercept_[0])
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return how far inside the boundary the samples are; negative is outside.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``score_samples`` minus ``offset_``; 0 where they are equal up to rounding,
+            as at the free support vectors of an exact model.
+        """
+        model = self._at_once()
+        values = model._values(X)
+        values[np.abs(values) <= ON_BOUNDARY * abs(model.offset_)] = 0.0
+        return values
+
+    def score_samples(self, X: Any) -> Vector:
+        """Return the values of the kernel expansion: large where samples are dense.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, without the offset.
+        """
+        model = self._at_once()
+        return model.decision_function(X) + model.offset_
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Return 1 for samples inside the boundary, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            1 or -1.
+        """
+        inside = self.decision_function(X) >= 0
+        return np.where(inside, 1, -1).astype(np.intp)
