@@ -304,13 +304,12 @@ def test_a_time_limit_that_passes_during_the_finish(monkeypatch):
         return plain(self, replace(task, deadline=Deadline.after(0.05)), run)
 
     monkeypatch.setattr(DivideConquerSVC, "_conquer", conquer)
-    monkeypatch.setattr(
-        "widemargin.estimators.divide_conquer.level_choice.INSURED", 20_000
-    )
     X, y = make_classification(20_000, 10, flip_y=0.2, random_state=0)
-    model = DivideConquerSVC(C=1000.0, gamma=5.0, random_state=0, max_time=1e4)
+    model = DivideConquerSVC(C=1000.0, gamma=5.0, n_levels=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model.fit(X, y)  # the whole takes a hundred times as long
+        model.set_params(max_time=1e4).fit(
+            X, y
+        )  # the whole takes a hundred times as long
     assert model.early_ is not None
     assert model.score(X, y) > 0.7
 

@@ -6,7 +6,6 @@ from sklearn.datasets import make_moons
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin.estimators.divide_conquer import estimator as estimator_module
-from widemargin.estimators.divide_conquer import level_choice as schedule
 
 X, y = make_moons(1500, noise=0.25, random_state=0)
 
@@ -16,36 +15,30 @@ def stages(model):
 
 
 @pytest.fixture
-def long(monkeypatch):
-    monkeypatch.setattr(schedule, "INSURED", 1000)
+def pays(monkeypatch):
+    monkeypatch.setattr(estimator_module, "levels_pay", lambda *_: True)
 
 
-@pytest.fixture
-def cut(monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(estimator_module, "conquer", interrupted)
-
-
-def test_a_level_that_only_insures_leaves_the_solve_as_it_is(long):
-    # where levels save no time the finish would take longer from one than without
+def test_levels_that_do_not_pay_are_left_out():
     model = DivideConquerSVC(n_branches=2, random_state=0).fit(X, y)
     plain = SVC().fit(X, y)
-    assert stages(model) == ["level 1", "finish"]
-    assert "insurance" in model.history_[0] and "precision" in model.history_[0]
+    assert stages(model) == ["levels", "solve"]
     assert_array_equal(model.n_iter_, plain.n_iter_)
     assert_array_equal(model.decision_function(X), plain.decision_function(X))
 
 
-def test_a_level_that_pays_is_where_the_finish_starts(long, monkeypatch):
-    monkeypatch.setattr(estimator_module, "levels_pay", lambda *_: True)
+def test_a_level_that_pays_is_where_the_finish_starts(pays):
     model = DivideConquerSVC(n_branches=2, random_state=0).fit(X, y)
-    assert "insurance" not in model.history_[0]
+    assert stages(model) == ["level 1", "refine", "finish"]
+    assert "precision" in model.history_[0]
     assert model.n_iter_ != SVC().fit(X, y).n_iter_
 
 
-def test_the_level_that_insures_is_kept_when_the_fit_is_stopped(long, cut):
+def test_the_level_is_kept_when_the_finish_is_stopped(pays, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(estimator_module, "conquer", interrupted)
     model = DivideConquerSVC(n_branches=2, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -58,4 +51,4 @@ def test_a_time_limit_alone_costs_no_level_and_a_checkpoint_does(tmp_path):
     assert stages(limited) == ["levels", "solve"]
     path = tmp_path / "fit.checkpoint"
     resumable = DivideConquerSVC(n_branches=2, checkpoint=path, random_state=0)
-    assert stages(resumable.fit(X, y)) == ["level 1", "finish"]
+    assert stages(resumable.fit(X, y)) == ["level 1", "refine", "finish"]

@@ -198,11 +198,18 @@ def test_an_exact_fit_that_was_stopped_says_so(moons, monkeypatch):
     assert cut["accuracy %"].note == "stopped, early model"
 
 
-def test_an_insured_fit_beside_svc(moons):
-    cells = list(dcsvm_speed.insured_speed("ijcnn1", {"max_time": 600.0}, 1))
+def test_automatic_levels_beside_svc(moons):
+    cells = list(dcsvm_speed.automatic_speed("ijcnn1", {"max_time": 600.0}, 1))
     assert {c.row for c in cells} == {"ijcnn1, 900 rows, max_time=600"}
     columns = [c.column for c in cells]
     assert columns[0] == "SVC s" and columns[-1] == "DC auto over SVC, processor"
+
+
+def test_a_level_beside_svc_stopped_after_its_time(moons):
+    cells = {c.column: c for c in dcsvm_speed.stopped("ijcnn1")}
+    assert cells["level s"].ours > 0.0
+    assert 50.0 < cells["level %"].ours <= 100.0
+    assert cells["SVC stopped then %"].note in ("max_time", "polished", "converged")
 
 
 def test_printed_grids_are_complete():

@@ -60,8 +60,8 @@ n_jobs
         through joblib; the model is the same for any number.
     n_levels : int or "auto", default="auto"
         Finest level; level l has up to ``n_branches**l`` clusters. A number forces that
-        many levels; 0 is ``SVC``. "auto" takes one where that pays or insures: from
-        100,000 rows on and with `checkpoint`, to be kept if the fit is stopped.
+        many levels; 0 is ``SVC``. "auto" takes one where that pays, and with
+        `checkpoint`.
     n_branches : int, default=4
         Factor between the numbers of clusters of two levels, at least 2.
     sample_size : int or None, default=None
@@ -237,21 +237,19 @@ feature_names_in_
     def _levels(self, division: Division, limits: Limits, task: BinaryTask) -> LevelRun:
         n, seed = division.samples.shape[0], task.seed
         check_levels(self.n_levels, self.early_level)
-        pays = True
         if self.prediction == "early":
             finest, end = early_levels(
                 n, self.n_levels, self.early_level, self.n_branches
             )
         else:
-            forced = self.n_levels != "auto"
-            pays = forced or levels_pay(division.samples, division.kernel, seed)
-            wanted = pays or self.checkpoint is not None
+            forced = self.n_levels != "auto" or self.checkpoint is not None
+            wanted = forced or levels_pay(division.samples, division.kernel, seed)
             finest, end = exact_levels(n, self.n_levels, self.n_branches, wanted)
         options = self._solve_options(division.problems[0].n, task)
         plan = Plan(
             finest, self.n_branches, self.clustering, self.sample_size, seed=seed
         )
-        return LevelRun(division, plan, end, options, limits, self.checkpoint, not pays)
+        return LevelRun(division, plan, end, options, limits, self.checkpoint)
 
     def _finished(self, run: LevelRun, tasks: list[BinaryTask]) -> list[Answer] | None:
         """Solve the whole problem from the last level; None to keep that level."""
@@ -259,7 +257,7 @@ feature_names_in_
             return None
         level = run.level
         for pair, task in enumerate(tasks):
-            if level is not None and not run.insurance:
+            if level is not None:
                 task.start = level.betas[pair]
         late = level is not None and run.options.deadline.passed
         if run.interrupted or late:

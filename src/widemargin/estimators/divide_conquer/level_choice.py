@@ -6,7 +6,6 @@ from typing import Any
 
 from widemargin.multilevel.driver import automatic_levels
 
-INSURED = 100_000  # from here on a level costs little beside the exact fit it insures
 SKIPPED = "levels save no time here: few rows, or a kernel that reaches across clusters"
 
 
@@ -39,15 +38,13 @@ def exact_levels(
 ) -> tuple[int, int]:
     """Finest level to solve and the one to stop at before the whole problem.
 
-    ``(0, 1)`` means none. "auto" solves one level where it is `wanted` (it pays, or the
-    fit is to be resumed) and before every long fit: when that is interrupted it should
-    have something to show.
+    ``(0, 1)`` means none. "auto" solves one level where it is `wanted`: it pays, or the
+    fit is to be resumed.
     """
     if not isinstance(n_levels, str):
         return int(n_levels), 1
     finest = automatic_levels(n, n_branches)
-    one = finest > 0 and (wanted or n >= INSURED)
-    return (finest, finest) if one else (0, 1)
+    return (finest, finest) if finest > 0 and wanted else (0, 1)
 
 
 def skipped_stage(size: int) -> dict[str, Any]:

@@ -46,9 +46,6 @@ class LevelRun:
         Of every solve.
     path : path-like or None
         Where checkpoints go.
-    insurance : bool
-        The levels are there to be kept should the fit be stopped; the finish does not
-        start from them, because here that would take it longer.
     """
 
     division: Division
@@ -57,7 +54,6 @@ class LevelRun:
     options: SolveOptions
     limits: Limits
     path: Any = None
-    insurance: bool = False
     level: Level | None = None
     stages: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False
@@ -74,8 +70,6 @@ class LevelRun:
         def completed(level: Level) -> None:
             self.level = level
             self._remember(level)
-            if self.insurance:
-                self.stages[-1]["insurance"] = "kept only if the finish is stopped"
             if origin is not None:
                 checkpoint.write(self.path, level, self.stages, origin)
 
