@@ -23,6 +23,7 @@ from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
 from .harness.campaign import Campaign
 from .harness.results import ResultStore
 from .helps.campaigns import CAMPAIGNS as HELPS
+from .helps.label_report import advice
 from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES
 from .speed.campaign import as_rst as speed_table
@@ -58,4 +59,5 @@ TABLES: dict[str, Table] = {
     **_tables("ramp", RAMP),
     **_tables("command", COMMAND),
     **_tables("helps", HELPS),
+    "helps labels, in short": ("helps_labels", advice),
 }

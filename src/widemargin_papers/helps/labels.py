@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.results import Record
+from widemargin_papers.harness.results import Record, ResultStore
 
 from .label_methods import BOOSTING, METHODS, SETTINGS, Answer, Trial, by_boosting
 from .noise import NOISES, given_labels
 from .suite import DataSet, Labels, Vector, key, problems, split
 
-DIGITS = 4  # of a stored figure
+FIGURES = ("balanced", "accuracy", "seconds", "listed", "found")
 
-Figures = dict[str, float | None]
+Figures = dict[str, float]
 
 
 def work() -> Iterator[Measurement]:
@@ -42,13 +42,13 @@ def compared(trial: Trial) -> dict[str, Any]:
     """Return every method's figures on one split with its given labels."""
     wrong = trial.given != trial.split.y
     boosted = by_boosting(trial)
-    settings: dict[str, dict[str, Figures]] = {}
+    settings: dict[str, dict[str, str]] = {}
     for setting, costs in SETTINGS.items():
         answers = {name: method(trial, costs) for name, method in METHODS.items()}
         answers[BOOSTING] = boosted
         length = answers["RampSVC"].listed
         settings[setting] = {
-            name: figures(answer, wrong, length, trial.split.y_test)
+            name: packed(figures(answer, wrong, length, trial.split.y_test))
             for name, answer in answers.items()
         }
     return {"wrong": int(wrong.sum()), "settings": settings}
@@ -59,14 +59,41 @@ def figures(
 ) -> Figures:
     """Return one method's figures; every list of suspects has the same length."""
     found = int(np.count_nonzero(wrong[ranked(answer.doubts)[:length]]))
-    measures = {
+    return {
         "balanced": float(balanced_accuracy_score(y_test, answer.predicted)),
         "accuracy": float(accuracy_score(y_test, answer.predicted)),
         "seconds": answer.seconds,
         "listed": float(length),
         "found": float(found),
     }
-    return {name: round(figure, DIGITS) for name, figure in measures.items()}
+
+
+def packed(found: Figures) -> str:
+    """Return figures as one line of text: a record has a hundred of them."""
+    return " ".join(f"{found[name]:.4g}" for name in FIGURES)
+
+
+def unpacked(text: str) -> Figures:
+    """Return the figures of a line."""
+    return dict(zip(FIGURES, map(float, text.split(" ")), strict=True))
+
+
+def stored(store: ResultStore) -> list[Record]:
+    """Return the records with their figures unpacked."""
+    return [record | {"noise": _noise(record)} for record in store.records.values()]
+
+
+def _noise(record: Record) -> dict[str, Any]:
+    return {
+        kind: part
+        | {
+            "settings": {
+                setting: {name: unpacked(text) for name, text in lines.items()}
+                for setting, lines in part["settings"].items()
+            }
+        }
+        for kind, part in record["noise"].items()
+    }
 
 
 def ranked(doubts: Vector) -> NDArray[np.intp]:

@@ -19,6 +19,7 @@ from widemargin_papers.helps.label_methods import (
     by_svc,
     margin_doubts,
 )
+from widemargin_papers.helps.labels import FIGURES, packed, unpacked
 from widemargin_papers.helps.noise import NOISES, given_labels
 from widemargin_papers.helps.suite import HALVES, SUITE, DataSet, split
 
@@ -84,7 +85,9 @@ def made_up(lift: float) -> dict[str, dict[str, float]]:
 def test_the_tables_say_what_the_records_say() -> None:
     store = ResultStore(Path("nowhere"))
     for place, half in enumerate(HALVES * 2):
-        settings = dict.fromkeys(SETTINGS, made_up(0.02 if half == "check" else -0.03))
+        lift = 0.02 if half == "check" else -0.03
+        lines = {name: packed(found) for name, found in made_up(lift).items()}
+        settings = dict.fromkeys(SETTINGS, lines)
         noise = {"wrong": 20, "settings": settings}
         store.records[str(place)] = {
             "set": half,
@@ -99,6 +102,16 @@ def test_the_tables_say_what_the_records_say() -> None:
     assert "0.50 / 0.25" in text
     assert "-3.00 (missed)" in text
     assert "+2.00 (met)" in text
+    assert "-3.0 (choose) and +2.0 (check) points on clean labels" in text
+    short = label_report.advice(store)
+    assert "uniform 30 %       +2.0     +2.0" in short
+    assert "-3.0" not in short
+
+
+def test_figures_are_kept_in_one_line() -> None:
+    found = dict(zip(FIGURES, (0.81234, 0.9, 1.5, 12.0, 7.0), strict=True))
+    assert packed(found) == "0.8123 0.9 1.5 12 7"
+    assert unpacked(packed(found)) == found | {"balanced": 0.8123}
 
 
 def test_a_method_is_judged_by_the_clean_labels_and_its_list() -> None:
