@@ -96,6 +96,8 @@ def table(store: ResultStore) -> str:
         parts += [f"{setting}:\n", gain_table(records, setting)]
     parts += ["What was asked of the default:\n", target_table(records)]
     parts += [
+        "Accuracy in per cent, C by cross-validation, mean over sets:\n",
+        accuracy_table(records),
         "Suspects, C by cross-validation: precision / recall, all lists as long as "
         "RampSVC's own:\n",
         suspect_table(records),
@@ -177,6 +179,18 @@ def gain_table(records: Records, setting: str) -> str:
             gains = [gain(records, half, kind, [setting], name) for name in OTHERS]
             rows.append([half, kind, f"{100 * own:.1f}", *map(str, gains)])
     return rst_table(["half", "labels", PLAIN, *OTHERS], rows)
+
+
+def accuracy_table(records: Records) -> str:
+    """Return the mean accuracies by half and kind of noise."""
+    rows = []
+    for half in HALVES:
+        for kind in NOISES:
+            figures = [
+                _mean(records, half, kind, TUNED, name, "accuracy") for name in NAMES
+            ]
+            rows.append([half, kind, *(f"{100 * figure:.1f}" for figure in figures)])
+    return rst_table(["half", "labels", *NAMES], rows)
 
 
 def _mean(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.preprocessing import scale
 
-import widemargin_papers
 from widemargin.engine.certificate import dual_objective
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
@@ -30,7 +28,6 @@ from widemargin_papers.ramp import rank_rule as ramp_rank
 from widemargin_papers.ramp import report as ramp_report
 from widemargin_papers.ramp import tasks as ramp_tables
 from widemargin_papers.ramp import timing as ramp_timing
-from widemargin_papers.ramp.printed import PAPERS_S
 from widemargin_papers.ramp.printed_algorithm import (
     printed_propagation,
     printed_rule,
@@ -385,21 +382,3 @@ def test_printed_rules_are_counted_against_the_optimum(cancer, monkeypatch):
     ]  # fmt: skip
     assert 0 <= cells[1].ours <= cells[0].ours <= 200
     assert 0 < cells[3].ours <= cells[2].ours
-
-
-PAPERS = Path(widemargin_papers.__file__).parent
-#: what asks about the default itself
-ABOUT_DEFAULTS = PAPERS / "helps"
-REPRODUCTION = [
-    path for path in sorted(PAPERS.rglob("*.py")) if path.parent != ABOUT_DEFAULTS
-]
-
-
-@pytest.mark.parametrize("path", REPRODUCTION, ids=lambda p: p.name)
-def test_the_reproduction_names_the_papers_s(path):
-    # RampSVC's own default is another one; stored results belong to the paper's.
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "RampSVC":
-            named = {word.arg: ast.unparse(word.value) for word in node.keywords}
-            assert named.get("s") == "PAPERS_S", f"line {node.lineno}"
-    assert PAPERS_S == 0.0

@@ -1,0 +1,28 @@
+"""The reproduction names the paper's ``s``: RampSVC's own default is another one."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import widemargin_papers
+from widemargin_papers.ramp.printed import PAPERS_S
+
+PAPERS = Path(widemargin_papers.__file__).parent
+#: what asks about the default itself
+ABOUT_DEFAULTS = PAPERS / "helps"
+REPRODUCTION = [
+    path for path in sorted(PAPERS.rglob("*.py")) if path.parent != ABOUT_DEFAULTS
+]
+
+
+@pytest.mark.parametrize("path", REPRODUCTION, ids=lambda p: p.name)
+def test_the_reproduction_names_the_papers_s(path):
+    # RampSVC's own default is another one; stored results belong to the paper's.
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "RampSVC":
+            named = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            assert named.get("s") == "PAPERS_S", f"line {node.lineno}"
+    assert PAPERS_S == 0.0
