@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.quantile_svr import QuantileSVR
     from widemargin.estimators.ramp import RampSVC
     from widemargin.estimators.svc import SVC
+    from widemargin.estimators.svr import SVR
 
     from .persistence import load, save
 
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "SVC",
+    "SVR",
     "Certificate",
     "ChanceConstrainedSVC",
     "CostSensitiveSVC",
@@ -51,6 +53,7 @@ __all__ = [
 
 _HOMES = {
     "SVC": "estimators.svc",
+    "SVR": "estimators.svr",
     "Certificate": "engine.certificate",
     "ChanceConstrainedSVC": "estimators.chance_constrained",
     "CostSensitiveSVC": "estimators.cost_sensitive",

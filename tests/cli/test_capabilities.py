@@ -49,6 +49,8 @@ def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> N
         ("PrivateSVC", "private", "yes"),
         ("PrivateSVC", "sample_weight", "no"),
         ("PrivateSVC", "certificate", "none: it would leak"),
+        ("SVR", "multiclass", "regression"),
+        ("SVR", "certificate", "duality gap"),
         ("QuantileSVR", "multiclass", "regression"),
         ("QuantileSVR", "partial_fit", "no"),
         ("OneClassSVM", "multiclass", "outliers"),

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
 
-from widemargin import OneClassSVM, QuantileSVR
+from widemargin import SVR, OneClassSVM, QuantileSVR
 
 from tests.cli.running import command
 
@@ -46,6 +46,19 @@ def test_a_band_of_quantiles(folder: Path) -> None:
     assert "coverage" in shown and "pinball loss" in shown
     shown = command("info", "model", cwd=folder).stdout
     assert "QuantileSVR" in shown and "classes" not in shown
+
+
+def test_regression_by_the_flags_of_libsvm(folder: Path) -> None:
+    flags = "-s 3 -p 0.2 -c 2 -g 0.5".split()
+    done = command("train", *flags, "data", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = command("evaluate", "data", "model", "--json", cwd=folder)
+    expected = SVR(epsilon=0.2, C=2, gamma=0.5).fit(X, y)
+    scores = json.loads(done.stdout)
+    assert_allclose(scores["r2"], expected.score(X, y), rtol=1e-8)
+    error = np.mean(np.abs(expected.predict(X) - y))
+    assert_allclose(scores["mean_absolute_error"], error, rtol=1e-8)
+    assert "R2" in command("evaluate", "data", "model", cwd=folder).stdout
 
 
 def test_one_quantile_is_measured_as_a_regression(folder: Path) -> None:
@@ -93,7 +106,7 @@ def test_outliers_by_the_flags_of_libsvm(tmp_path: Path) -> None:
         ("train --method quantile --quantile 0.1,2 data model", "between 0 and 1"),
         ("train --method oneclass --nu 0 data model", "'0' is not among"),
         ("train -v 3 --method oneclass bare.csv", "needs labels"),
-        ("train data model", "--method quantile"),
+        ("train data model", "--method svr"),
     ],
 )
 def test_mistakes(folder: Path, words: str, message: str) -> None:

@@ -15,13 +15,14 @@ METHODS: dict[str, tuple[str, str]] = {
     "cost": ("widemargin.estimators.cost_sensitive", "CostSensitiveSVC"),
     "chance": ("widemargin.estimators.chance_constrained", "ChanceConstrainedSVC"),
     "private": ("widemargin.estimators.private", "PrivateSVC"),
+    "svr": ("widemargin.estimators.svr", "SVR"),
     "quantile": ("widemargin.estimators.quantile_svr", "QuantileSVR"),
     "oneclass": ("widemargin.estimators.one_class_svm", "OneClassSVM"),
     "dpwss": ("widemargin.estimators.dpwss", "DPWSSClassifier"),
 }
 
 #: LIBSVM's ``-s`` -> ``--method``
-LIBSVM_KINDS = {"0": "svc", "2": "oneclass"}
+LIBSVM_KINDS = {"0": "svc", "2": "oneclass", "3": "svr"}
 
 
 def estimator_class(method: str) -> Any:

@@ -22,8 +22,6 @@ SHORT |= {"cache_size": "-m", "tol": "-e", "shrinking": "-h", "nu": "-n"}
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid", "4": "precomputed"}
 #: LIBSVM's flags that mean nothing here
 _FOREIGN = {
-    "-p": "epsilon belongs to SVR, which widemargin does not have; see --method "
-    "quantile",
     "-b": "for probabilities, put the model into sklearn.calibration."
     "CalibratedClassifierCV",
 }
@@ -123,11 +121,13 @@ def translate(args: Sequence[str]) -> list[str]:
             kind = remaining.pop(0) if remaining else ""
             if kind not in LIBSVM_KINDS:
                 raise click.UsageError(
-                    f"-s {kind}: only -s 0 (C-SVC) and -s 2 (one-class SVM) are "
-                    "available; for numbers there is --method quantile"
+                    f"-s {kind}: only -s 0 (C-SVC), -s 2 (one-class SVM) and -s 3 "
+                    "(epsilon-SVR) are available"
                 )
             if kind != "0":
                 result += ["--method", LIBSVM_KINDS[kind]]
+        elif arg == "-p":
+            result.append("--epsilon")
         elif arg in _FOREIGN:
             raise click.UsageError(f"{arg}: {_FOREIGN[arg]}")
         else:

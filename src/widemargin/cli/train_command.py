@@ -166,7 +166,7 @@ def _classes(content: Data, data: str) -> list[Any]:
         fraction = labels[labels != np.trunc(labels)][0]
         raise InputError(
             f"{data}: the label {fraction:g} is a fraction, and classes are whole "
-            "numbers or, in CSV, text; for numbers there is --method quantile"
+            "numbers or, in CSV, text; for numbers there is --method svr"
         )
     if len(labels) == 1:
         raise InputError(f"{data}: every label is {labels[0]}: no two classes")

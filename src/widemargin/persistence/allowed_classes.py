@@ -20,6 +20,7 @@ ESTIMATORS = {
     "ChanceConstrainedSVC": "widemargin.estimators.chance_constrained",
     "DPWSSClassifier": "widemargin.estimators.dpwss",
     "PrivateSVC": "widemargin.estimators.private",
+    "SVR": "widemargin.estimators.svr",
     "QuantileSVR": "widemargin.estimators.quantile_svr",
     "OneClassSVM": "widemargin.estimators.one_class_svm",
 }

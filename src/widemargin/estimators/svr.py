@@ -1,0 +1,197 @@
+"""Support vector regression: a drop-in for scikit-learn's, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Kernel
+from widemargin.engine.solve_options import SolveOptions
+
+from .base.expansion import Terms
+from .base.regressor import KernelRegressor
+from .base.sklearn_compat import Interval
+from .base.task import Answer, BoxTask, Task
+from .base.training_data import TargetData
+from .base.tube import TubeAnswer, split, tube_terms
+
+Vector = NDArray[np.float64]
+
+
+class SVR(KernelRegressor):
+    """Kernel support vector regression, exact, fast, and with a certificate.
+
+    Minimises ``1/2 ||w||^2 + C sum_i max(0, |y_i - <w, phi(x_i)> - b| - epsilon)``
+    through its dual. Same parameters, attributes and answers as
+    :class:`sklearn.svm.SVR`; in addition several threads, a time limit, Ctrl-C, warm
+    starts, exact sample weights, and ``certificate_``, the proof of how good the fitted
+    model is.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        A callable gets two arrays of samples and returns their kernel matrix.
+    degree : int, default=3
+        Degree of "poly", from 0 to 1000.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in SVC.
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions at the end, in the unit of y.
+        Fits of at most 2,000 rows go on to about 1e-9 where they can.
+    C : float, default=1.0
+        Price of a unit of error beyond epsilon; larger fits the training data more
+        closely.
+    epsilon : float, default=0.1
+        Half width of the tube within which errors are free, in the unit of y.
+    shrinking : bool, default=True
+        Whether bounded samples that look settled leave the active set (shrinking).
+    cache_size : float or "auto", default="auto"
+        Memory for kernel rows in megabytes, as in SVC.
+    verbose : bool, default=False
+        Show a progress bar on fits that take longer than a second.
+    max_iter : int, default=-1
+        Limit of pair steps; -1 for none.
+    random_state : int, RandomState instance or None, default=None
+        Order in which samples are first looked at; the optimum does not depend on it.
+    fit_intercept : bool, default=True
+        False leaves b out.
+    n_jobs : int, default=None
+        Threads; None for all cores. The model is bitwise the same for any number.
+    max_time : float, optional
+        Limit of ``fit`` in seconds.
+    warm_start : bool, default=False
+        Start from the last fit's solution when rows and kernel are the same.
+    solver : {"auto", "direct", "divide"}, default="auto"
+        "divide" goes through levels of clusters to the same solution, as in SVC.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Objective, lower bound, duality gap, KKT violation, iterations, status.
+    history_ : list of dict
+        Stage records; their ``size`` counts the two variables of each row.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
+fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    gamma_ : float
+        The kernel coefficient used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = SVR(C=10, epsilon=0.05).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.06)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelRegressor._parameter_constraints,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    class_weight_: Vector
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float | str = "auto",
+        verbose: bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.solver = solver
+
+    @property
+    def _has_tube(self) -> bool:
+        """Whether errors are free within a tube; else one variable a row is enough."""
+        return self.epsilon > 0.0
+
+    def _terms(self, data: TargetData) -> list[Terms]:
+        costs = self._costs(data)
+        total = 0.0 if self.fit_intercept else None
+        if self._has_tube:
+            return [tube_terms(data.targets, costs, float(self.epsilon), total)]
+        return [(data.targets, -costs, costs, total)]
+
+    def _tasks(self, data: TargetData, gram: Gram, kernel: Kernel) -> list[BoxTask]:
+        tasks = super()._tasks(data, gram, kernel)
+        if self._has_tube:
+            for task in tasks:
+                task.gram = gram.subset(np.tile(task.rows, 2))
+        return tasks
+
+    def _warm_start(
+        self, data: TargetData, kernel: Kernel, tasks: Sequence[BoxTask]
+    ) -> None:
+        super()._warm_start(data, kernel, tasks)
+        for task in tasks:
+            if self._has_tube and task.start is not None:
+                task.start = split(task.start)
+
+    def _solve_options(self, n: int, task: Task) -> SolveOptions:
+        return super()._solve_options(n // 2 if self._has_tube else n, task)
+
+    def _store(
+        self,
+        data: TargetData,
+        kernel: Kernel,
+        tasks: Sequence[BoxTask],
+        answers: Sequence[Answer],
+    ) -> None:
+        if self._has_tube:
+            answers = [TubeAnswer(answer) for answer in answers]
+        super()._store(data, kernel, tasks, answers)
+        self.class_weight_ = np.empty(0)
+
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions in the unit of y.
+        """
+        return self._at_once()._values(X)

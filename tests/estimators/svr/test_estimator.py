@@ -1,0 +1,206 @@
+"""Support vector regression: oracles, scikit-learn's answers, identities, corners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import svm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from widemargin import SVR, QuantileSVR
+from widemargin.estimators.base.progress import Progress
+from widemargin.estimators.base.tube import split, tube_terms
+
+from tests.certified import kernel_matrix
+from tests.oracles.claims import assert_claims_hold
+from tests.oracles.exact_certificate import Model, Truth
+from tests.oracles.expansions import outputs
+from tests.oracles.generic_qp import solve_clarabel
+
+KERNELS = ["linear", "rbf", "poly"]
+
+
+def data(seed: int, n: int = 50, d: int = 3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = X[:, 0] + np.sin(2 * X[:, -1]) + 0.3 * rng.standard_normal(n)
+    return X, y, rng.uniform(0.2, 3.0, n)
+
+
+def primal(model, X, y, costs):
+    """Return the objective of the regression by its definition."""
+    beta, intercept = next(outputs(model, len(y)))
+    f = kernel_matrix(model._kernel, X) @ beta
+    loss = np.maximum(np.abs(y - f - intercept) - model.epsilon, 0.0)
+    return 0.5 * beta @ f + costs @ loss
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_objective_is_that_of_a_generic_solver_and_the_certificate_is_true(seed):
+    X, y, weights = data(seed, 25 + seed)
+    epsilon, intercept = (0.05, 0.3, 1.0, 1e-3)[seed % 4], seed % 5 != 0
+    model = SVR(
+        C=2.0, epsilon=epsilon, kernel=KERNELS[seed % 3], gamma=0.4, coef0=1.0,
+        degree=2, fit_intercept=intercept,
+    ).fit(X, y, weights)  # fmt: skip
+    costs = 2.0 * weights
+    terms = tube_terms(y, costs, epsilon, 0.0 if intercept else None)
+    K = np.tile(kernel_matrix(model._kernel, X), (2, 2))
+    best = solve_clarabel(K, *terms)
+    optimum = -(0.5 * best @ K @ best - terms[0] @ best)
+    certificate = model.certificate_
+    assert_allclose(certificate.objective, optimum, rtol=1e-8, atol=1e-8)
+    assert_allclose(primal(model, X, y, costs), optimum, rtol=1e-8, atol=1e-8)
+    beta, b = next(outputs(model, len(y)))
+    names = {"rbf": ("gamma",), "poly": ("gamma", "coef0", "degree"), "linear": ()}
+    kernel = {name: getattr(model._kernel, name) for name in names[model.kernel]}
+    twice = np.concatenate([X, X])
+    stored = Model(model.kernel, twice, split(beta), b, *terms, **kernel)
+    assert_claims_hold(certificate, Truth(stored))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_answers_are_those_of_scikit_learn(seed):
+    X, y, weights = data(seed, 150)
+    settings = {"C": (0.5, 3.0)[seed % 2], "epsilon": (0.0, 0.1, 0.5)[seed % 3]}
+    settings |= {"kernel": KERNELS[seed % 3], "gamma": 0.3, "coef0": 1.0, "degree": 2}
+    weights = weights if seed % 2 else None
+    model = SVR(**settings).fit(X, y, weights)
+    peer = svm.SVR(tol=1e-10, **settings).fit(X, y, weights)
+    # LIBSVM's rows are float32: its dual value is off by their square, not its primal
+    full = np.zeros(150)
+    full[peer.support_] = peer.dual_coef_[0]
+    f = kernel_matrix(model._kernel, X) @ full
+    theirs = y @ full - model.epsilon * np.abs(full).sum() - 0.5 * full @ f
+    assert_allclose(model.certificate_.bound, theirs, rtol=1e-8)
+    assert_allclose(model.predict(X), peer.predict(X), atol=2e-4)
+    assert model.dual_coef_.shape[0] == 1 and model.n_support_.shape == (1,)
+    assert isinstance(model.n_iter_, int) and model.class_weight_.shape == (0,)
+    if model.kernel == "linear":
+        assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+
+
+def test_without_a_tube_it_is_the_median():
+    X, y, weights = data(1, 120)
+    model = SVR(C=1.5, epsilon=0.0).fit(X, y, weights)
+    median = QuantileSVR(C=3.0, quantile=0.5).fit(X, y, weights)
+    assert_allclose(model.predict(X), median.predict(X), atol=1e-8)
+    assert model.history_[0]["size"] == 120
+
+
+def test_a_narrow_tube_is_near_to_none():
+    X, y, _ = data(2, 80)
+    narrow = SVR(epsilon=1e-9).fit(X, y)
+    assert_allclose(narrow.predict(X), SVR(epsilon=0.0).fit(X, y).predict(X), atol=1e-6)
+
+
+def test_a_weight_of_k_is_a_row_k_times():
+    X, y, _ = data(2, 60)
+    times = np.random.default_rng(0).integers(0, 4, 60)
+    weighted = SVR(gamma=0.5).fit(X, y, times.astype(float))
+    rows = np.repeat(np.arange(60), times)
+    repeated = SVR(gamma=0.5).fit(X[rows], y[rows])
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
+
+
+def test_every_kind_of_samples_gives_the_same_model():
+    X, y, _ = data(4, 80)
+    X[X < 0.3] = 0.0
+    expected = SVR(gamma=0.5).fit(X, y).predict(X)
+    rows = sparse.csr_matrix(X)
+    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
+    model = SVR(gamma=0.5).fit(rows, y)
+    assert_allclose(model.predict(rows), expected, atol=1e-8)
+    assert_allclose(model.predict(X), expected, atol=1e-8)
+    K = rbf_kernel(X, gamma=0.5)
+    given = SVR(kernel="precomputed").fit(K, y)
+    assert_allclose(given.predict(K), expected, atol=1e-8)
+    called = SVR(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y)
+    assert_allclose(called.predict(X), expected, atol=1e-8)
+    single = SVR(gamma=0.5).fit(X.astype("f4"), y)
+    assert_allclose(single.predict(X.astype("f4")), expected, atol=1e-5)
+
+
+def test_a_large_fit_is_certified_however_it_is_solved():
+    X, y, _ = data(6, 3000)
+    direct = SVR(n_jobs=1).fit(X, y)
+    assert direct.certificate_.kkt_violation <= 1e-3
+    assert_array_equal(direct.dual_coef_, SVR(n_jobs=2).fit(X, y).dual_coef_)
+    divided = SVR(solver="divide").fit(X, y)
+    assert "level 1" in [stage["stage"] for stage in divided.history_]
+    warm = SVR(warm_start=True).fit(X, y)
+    steps = warm.n_iter_
+    assert warm.fit(X, y).n_iter_ < steps / 10
+    for model in (divided, warm):
+        assert model.certificate_.kkt_violation <= 1e-3
+        assert_allclose(
+            model.certificate_.objective, direct.certificate_.objective, rtol=1e-3
+        )
+
+
+def test_a_linear_fit_by_newton_in_the_primal():
+    X, y, _ = data(7, 4500)
+    model = SVR(kernel="linear", C=0.1).fit(X, y)
+    assert model.certificate_.kkt_violation <= 1e-3
+    reached = primal(model, X, y, np.full(4500, 0.1))
+    assert_allclose(model.certificate_.objective, reached, rtol=1e-9)
+    assert model.certificate_.gap <= 1e-3 * reached
+
+
+def test_ctrl_c_leaves_the_point_reached(monkeypatch):
+    X, y, _ = data(8, 2200)
+    watched, pressed = Progress.__call__, []
+
+    def press(progress, n_iter, violation, active):
+        if n_iter > 0 and not pressed:
+            pressed.append(n_iter)
+            os.kill(os.getpid(), signal.SIGINT)
+        return watched(progress, n_iter, violation, active)
+
+    monkeypatch.setattr(Progress, "__call__", press)
+    model = SVR(C=1e3, tol=1e-7, n_jobs=1, verbose=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert pressed and model.certificate_.status == "interrupted"
+    assert model.predict(X).shape == (2200,)
+    costs = np.full(2200, 1e3)
+    assert primal(model, X, y, costs) <= model.certificate_.objective * (1 + 1e-12)
+
+
+def test_a_limit_leaves_a_certified_model():
+    X, y, _ = data(8, 2200)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SVR(C=100.0, max_iter=50).fit(X, y)
+    assert model.fit_status_ == 1
+    reached = primal(model, X, y, np.full(2200, 100.0))
+    assert reached <= model.certificate_.objective * (1 + 1e-12)
+    assert model.certificate_.bound <= SVR(C=100.0).fit(X, y).certificate_.objective
+
+
+def test_refusals():
+    X, y, _ = data(0, 20)
+    with pytest.raises(ValueError, match="epsilon"):
+        SVR(epsilon=-0.1).fit(X, y)
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        SVR().fit(X, y, np.zeros(20))
+
+
+def test_constant_targets_one_row_and_huge_targets():
+    X, y, _ = data(0, 40)
+    constant = SVR().fit(X, np.full(40, 7.0))
+    assert constant.n_support_.tolist() == [0]
+    assert_allclose(constant.predict(X), 7.0, atol=1e-12)
+    assert_allclose(SVR().fit(X[:1], y[:1]).predict(X), y[0], atol=1e-12)
+    settings = {"gamma": 0.5, "tol": 1e3, "C": 1e12, "epsilon": 1e11}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it converges
+        model = SVR(**settings).fit(X, 1e12 * y)
+    small = SVR(gamma=0.5, C=1.0, epsilon=0.1).fit(X, y)
+    assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
