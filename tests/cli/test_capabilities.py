@@ -42,6 +42,8 @@ def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> N
         ("DivideConquerSVC", "forget", "no"),
         ("RampSVC", "partial_fit", "no"),
         ("RampSVC", "sample_weight", "yes"),
+        ("RampSVC", "suspects", "yes"),
+        ("SVC", "suspects", "no"),
         ("CostSensitiveSVC", "partial_fit", "yes"),
         ("ChanceConstrainedSVC", "kernels", "linear"),
         ("ChanceConstrainedSVC", "partial_fit", 'solver="ssgd"'),

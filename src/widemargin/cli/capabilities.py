@@ -30,6 +30,7 @@ COLUMNS = (
     "forget",
     "dask",
     "early prediction",
+    "suspects",
     "certificate",
     "private",
 )
@@ -61,6 +62,7 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
         _method(estimator, "forget"),
         _yes(any(_folder(method).glob("dask*"))),
         _yes("prediction" in known),
+        _yes(hasattr(estimator, "suspects_")),
         _certificate(estimator),
         _privacy(estimator),
     )
