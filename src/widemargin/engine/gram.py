@@ -32,6 +32,7 @@ from .sample_layout import array_parts, matched, prepared_samples
 
 # multiplications between two looks at signals: a tenth of a second
 PIECE_WORK = 1 << 31
+HALF_DIGIT = 0.5 * float(np.finfo(np.float32).eps)
 ENTRY_WORK = 20  # of an entry, beside one for each feature
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
@@ -120,14 +121,24 @@ class Gram:
         An entry is off by half a digit of the numbers it was made from; these errors
         are as good as independent.
         """
+        sizes = self._largest_entries()
+        sizes *= np.asarray(changes, dtype=np.float64)
+        return HALF_DIGIT * float(np.sqrt(np.square(sizes, out=sizes).sum()))
+
+    def float32_errors(self, table: Any) -> NDArray[np.float64]:
+        """Return the same for each column of a table, dense or sparse."""
+        squares = table.power(2) if sparse.issparse(table) else np.square(table)
+        sums = np.square(self._largest_entries()) @ squares
+        return np.asarray(HALF_DIGIT * np.sqrt(np.atleast_1d(sums)))
+
+    def _largest_entries(self) -> NDArray[np.float64]:
+        """Return for each sample how large its kernel entries can be."""
         sizes = np.empty(self.n)
         self._core.magnitudes(self._indices(None), sizes)
         np.abs(sizes, out=sizes)
         if not isinstance(self.kernel, Gaussian):  # |K_ij|^2 <= K_ii K_jj
             sizes = np.sqrt(sizes * sizes.max(initial=0.0))
-        sizes *= np.asarray(changes, dtype=np.float64)
-        half_digit = 0.5 * float(np.finfo(np.float32).eps)
-        return half_digit * float(np.sqrt(np.square(sizes, out=sizes).sum()))
+        return sizes
 
     def times(
         self,

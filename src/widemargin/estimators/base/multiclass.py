@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -150,16 +151,16 @@ def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
         return dual_coef[0]
     if is_by_pair(dual_coef, n_classes):
         return sparse.csc_array(dual_coef.T)
-    ends = np.concatenate([[0], np.cumsum(n_support)])
-    columns = []
-    for first, second in combinations(range(n_classes), 2):
-        column = np.zeros(dual_coef.shape[1])
-        of_first = slice(ends[first], ends[first + 1])
-        of_second = slice(ends[second], ends[second + 1])
-        column[of_first] = dual_coef[second - 1, of_first]
-        column[of_second] = dual_coef[first, of_second]
-        columns.append(sparse.csc_array(column[:, None]))
-    return sparse.hstack(columns, format="csc")
+    # LIBSVM's table, entry by entry: the pair of a class with its m-th other one.
+    tables = _pair_tables(n_classes)
+    pairs = tables.with_others[np.repeat(np.arange(n_classes), n_support)]
+    vectors, others = np.nonzero(dual_coef.T)
+    columns = pairs[vectors, others]
+    order = np.argsort(columns, kind="stable")
+    ends = np.searchsorted(columns[order], np.arange(tables.second.size + 1))
+    entries = dual_coef.T[vectors[order], others[order]]
+    shape = (dual_coef.shape[1], tables.second.size)
+    return sparse.csc_array((entries, vectors[order], ends), shape=shape)
 
 
 def is_by_pair(dual_coef: Any, n_classes: int) -> bool:
@@ -190,12 +191,36 @@ def pair_start(
 
 def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:
     """Return the class with most pair votes; ties go to the lowest class number."""
-    votes = np.zeros((decisions.shape[0], n_classes), dtype=np.intp)
-    for column, (first, second) in enumerate(combinations(range(n_classes), 2)):
-        wins = decisions[:, column] > 0
-        votes[wins, first] += 1
-        votes[~wins, second] += 1
+    tables = _pair_tables(n_classes)
+    wins = (decisions > 0).astype(np.intp)
+    votes = np.einsum("np,pk->nk", wins, tables.points) + tables.losses
     return np.asarray(votes.argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class _PairTables:
+    """What is the same for all models of so many classes."""
+
+    second: Indices  # class of each pair
+    with_others: Indices  # pair of each class with its m-th other one
+    points: Indices  # by pair and class: what a win of the first class changes
+    losses: Indices  # votes of each class if no first class wins
+
+
+@cache
+def _pair_tables(n_classes: int) -> _PairTables:
+    first, second = np.triu_indices(n_classes, 1)
+    pairs = np.arange(first.size)
+    number = np.zeros((n_classes, n_classes), dtype=np.intp)
+    number[first, second] = number[second, first] = pairs
+    points = np.zeros((first.size, n_classes), dtype=np.intp)
+    points[pairs, first], points[pairs, second] = 1, -1
+    return _PairTables(
+        second=second,
+        with_others=number[~np.eye(n_classes, dtype=bool)].reshape(n_classes, -1),
+        points=points,
+        losses=np.bincount(second, minlength=n_classes),
+    )
 
 
 def one_vs_rest_scores(decisions: Vector, n_classes: int) -> Vector:

@@ -90,9 +90,8 @@ class KernelPrediction(WholeState):
         intercept: what is left decides.
         """
         values = gram.cross(X, weights, np.float32) + self.intercept_
-        columns = weights.T.toarray() if sparse.issparse(weights) else weights.T
-        errors = [gram.float32_error(column) for column in np.atleast_2d(columns)]
-        open_rows = np.abs(values.reshape(len(values), -1)) <= SAFETY * np.array(errors)
+        errors = SAFETY * gram.float32_errors(weights)
+        open_rows = np.abs(values.reshape(len(values), -1)) <= errors
         rows = np.flatnonzero(open_rows.any(axis=1))
         for first in range(0, rows.size, COPIED):
             some = rows[first : first + COPIED]

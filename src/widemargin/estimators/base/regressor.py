@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from widemargin.engine.gram import Gram
@@ -66,8 +65,7 @@ class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):
 
     def _in_single_precision(self, gram: Gram, X: Any, weights: Any) -> Vector:
         """Return predicted numbers; in double precision where single would show."""
-        columns = weights.T.toarray() if sparse.issparse(weights) else weights.T
-        error = max(gram.float32_error(column) for column in np.atleast_2d(columns))
-        single = SAFETY * error <= SINGLE_SHARE * self.tol
+        error = SAFETY * gram.float32_errors(weights).max()
+        single = error <= SINGLE_SHARE * self.tol
         values = gram.cross(X, weights, np.float32 if single else np.float64)
         return np.asarray(values + self.intercept_)

@@ -71,14 +71,20 @@ def plain_samples(X: Any) -> bool:
 
 
 def plain_labels(y: Any) -> bool:
-    """The same for labels: two classes at most, and finite."""
+    """The same for labels: two values, or whole numbers in a range of few."""
     if type(y) is not np.ndarray or y.dtype.kind not in "biuf":
         return False
     if y.ndim != 1 or y.size == 0:
         return False
     first, last = y.min(), y.max()
+    if not np.isfinite(last):
+        return False
     whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
-    return bool(whole and np.all((y == first) | (y == last)) and np.isfinite(last))
+    if whole and np.all((y == first) | (y == last)):
+        return True
+    # Of more classes than half the rows scikit-learn warns.
+    few = float(last) - float(first) < 0.5 * y.size
+    return bool(whole and few and (y.dtype.kind != "f" or np.all(y == np.floor(y))))
 
 
 def plain_targets(y: Any) -> bool:
