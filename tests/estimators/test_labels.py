@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 
 import widemargin
@@ -16,7 +16,8 @@ X = np.random.default_rng(0).standard_normal((6, 2))
 CLASSIFIERS = [
     PrivateSVC(clip_norm=1.0) if name == "PrivateSVC" else getattr(widemargin, name)()
     for name in widemargin.__all__
-    if hasattr(getattr(widemargin, name), "decision_function")
+    if isinstance(getattr(widemargin, name), type)
+    and issubclass(getattr(widemargin, name), ClassifierMixin)
 ]
 TEXT = ["a", "b", "a", "b", "a"]
 ODD = {
