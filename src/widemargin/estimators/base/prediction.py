@@ -100,17 +100,22 @@ class KernelPrediction(WholeState):
 
     @property
     def coef_(self) -> Any:
-        """Weights of the features, for ``kernel="linear"`` only."""
-        model = self._at_once()
-        if model.kernel != "linear":
+        """Weights of the features, for ``kernel="linear"`` only; read-only."""
+        weights = self._at_once()._weights()
+        stored = weights.data if sparse.issparse(weights) else weights
+        stored.flags.writeable = False  # a change would not reach the model
+        return weights
+
+    def _weights(self) -> Any:
+        if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        model._check_fitted()
-        table = model._expansion()
-        if table.ndim == 1 and not sparse.issparse(model.support_vectors_):
-            return transposed_times(model.support_vectors_, table)[None, :]
+        self._check_fitted()
+        table = self._expansion()
+        if table.ndim == 1 and not sparse.issparse(self.support_vectors_):
+            return transposed_times(self.support_vectors_, table)[None, :]
         table = table.T if table.ndim == 2 else table[None, :]
-        weights = table @ model.support_vectors_
-        if sparse.issparse(model.support_vectors_):
+        weights = table @ self.support_vectors_
+        if sparse.issparse(self.support_vectors_):
             return sparse.csr_matrix(weights)
         return np.asarray(weights)
 
