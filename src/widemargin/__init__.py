@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from widemargin.engine.certificate import Certificate
     from widemargin.estimators.base.feature_scales import ScaleWarning
     from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-    from widemargin.estimators.cost_sensitive import CostSensitiveSVC, total_cost_scorer
+    from widemargin.estimators.cost_sensitive import (
+        CostReport,
+        CostSensitiveSVC,
+        total_cost_scorer,
+    )
     from widemargin.estimators.divide_conquer import DivideConquerSVC
     from widemargin.estimators.dpwss import DPWSSClassifier
     from widemargin.estimators.one_class_svm import OneClassSVM
@@ -35,6 +39,7 @@ __all__ = [
     "SVR",
     "Certificate",
     "ChanceConstrainedSVC",
+    "CostReport",
     "CostSensitiveSVC",
     "DPWSSClassifier",
     "DivideConquerSVC",
@@ -56,6 +61,7 @@ _HOMES = {
     "SVR": "estimators.svr",
     "Certificate": "engine.certificate",
     "ChanceConstrainedSVC": "estimators.chance_constrained",
+    "CostReport": "estimators.cost_sensitive",
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
     "DivideConquerSVC": "estimators.divide_conquer",

@@ -44,6 +44,8 @@ def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> N
         ("RampSVC", "sample_weight", "yes"),
         ("RampSVC", "suspects", "yes"),
         ("SVC", "suspects", "no"),
+        ("CostSensitiveSVC", "costs", "by class, matrix, by row"),
+        ("SVC", "costs", "by class"),
         ("CostSensitiveSVC", "partial_fit", "yes"),
         ("ChanceConstrainedSVC", "kernels", "linear"),
         ("ChanceConstrainedSVC", "partial_fit", 'solver="ssgd"'),

@@ -183,6 +183,22 @@ def test_csv_with_names(folder: Path) -> None:
     assert [c["label"] for c in scores["classes"]] == ["a", "b", "c"]
 
 
+def test_a_cost_matrix_of_three_classes(folder: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, str(folder / "iris"), zero_based=False)
+    costs = "[[0, 1, 1], [1, 0, 40], [1, 1, 0]]"  # no versicolor called virginica
+    given = ("--method", "cost", "--cost-matrix", costs, "-c", "0.1")
+    done = command("train", "iris", "model", *given, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    model = widemargin.load(folder / "model")
+    assert model.dual_coef_.shape[0] == 3
+    assert np.all(model.predict(X)[y == 1] != 2)
+    assert np.any(widemargin.SVC(C=0.1).fit(X, y).predict(X)[y == 1] == 2)
+    costs = costs.replace("40", "-40")
+    done = command("train", "iris", "model", *given[:3], costs, cwd=folder)
+    assert done.returncode == 2 and "below 0" in done.stderr
+
+
 def test_columns_by_name(folder: Path) -> None:
     pandas = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)

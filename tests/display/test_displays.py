@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from widemargin import (
     SVC,
     ChanceConstrainedSVC,
+    CostReport,
     CostSensitiveSVC,
     DivideConquerSVC,
     OneClassSVM,
@@ -24,6 +25,7 @@ from widemargin import (
 from widemargin.display import (
     BandDisplay,
     ComparisonDisplay,
+    CostDisplay,
     GridDisplay,
     HistoryDisplay,
     ImageDisplay,
@@ -39,6 +41,20 @@ def ax() -> Any:
     FigureCanvasAgg(figure)
     yield figure.subplots()
     figure.canvas.draw()  # whatever cannot be drawn fails here
+
+
+def test_costs_by_class(ax: Any) -> None:
+    report = CostReport(
+        np.array(["a", "b"]),
+        {"CostSensitiveSVC": 0.5, "always b": 0.75},
+        np.array([[0.0, 0.375], [0.125, 0.0]]),
+        np.array([[4, 3], [1, 0]]),
+    )
+    display = CostDisplay(report).plot(ax=ax)
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == ["4 rows", "3 rows\n0.375", "1 rows\n0.125", "0 rows"]
+    assert "CostSensitiveSVC 0.5\nalways b 0.75" in ax.get_title()
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b"]
 
 
 def test_margin_of_two_features(ax: Any) -> None:

@@ -26,6 +26,7 @@ COLUMNS = (
     "sparse",
     "multiclass",
     "sample_weight",
+    "costs",
     "partial_fit",
     "forget",
     "dask",
@@ -58,6 +59,7 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
         _yes(estimator.__sklearn_tags__().input_tags.sparse),
         _scheme(estimator),
         _yes(has_fit_parameter(estimator, "sample_weight")),
+        _costs(estimator),
         _method(estimator, "partial_fit"),
         _method(estimator, "forget"),
         _yes(any(_folder(method).glob("dask*"))),
@@ -101,6 +103,17 @@ def _scheme(estimator: Any) -> str:
         return "outliers"
     boundaries = len(np.atleast_1d(estimator.intercept_))
     return {6: "one-vs-one", 4: "one-vs-rest"}.get(boundaries, f"{boundaries} models")
+
+
+def _costs(estimator: Any) -> str:
+    """In which forms costs of mistakes are taken."""
+    known = estimator.get_params()
+    forms = {
+        "by class": "class_weight" in known,
+        "matrix": "cost_matrix" in known,
+        "by row": has_fit_parameter(estimator, "sample_costs"),
+    }
+    return ", ".join(form for form, offered in forms.items() if offered) or "no"
 
 
 def _kernels(cls: Any) -> str:

@@ -6,6 +6,7 @@ Each class follows scikit-learn's Display convention: `from_estimator` computes,
 
 from .band import BandDisplay
 from .comparison import ComparisonDisplay
+from .cost_table import CostDisplay
 from .history import HistoryDisplay
 from .images import ImageDisplay
 from .margin import MarginDisplay
@@ -15,6 +16,7 @@ from .table import GridDisplay
 __all__ = [
     "BandDisplay",
     "ComparisonDisplay",
+    "CostDisplay",
     "GridDisplay",
     "HistoryDisplay",
     "ImageDisplay",
