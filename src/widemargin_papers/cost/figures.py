@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import compress, product
 from typing import Any
 
+import numpy as np
+
 from widemargin.display import ComparisonDisplay, HistoryDisplay
 from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.figures import canvas
 
-from .accuracy import METHODS, summary
+from .accuracy import BASELINE, baseline_costs, summary
 from .printed import KERNELS, ROWS
 
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
@@ -119,9 +121,12 @@ def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:
         drawn[stem], axes = canvas(len(names), 2, (5.5, 2.2))
         for name, ax in zip(names, axes, strict=True):
             values = summary(own, name)
-            means, errors = zip(*(values[method] for method in METHODS), strict=True)
+            baseline = list(baseline_costs(cells, name).values())
+            if quantity == "total cost" and baseline:
+                values = {BASELINE: (float(np.mean(baseline)), 0.0)} | values
+            means, errors = zip(*values.values(), strict=True)
             display = ComparisonDisplay(
-                METHODS, means, errors=errors, quantity=quantity
+                list(values), means, errors=errors, quantity=quantity
             )
             display.plot(ax=ax)
             ax.set_title(name)

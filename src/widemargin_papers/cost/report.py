@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table, origin
@@ -144,8 +146,12 @@ def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
         count = len({c.row for c in own if c.row.startswith(f"{name},")})
         found = accuracy.summary(own, name)
         figures = [f"{mean:.3f} ({spread:.3f})" for mean, spread in found.values()]
+        if quantity == "total cost":
+            costs = list(accuracy.baseline_costs(cells, name).values())
+            figures.insert(0, f"{np.mean(costs):.3f}" if costs else "-")
         rows.append((name, str(count), *figures))
-    return list_table(("", "trials", *accuracy.METHODS), rows)
+    baseline = (accuracy.BASELINE,) if quantity == "total cost" else ()
+    return list_table(("", "trials", *baseline, *accuracy.METHODS), rows)
 
 
 def _origin(store: ResultStore, figure: str) -> str:
@@ -229,12 +235,24 @@ def accuracy_section(store: ResultStore, cells: Sequence[Cell]) -> str:
         _origin(store, "Figure 5"),
         "**Total cost per row (a miss 5, a false alarm 1; less is better)**\n",
         accuracy_table(cells, "total cost"),
+        _unbeaten(cells),
         _picture("cost_sensitive_cost", "Total cost of every method on every set"),
         "**AUC**\n",
         accuracy_table(cells, "AUC"),
         _picture("cost_sensitive_auc", "AUC of every method on every set"),
     ]
     return "\n".join(text) + "\n"
+
+
+def _unbeaten(cells: Sequence[Cell]) -> str:
+    """Return on which sets no method is worth having."""
+    named = ", ".join(accuracy.unbeaten(cells)) or "none of the sets"
+    return (
+        f"*{accuracy.BASELINE}* is always the class that is cheapest on the training "
+        "rows. On\n"
+        f"{named} no method costs less than that by two standard errors of the\n"
+        "difference over the trials.\n"
+    )
 
 
 def _picture(stem: str, shown: str) -> str:

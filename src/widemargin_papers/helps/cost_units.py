@@ -1,0 +1,93 @@
+"""The unit in which a cost matrix of several classes multiplies C.
+
+Asked of the choosing half, at C=1. The candidates were fixed before the first run: the
+least, the geometric mean and the mean of the costs. The rule: the least geometric mean
+of the cost over SVC's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from widemargin import SVC, CostSensitiveSVC
+from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.results import Record, ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+
+from .cost_report import Case, CaseCosts, geometric_mean, not_above, worst
+from .costs import CONSTANT, PLAIN, cheapest_answer, matrices, mean_cost, shortened
+from .suite import DataSet, Vector, key, problems, split
+
+UNITS = ("least cost", "geometric mean", "mean")
+
+
+def unit(costs: Vector, name: str) -> float:
+    """Return a unit of a matrix over its least cost, in which costs are now."""
+    off_diagonal = costs[costs > 0]
+    least = float(off_diagonal.min())
+    if name == "least cost":
+        return 1.0
+    if name == "mean":
+        return float(off_diagonal.mean()) / least
+    return float(np.exp(np.log(off_diagonal).mean())) / least
+
+
+def work() -> Iterator[Measurement]:
+    """Yield every split of the multiclass sets of the choosing half."""
+    for data, number in problems():
+        if data.half == "choose" and data.multiclass:
+            yield key(data, number), partial(measured, data, number)
+
+
+def measured(data: DataSet, number: int) -> Record:
+    """Return the mean costs on the test rows by matrix and unit."""
+    part = shortened(split(data, number))
+    plain = SVC(n_jobs=1).fit(part.X, part.y).predict(part.X_test)
+    cases = {}
+    for name, costs in matrices(data.name, int(part.y.max()) + 1).items():
+        answers = {
+            PLAIN: plain,
+            CONSTANT: np.full(len(plain), cheapest_answer(costs, part.y)),
+        }
+        for candidate in UNITS:
+            model = CostSensitiveSVC(
+                C=1 / unit(costs, candidate), cost_matrix=costs, n_jobs=1
+            )
+            answers[candidate] = model.fit(part.X, part.y).predict(part.X_test)
+        cases[name] = {
+            method: round(mean_cost(costs, part.y_test, found), 6)
+            for method, found in answers.items()
+        }
+    return {"set": data.name, "split": number, "rows": len(part.y_test), "cases": cases}
+
+
+def table(store: ResultStore) -> str:
+    """Return the cost by unit, over SVC's."""
+    costs: CaseCosts = defaultdict(lambda: defaultdict(list))
+    for record in store.records.values():
+        for name, found in record["cases"].items():
+            for method, cost in found.items():
+                costs[Case(record["set"], name)][method].append(cost)
+    rows = [
+        [
+            candidate,
+            f"{geometric_mean(costs, candidate):.2f}",
+            f"{100 * not_above(costs, candidate):.0f} %",
+            f"{worst(costs, candidate):.2f}",
+        ]
+        for candidate in UNITS
+    ]
+    best = min(UNITS, key=lambda candidate: geometric_mean(costs, candidate))
+    header = ["unit", "cost / SVC's, geometric mean", "not above SVC's",
+              "largest ratio to one answer"]  # fmt: skip
+    return "\n".join(
+        [
+            f"{len(costs)} cases (set and matrix) of the choosing half, C=1. The rule "
+            f"chooses: {best}.\n",
+            rst_table(header, rows),
+        ]
+    )

@@ -1,0 +1,142 @@
+"""Random cost matrices over the suite: what is measured, and the tables of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from widemargin import SVC, CostSensitiveSVC
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.helps import cost_report, cost_units, costs
+from widemargin_papers.helps.cost_report import Case
+from widemargin_papers.helps.costs import (
+    BAYES,
+    CHOSEN,
+    CONSTANT,
+    FIXED,
+    OURS,
+    PLAIN,
+    cheapest_answer,
+    cost_matrix,
+    matrices,
+    mean_cost,
+    shortened,
+)
+from widemargin_papers.helps.suite import SUITE, split
+
+WINE = next(data for data in SUITE if data.name == "wine")
+BREAST = next(data for data in SUITE if data.name == "breast_cancer")
+DIGITS = next(data for data in SUITE if data.name == "digits")
+
+
+def test_matrices_are_fixed_and_of_both_kinds() -> None:
+    found = matrices("wine", 3)
+    assert len(found) == 2 * costs.MATRICES and len(matrices("vote", 2)) == 3
+    for name, matrix in found.items():
+        off_diagonal = matrix[~np.eye(3, dtype=bool)]
+        assert off_diagonal.min() >= 1 and off_diagonal.max() <= costs.SPREAD
+        assert not np.diagonal(matrix).any()
+        assert np.array_equal(matrix, matrix.T) == name.startswith("symmetric")
+    assert_array_equal(found["asymmetric 1"], cost_matrix("wine", 3, 1, False))
+    assert not np.array_equal(
+        found["asymmetric 0"], matrices("iris", 3)["asymmetric 0"]
+    )
+
+
+def test_the_costs_of_one_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(costs.SETTINGS, CHOSEN, (0.1, 1.0))
+    record = costs.measured(WINE, 0)
+    part, matrix = split(WINE, 0), matrices("wine", 3)["asymmetric 2"]
+    own = CostSensitiveSVC(cost_matrix=matrix, n_jobs=1).fit(part.X, part.y)
+    found = record["cases"]["asymmetric 2"][FIXED]
+    assert set(found) == {PLAIN, OURS, BAYES, CONSTANT}
+    assert_allclose(
+        found[OURS], mean_cost(matrix, part.y_test, own.predict(part.X_test)), atol=1e-6
+    )
+    plain = SVC().fit(part.X, part.y).predict(part.X_test)
+    assert_allclose(found[PLAIN], mean_cost(matrix, part.y_test, plain), atol=1e-6)
+    answer = cheapest_answer(matrix, part.y)
+    assert_allclose(found[CONSTANT], matrix[part.y_test, answer].mean(), atol=1e-6)
+    assert set(record["cases"]["asymmetric 0"]) == {FIXED, CHOSEN}
+    assert set(record["cases"]["asymmetric 2"]) == {FIXED}
+    assert record["half"] == WINE.half and record["rows"] == len(part.y_test)
+
+
+def test_many_classes_have_fewer_training_rows() -> None:
+    assert len(shortened(split(DIGITS, 0)).y) == costs.ROWS_OF_MANY
+    assert len(shortened(split(WINE, 0)).y) == len(split(WINE, 0).y)
+
+
+def test_c_is_the_one_of_least_held_out_cost() -> None:
+    """Where every mistake but one is nearly free, a tiny C gives the one answer."""
+    part = split(BREAST, 0)
+    matrix = np.array([[0.0, 1.0], [1000.0, 0.0]])
+    ours = {C: costs._Answers(part, 0, costs._ours(C, matrix)) for C in (1e-6, 1.0)}
+    held = {C: answers.held_out_cost(matrix) for C, answers in ours.items()}
+    least = min(held, key=held.__getitem__)
+    assert_array_equal(costs._best(ours, matrix), ours[least].test)
+    assert_array_equal(np.unique(ours[1e-6].test), [cheapest_answer(matrix, part.y)])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResultStore:
+    """Two splits of a set in each half; ours saves half, then loses to one answer."""
+    kept = ResultStore(tmp_path / "costs.json")
+    for number in range(2):
+        for name, half, ours in (("vote", "choose", 2.0), ("wine", "check", 5.0)):
+            found = {PLAIN: 4.0, OURS: ours, BAYES: 4.0, CONSTANT: 4.5}
+            cases = {"asymmetric 0": {FIXED: found, CHOSEN: found}}
+            if name == "wine":
+                cases["symmetric 1"] = {FIXED: dict(found) | {OURS: 1.0}}
+            record = {"set": name, "half": half, "split": number, "rows": 9,
+                      "cases": cases}  # fmt: skip
+            kept.add(f"{half}: {name}, split {number}", record)
+    return kept
+
+
+def test_the_tables(store: ResultStore) -> None:
+    choose = cost_report.case_costs(store, "choose", FIXED)
+    assert_allclose(cost_report.geometric_mean(choose, OURS), 0.5, rtol=1e-3)
+    assert cost_report.not_above(choose, OURS) == 1.0
+    check = cost_report.case_costs(store, "check", FIXED)
+    assert cost_report.not_above(check, OURS) == 0.5
+    above = cost_report.above_constant(check, OURS)
+    assert above == [Case("wine", "asymmetric 0")]
+    assert_allclose(cost_report.worst(check, OURS), 5 / 4.5, rtol=1e-3)
+    table = cost_report.table(store)
+    assert "2 data sets, 2 splits each; 1 cases" in table
+    assert "0.50 (met)" in table and "1 of 2 (missed)" in table
+    assert "wine 1.11" in table
+
+
+def test_no_table_is_made_of_a_group_without_cases(store: ResultStore) -> None:
+    lines = [
+        line for line in cost_report.cost_table(store).splitlines() if "several" in line
+    ]
+    assert lines and not any(line.startswith("choose") for line in lines)
+
+
+def test_units_of_a_matrix() -> None:
+    matrix = np.array([[0.0, 1.0], [4.0, 0.0]])
+    assert [cost_units.unit(matrix, name) for name in cost_units.UNITS] == [
+        1.0,
+        2.0,
+        2.5,
+    ]
+
+
+def test_the_rule_for_the_unit(tmp_path: Path) -> None:
+    kept = ResultStore(tmp_path / "units.json")
+    found = {PLAIN: 2.0, CONSTANT: 3.0, "least cost": 2.0, "geometric mean": 1.0}
+    record = {
+        "set": "wine",
+        "split": 0,
+        "rows": 9,
+        "cases": {"a": found | {"mean": 4.0}},
+    }
+    kept.add("choose: wine, split 0", record)
+    table = cost_units.table(kept)
+    assert "The rule chooses: geometric mean." in table and "1 cases" in table
