@@ -88,6 +88,19 @@ GramPtr callback(nb::callable function, Size n, Size bytes) {
   return std::make_shared<Gram>(std::make_shared<CallbackSource>(std::move(fill), n), bytes, 1);
 }
 
+nb::dict entries_by_purpose(const Gram& gram) {
+  nb::dict out;
+  for (Size k = 0; k < kPurposes.size(); ++k) out[kPurposes[k]] = gram.log().entries(Purpose(k));
+  return out;
+}
+
+nb::dict seconds_by_activity(const Gram& gram) {
+  nb::dict out;
+  for (Size k = 0; k < kActivities.size(); ++k)
+    out[kActivities[k]] = gram.log().seconds(Activity(k));
+  return out;
+}
+
 void check_indices(const In<Index>& indices, Size n, const char* name) {
   for (Size k = 0; k < indices.shape(0); ++k)
     if (indices.data()[k] < 0 || Size(indices.data()[k]) >= n)
@@ -171,7 +184,7 @@ void cross_samples(Gram& gram, Samples& others, const double* weights, double* s
   if (error) work.sizes = sizes.data();
   sweep_samples(source->kernel(), source->samples(), others, work, team);
   if (error) rounding_of_samples(source->kernel(), source->samples(), others, work, error);
-  gram.count(all.size() * columns.size());
+  gram.log().count(Purpose::other, all.size() * columns.size());
 }
 
 template <class T, class Real>
@@ -266,7 +279,9 @@ void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
 void bind_gram(nb::module_& module) {
   nb::class_<Gram> gram(module, "Gram");
   gram.def_prop_ro("size", &Gram::size)
-      .def_prop_ro("evaluated", &Gram::evaluated)
+      .def_prop_ro("evaluated", [](const Gram& self) { return self.log().evaluated(); })
+      .def_prop_ro("entries", &entries_by_purpose)
+      .def_prop_ro("seconds", &seconds_by_activity)
       .def_prop_ro("single_precision_suffices",
                    [](const Gram& self) { return self.source().single_precision_suffices(); })
       .def(

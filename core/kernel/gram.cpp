@@ -7,23 +7,24 @@ namespace widemargin {
 
 template <>
 RowCache<float>& Gram::cache<float>() {
-  if (!cache32_) cache32_ = std::make_unique<RowCache<float>>(*source_, budget_, evaluated_);
+  if (!cache32_) cache32_ = std::make_unique<RowCache<float>>(*source_, budget_, log_);
   return *cache32_;
 }
 
 template <>
 RowCache<double>& Gram::cache<double>() {
-  if (!cache64_) cache64_ = std::make_unique<RowCache<double>>(*source_, budget_, evaluated_);
+  if (!cache64_) cache64_ = std::make_unique<RowCache<double>>(*source_, budget_, log_);
   return *cache64_;
 }
 
 template <class Real>
 void Gram::rows(const Index* rows, Size n_rows, const Index* columns, Size n_columns, Real* out) {
   Team team(threads_);
+  const WorkLog::Timer timer(log_, Activity::entries);
   std::vector<Real*> store(n_rows);
   for (Size r = 0; r < n_rows; ++r) store[r] = out + r * n_columns;
   source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, store.data()}, team);
-  evaluated_ += std::uint64_t(n_rows) * n_columns;
+  log_.count(Purpose::other, n_rows * n_columns);
 }
 
 template void Gram::rows<float>(const Index*, Size, const Index*, Size, float*);
@@ -33,9 +34,10 @@ template <class Real>
 void Gram::times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
                  Size n_columns, double* out) {
   Team team(threads_);
+  const WorkLog::Timer timer(log_, Activity::entries);
   std::fill_n(out, n_columns, 0.0);
   source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
-  evaluated_ += std::uint64_t(n_rows) * n_columns;
+  log_.count(Purpose::products, n_rows * n_columns);
 }
 
 template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
@@ -45,6 +47,7 @@ template <class Real>
 void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,
                          const Index* columns, Size n_columns, double* out, double* error) {
   Team team(threads_);
+  const WorkLog::Timer timer(log_, Activity::entries);
   std::fill_n(out, n_columns, 0.0);
   std::fill_n(error, n_columns, 0.0);
   std::vector<double> sizes(n_columns);
@@ -52,7 +55,7 @@ void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,
   work.sizes = sizes.data();
   source_->sweep(work, team);
   source_->rounding(work, error);
-  evaluated_ += std::uint64_t(n_rows) * n_columns;
+  log_.count(Purpose::certificate, n_rows * n_columns);
 }
 
 template void Gram::bounded_times<float>(const Index*, const double*, Size, const Index*, Size,

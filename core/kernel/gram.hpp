@@ -2,13 +2,13 @@
 // solve.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "kernel/row_cache.hpp"
 #include "kernel/source.hpp"
+#include "kernel/work_log.hpp"
 
 namespace widemargin {
 
@@ -19,8 +19,8 @@ class Gram {
 
   Size size() const { return source_->size(); }
   int threads() const { return threads_; }
-  std::uint64_t evaluated() const { return evaluated_; }
-  void count(std::uint64_t entries) { evaluated_ += entries; }
+  WorkLog& log() { return log_; }
+  const WorkLog& log() const { return log_; }
   const Source& source() const { return *source_; }
 
   std::shared_ptr<Gram> subset(std::vector<Index> ids, Size budget_bytes, int threads) const {
@@ -63,7 +63,7 @@ class Gram {
   std::shared_ptr<const Source> source_;
   Size budget_;
   int threads_;
-  std::atomic<std::uint64_t> evaluated_{0};
+  WorkLog log_;
   std::unique_ptr<RowCache<float>> cache32_;
   std::unique_ptr<RowCache<double>> cache64_;
   std::mutex busy_;

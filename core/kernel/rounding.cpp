@@ -39,6 +39,24 @@ double sum_of_sizes(const double* weights, Size count) {
   return kSpare * sum;
 }
 
+// What the norm expansion leaves in a weighted sum of Gaussian entries, relative to the sum of
+// their sizes, where no row has more than the half squared norm `largest`. A row at distance t from
+// the column has at most its norm + t, and an entry 2^(-t^2 / 2): rows far out count for little. By
+// Jensen's inequality t is on average at most sqrt(2 log2(total / size)), total the sum of the
+// weights (mathematics 8.2).
+template <class Real>
+double expansion_share(double half_norm, double largest, Size terms, double size, double total) {
+  const double of_any_row = expansion_error<Real>(half_norm, largest, terms);
+  const double exponent = std::log1p(of_any_row);
+  const double spare = kSpare * (1.0 + of_any_row);  // sizes are sums of rounded entries
+  if (!(exponent > 0.0 && exponent < 1.0 && size > 0.0)) return of_any_row;
+  const double distance = std::sqrt(2.0 * std::log2(std::max(1.0, spare * total / size)));
+  const double both = 2.0 * std::sqrt(2.0 * kSpare * half_norm) + distance;
+  const double units = double(terms + 8) * unit_roundoff<Real>();
+  const double mean = kLn2 * kSpare * units * 0.5 * both * both;
+  return std::min(of_any_row, spare * mean * of_any_row / exponent);
+}
+
 template <class Real>
 void gaussian(const Samples& row_samples, const Samples& column_samples, const Sweep<Real>& work,
               double* error) {
@@ -66,7 +84,7 @@ void gaussian(const Samples& row_samples, const Samples& column_samples, const S
     if (norm >= 9.0 * largest && norm > 1.0)  // three times as far out as any row by expansion
       absolute += 4.0 * share * unit_roundoff<Real>();
     else
-      relative += expansion_error<Real>(norm, largest, terms);
+      relative += expansion_share<Real>(norm, largest, terms, work.sizes[c], total);
     error[c] += kSpare * (relative * work.sizes[c] + absolute * total);
   }
 }

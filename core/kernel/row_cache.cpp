@@ -8,30 +8,13 @@
 
 namespace widemargin {
 
-namespace {
-
-// gradient[c] += sum_k weights[k] rows[k][c] for c < width
 template <class Real>
-void add_rows(const std::vector<const Real*>& rows, const std::vector<double>& weights, Size width,
-              double* gradient, Team& team) {
-  if (rows.empty()) return;
-  team.run(width, 16, double(width) * double(rows.size()) * 0.5, [&](Size begin, Size end) {
-    std::vector<const Real*> part(rows);
-    for (auto& p : part) p += begin;
-    routines<Real>().combine(part.data(), weights.data(), part.size(), end - begin,
-                             gradient + begin);
-  });
-}
-
-}  // namespace
-
-template <class Real>
-RowCache<Real>::RowCache(const Source& source, Size budget_bytes,
-                         std::atomic<std::uint64_t>& evaluated)
-    : source_(source), evaluated_(evaluated), slots_(source.size(), budget_bytes) {}
+RowCache<Real>::RowCache(const Source& source, Size budget_bytes, WorkLog& log)
+    : source_(source), log_(log), slots_(source.size(), budget_bytes) {}
 
 template <class Real>
 const ByPosition<Index>& RowCache<Real>::arrange(const std::vector<Index>& wanted, Team& team) {
+  const WorkLog::Timer timer(log_, Activity::arranging);
   enum class Column : char { unwanted, missing, present };
   std::vector<Column> state(source_.size(), Column::unwanted);
   for (const Index sample : wanted) state[Size(sample)] = Column::missing;
@@ -44,13 +27,63 @@ const ByPosition<Index>& RowCache<Real>::arrange(const std::vector<Index>& wante
     kept.push_back(p);
     columns.push_back(columns_[p]);
   }
-  if (kept.size() < columns_.size()) slots_.keep(kept, team);
+  if (kept.size() < columns_.size())
+    slots_.keep(kept, team);
+  else if (wanted.size() == columns_.size())
+    return columns_;
   for (const Index sample : wanted)
     if (state[Size(sample)] == Column::missing) columns.push_back(sample);
+  if (slots_.moves_much(columns.size())) {
+    slots_.begin_use();
+    slots_.release_unused();
+  }
+  set_columns(std::move(columns));
+  return columns_;
+}
+
+template <class Real>
+void RowCache<Real>::set_columns(ByPosition<Index> columns) {
   columns_ = std::move(columns);
   slots_.resize(columns_.size());
   source_.prepare(columns_.data(), columns_.size(), prepared_);
-  return columns_;
+}
+
+template <class Real>
+void RowCache<Real>::extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
+                            const double* weights, double* gradient, Team& team) {
+  const Size before = columns_.size();
+  touched_slots(rows.data(), rows.size());
+  slots_.release_unused();
+  ByPosition<Index> columns = columns_;
+  for (const Index sample : appended) columns.push_back(sample);
+  {
+    const WorkLog::Timer timer(log_, Activity::arranging);
+    set_columns(std::move(columns));
+  }
+  // A row that is not kept is needed in the new columns only.
+  std::vector<Real*> store;
+  std::vector<Slot> completed;
+  for (const Index sample : rows) {
+    const Slot slot = slots_.find(sample);
+    const bool kept = slot != Slot::none && slots_.known(slot) == before;
+    store.push_back(kept ? slots_.entries(slot) + before : nullptr);
+    if (kept) completed.push_back(slot);
+  }
+  const Size count = columns_.size() - before;
+  const WorkLog::Timer timer(log_, Activity::entries);
+  source_.sweep(Sweep<Real>{rows.data(), rows.size(), columns_.data() + before, count, store.data(),
+                            weights, gradient + before},
+                team);
+  log_.count(Purpose::inactive, rows.size() * count);
+  for (const Slot slot : completed) slots_.set_known(slot, columns_.size());
+}
+
+template <class Real>
+Size RowCache<Real>::incomplete(const std::vector<Index>& rows) const {
+  return Size(std::count_if(rows.begin(), rows.end(), [&](Index sample) {
+    const Slot slot = slots_.find(sample);
+    return slot == Slot::none || slots_.known(slot) < columns_.size();
+  }));
 }
 
 // The slots of rows that are in use from now on; none for a row that is not kept.
@@ -65,11 +98,27 @@ std::vector<Slot> RowCache<Real>::touched_slots(const Index* rows, Size count) {
   return out;
 }
 
+// gradient[c] += sum_k weights[k] rows[k][c] for c < width
+template <class Real>
+void RowCache<Real>::add_rows(const std::vector<const Real*>& rows,
+                              const std::vector<double>& weights, Size width, double* gradient,
+                              Team& team) {
+  if (rows.empty()) return;
+  const WorkLog::Timer timer(log_, Activity::row_sums);
+  team.run(width, 16, double(width) * double(rows.size()) * 0.5, [&](Size begin, Size end) {
+    std::vector<const Real*> part(rows);
+    for (auto& p : part) p += begin;
+    routines<Real>().combine(part.data(), weights.data(), part.size(), end - begin,
+                             gradient + begin);
+  });
+}
+
 // Evaluates what is missing of the rows, each kept in its slot unless it has none, and adds the
 // rows that were incomplete to the gradient, where there is one.
 template <class Real>
 void RowCache<Real>::complete(const Index* rows, const std::vector<Slot>& slots,
-                              const double* weights, double* gradient, Team& team) {
+                              const double* weights, double* gradient, Purpose purpose,
+                              Team& team) {
   const Size width = columns_.size();
   // Rows with the same known prefix are completed together; prefix 0 is a new row.
   std::map<Size, std::vector<Size>> missing;
@@ -95,8 +144,11 @@ void RowCache<Real>::complete(const Index* rows, const std::vector<Slot>& slots,
                      gradient ? row_weights.data() : nullptr,
                      gradient ? gradient + known : nullptr,
                      known == 0 && !prepared_.panels.empty() ? &prepared_ : nullptr};
-    source_.sweep(work, team);
-    evaluated_ += std::uint64_t(ids.size()) * (width - known);
+    {
+      const WorkLog::Timer timer(log_, Activity::entries);
+      source_.sweep(work, team);
+    }
+    log_.count(purpose, ids.size() * (width - known));
     std::vector<const Real*> prefix;
     for (const Size k : members) {
       if (slots[k] == Slot::none) continue;
@@ -120,7 +172,7 @@ void RowCache<Real>::apply(const Index* rows, const double* weights, const char*
     complete_rows.push_back(slots_.entries(slots[k]));
     complete_weights.push_back(weights[k]);
   }
-  complete(rows, slots, weights, gradient, team);
+  complete(rows, slots, weights, gradient, Purpose::active_rows, team);
   add_rows(complete_rows, complete_weights, columns_.size(), gradient, team);
 }
 
@@ -133,7 +185,7 @@ std::vector<const Real*> RowCache<Real>::table(Team& team) {
   slots_.release_unused();  // so that new rows go where memory has been used before
   for (Size k = 0; k < count; ++k)
     if (slots[k] == Slot::none) slots[k] = slots_.take(columns_.data()[k]);
-  complete(columns_.data(), slots, nullptr, nullptr, team);
+  complete(columns_.data(), slots, nullptr, nullptr, Purpose::tables, team);
   const Size padded = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
   for (const Slot slot : slots) {
     Real* row = slots_.entries(slot);
@@ -165,8 +217,9 @@ void RowCache<Real>::block(const Position* positions, Size count, Size first, Si
     }
   }
   if (absent.empty()) return;
+  const WorkLog::Timer timer(log_, Activity::entries);
   source_.sweep(Sweep<Real>{absent.data(), absent.size(), ids.data(), count, store.data()}, team);
-  evaluated_ += std::uint64_t(absent.size()) * count;
+  log_.count(Purpose::blocks, absent.size() * count);
 }
 
 template <class Real>
@@ -176,7 +229,8 @@ const Real* RowCache<Real>::row(Index sample, Team& team) {
   if (slot == Slot::none) slot = slots_.take(sample);
   if (slot == Slot::none) throw std::bad_alloc();
   slots_.touch(slot);
-  if (slots_.known(slot) < columns_.size()) complete(&sample, {slot}, nullptr, nullptr, team);
+  if (slots_.known(slot) < columns_.size())
+    complete(&sample, {slot}, nullptr, nullptr, Purpose::active_rows, team);
   return slots_.entries(slot);
 }
 

@@ -1,12 +1,12 @@
 // Kernel rows over an ordered list of columns, kept within a memory budget.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "kernel/position.hpp"
 #include "kernel/row_slots.hpp"
 #include "kernel/source.hpp"
+#include "kernel/work_log.hpp"
 
 namespace widemargin {
 
@@ -15,17 +15,23 @@ namespace widemargin {
 template <class Real>
 class RowCache {
  public:
-  RowCache(const Source& source, Size budget_bytes, std::atomic<std::uint64_t>& evaluated);
+  RowCache(const Source& source, Size budget_bytes, WorkLog& log);
 
   const ByPosition<Index>& columns() const { return columns_; }
   double entry_cost() const { return source_.entry_cost(); }
   // Whether that many rows over all samples can be kept.
   bool has_room_for(Size rows) const { return slots_.has_room_for(rows); }
-  Size held() const { return slots_.held(); }  // rows
+  Size held() const { return slots_.held(); }             // rows
+  Size incomplete(const std::vector<Index>& rows) const;  // how many of them
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.
   const ByPosition<Index>& arrange(const std::vector<Index>& wanted, Team& team);
+
+  // Appends samples to the columns and completes the given cached rows, no others are kept:
+  // gradient[c] += sum_k weights[k] K[rows[k], columns[c]] for the new columns c.
+  void extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
+              const double* weights, double* gradient, Team& team);
 
   // gradient[c] += sum_k weights[k] K[rows[k], columns[c]]. Missing rows are evaluated; those with
   // keep[k] are stored where the budget allows.
@@ -44,12 +50,15 @@ class RowCache {
   const Real* row(Index sample, Team& team);
 
  private:
+  void set_columns(ByPosition<Index> columns);
   std::vector<Slot> touched_slots(const Index* rows, Size count);
   void complete(const Index* rows, const std::vector<Slot>& slots, const double* weights,
-                double* gradient, Team& team);
+                double* gradient, Purpose purpose, Team& team);
+  void add_rows(const std::vector<const Real*>& rows, const std::vector<double>& weights,
+                Size width, double* gradient, Team& team);
 
   const Source& source_;
-  std::atomic<std::uint64_t>& evaluated_;
+  WorkLog& log_;
   RowSlots<Real> slots_;
   ByPosition<Index> columns_;
   Prepared<Real> prepared_;  // of all the columns

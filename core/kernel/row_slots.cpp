@@ -7,7 +7,7 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kMovedBytes = Size(64) << 20;  // rows to be moved apart beyond it: see evict_for
+constexpr Size kMovedBytes = Size(64) << 20;  // rows to be moved apart beyond it: see moves_much
 constexpr Size kFewestRows = 4;               // the pair solver holds two rows at a time
 
 // Rows have room for whole panels of columns.
@@ -107,14 +107,18 @@ bool RowSlots<Real>::layout_suits(Size length) const {
   return length == length_ || (length < length_ && rows_.size() <= rows_of(length_) / 2);
 }
 
-// Many rows that know less than half of their new length are dropped: moving them apart touches
-// all of their new memory at once (seconds), and most of them had to be evaluated anyway.
+// Moving rows apart touches all of their new memory at once (seconds); of rows that know less than
+// half of their new length most has to be evaluated anyway.
+template <class Real>
+bool RowSlots<Real>::moves_much(Size columns) const {
+  const Size length = padded(columns);
+  return length >= 2 * length_ && held() * length * sizeof(Real) > kMovedBytes;
+}
+
 template <class Real>
 void RowSlots<Real>::evict_for(Size length) {
   limit_ = rows_of(length);
-  const bool drop = length >= 2 * length_ && held() * length * sizeof(Real) > kMovedBytes;
-  const Size kept = drop ? 0 : limit_;
-  while (held() > kept) release(oldest_);
+  while (held() > limit_) release(oldest_);
 }
 
 // The last row in use moves into the first free slot, until the rows lie without a gap.

@@ -36,6 +36,8 @@ class RowSlots {
   void touch(Slot slot);    // used now
   Slot take(Index sample);  // a slot for a new row; none where all rows are in use
   void release_unused();    // all rows that were not used since begin_use()
+  // Whether giving every slot room for `columns` entries moves more memory than rows are worth.
+  bool moves_much(Size columns) const;
 
   // Gives every slot room for `columns` entries, moving the rows inside the memory.
   void resize(Size columns);

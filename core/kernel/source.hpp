@@ -53,6 +53,9 @@ class Source {
   virtual double entry_cost() const { return 1.0; }
   // Whether evaluating a block of entries costs less than gathering it from cached rows.
   virtual bool cheap() const { return false; }
+  // Whether rounding() takes sums over rows of positive and of negative weight for `sizes`: no
+  // entry is negative, or its bound needs no sizes.
+  virtual bool sizes_by_sign() const { return false; }
   // Whether the kernel is known to be positive semidefinite, so that bounds by norms hold.
   virtual bool semidefinite() const { return false; }
   // Whether float entries are good to about 1e-6: false where the norm expansion loses digits.
@@ -82,7 +85,8 @@ class SampleSource final : public Source {
   void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override;
   double entry_cost() const override { return samples_->entry_cost(); }
-  bool cheap() const override { return true; }
+  bool cheap() const override { return entry_cost() < kGatherCost; }
+  bool sizes_by_sign() const override { return true; }
   bool semidefinite() const override;
   bool single_precision_suffices() const override;
 
@@ -90,6 +94,8 @@ class SampleSource final : public Source {
   const KernelSpec& kernel() const { return kernel_; }
 
  private:
+  static constexpr double kGatherCost = 2.5;  // of an entry that is taken from a cached row
+
   std::unique_ptr<Samples> samples_;
   KernelSpec kernel_;
 };
@@ -129,6 +135,7 @@ class SubsetSource final : public Source {
   }
   double entry_cost() const override { return base_->entry_cost(); }
   bool cheap() const override { return base_->cheap(); }
+  bool sizes_by_sign() const override { return base_->sizes_by_sign(); }
   bool semidefinite() const override { return base_->semidefinite(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
 

@@ -30,6 +30,7 @@ class SymmetricProducts {
         n_vectors_(n_vectors) {}
 
   bool run(const std::function<bool()>& proceed) {
+    const WorkLog::Timer timer(gram_.log(), Activity::entries);
     for (Size first = 0; first < n_; first += kColumns) {
       if (!proceed()) return false;
       chunk(first, std::min(kColumns, n_ - first));
@@ -62,7 +63,7 @@ class SymmetricProducts {
         Sweep<double> work{rows_ + row, present, rows_ + first, count, store.data()};
         work.prepared = prepared.panels.empty() ? nullptr : &prepared;
         source.sweep(work, alone);
-        gram_.count(present * count);
+        gram_.log().count(Purpose::certificate, present * count);
         const bool above = row + present <= first;
         multiply(row, present, above, store, own.data(), padded,
                  transposed.data() + block * wanted * padded);

@@ -1,6 +1,7 @@
 #include "solver/active_set.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -12,6 +13,8 @@ constexpr Size kFirstStage = 2000;     // samples; a solve of twice as many goes
 constexpr double kStageGrowth = 2.5;   // of the universe from stage to stage
 constexpr double kMost = 0.6;          // share of support vectors from which all are taken at once
 constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active
+constexpr double kSecondSum = 0.5;     // of the certificate's entries, that a second sum evaluates
+constexpr double kKeepCost = 4.0;      // of an entry, from which rows are kept over all samples
 
 }  // namespace
 
@@ -24,7 +27,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
       cache_(gram.cache<Real>()),
       team_(team),
       gram_(gram),
-      evaluated_before_(gram.evaluated()),
+      evaluated_before_(gram.log().evaluated()),
       iterate_(iterate),
       diagonal_(problem.n),
       lazy_(problem, gram, options, !needs_every_gradient(), diagonal_, team, iterate),
@@ -97,10 +100,18 @@ void ActiveSet<Real>::select() {
       wanted.push_back(i);
   }
   samples_ = cache_.arrange(wanted, team_);
-  gradients_.resize(size()), betas_.resize(size()), lower_.resize(size()), upper_.resize(size());
-  for (const Position p : positions()) {
+  take_over(Position(0));
+}
+
+// beta, box and gradient of the active samples from the given position on.
+template <class Real>
+void ActiveSet<Real>::take_over(Position first) {
+  gradients_.resize(size()), errors_.resize(size()), betas_.resize(size());
+  lower_.resize(size()), upper_.resize(size());
+  for (Size k = Size(first); k < size(); ++k) {
+    const Position p{k};
     const Index i = samples_[p];
-    gradients_[p] = lazy_[i], betas_[p] = iterate_.beta[i];
+    gradients_[p] = lazy_[i], errors_[p] = iterate_.errors[i], betas_[p] = iterate_.beta[i];
     lower_[p] = problem_.lower[i], upper_[p] = problem_.upper[i];
   }
 }
@@ -121,6 +132,56 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
   }
   cache_.apply(changed.data(), change.data(), keep.data(), changed.size(), gradients_.data(),
                team_);
+  // float rows leave the rounding of every step ever taken
+  errors_ = ByPosition<double>(size(), kInfinity);
+}
+
+// The certificate needs a bound on the rounding of active samples at zero; what it finds without
+// one it sums itself, over all support vectors.
+template <class Real>
+bool ActiveSet<Real>::second_sum_pays() const {
+  if (!lazy_.bounded() || !gram_.source().sizes_by_sign()) return false;
+  const std::vector<Index> rows = support_samples();
+  const Size at_zero = Size(std::count(betas_.values().begin(), betas_.values().end(), 0.0));
+  return double(cache_.incomplete(rows)) * double(size()) <=
+         kSecondSum * double(at_zero) * double(rows.size());
+}
+
+template <class Real>
+void ActiveSet<Real>::bound_rounding() {
+  if (!second_sum_pays()) return;
+  std::vector<double> sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
+  std::vector<Index> rows;
+  std::vector<double> weights;
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<Index> own;
+    std::vector<double> own_weights, part(size(), 0.0);
+    for (const Index i : support_samples())
+      if (sign * iterate_.beta[i] > 0.0) {
+        own.push_back(i);
+        own_weights.push_back(std::abs(iterate_.beta[i]));
+      }
+    const std::vector<char> keep(own.size(), 0);
+    cache_.apply(own.data(), own_weights.data(), keep.data(), own.size(), part.data(), team_);
+    for (Size k = 0; k < size(); ++k) sums[k] += sign * part[k], sizes[k] += part[k];
+    rows.insert(rows.end(), own.begin(), own.end());
+    weights.insert(weights.end(), own_weights.begin(), own_weights.end());
+  }
+  Sweep<Real> work{rows.data(), rows.size(), samples_.data(), size(), nullptr, weights.data()};
+  work.sizes = sizes.data();
+  gram_.source().rounding(work, rounding.data());
+  for (const Position p : positions()) {
+    const double anew = sums[Size(p)] - problem_.linear[samples_[p]];
+    errors_[p] = rounding[Size(p)] + std::abs(gradients_[p] - anew) + 0x1p-51 * std::abs(anew);
+  }
+}
+
+template <class Real>
+std::vector<Index> ActiveSet<Real>::support_samples() const {
+  std::vector<Index> out;
+  for (Size i = 0; i < problem_.n; ++i)
+    if (iterate_.beta[i] != 0.0) out.push_back(Index(i));
+  return out;
 }
 
 template <class Real>
@@ -155,8 +216,34 @@ Size ActiveSet<Real>::support() const {
 
 template <class Real>
 void ActiveSet<Real>::grow() {
-  keeps_all_ = keeps_all_ || (!complete() && most_are_support());
+  const bool whole = all_active();
+  keeps_all_ = keeps_all_ || most_are_support() || rows_are_worth_keeping();
   extend(next_stage());
+  if (whole && keeps_all_) activate_stage();
+}
+
+// Where entries cost much more to evaluate than to read, rows are evaluated once, over all samples,
+// and kept.
+template <class Real>
+bool ActiveSet<Real>::rows_are_worth_keeping() const {
+  const double share = double(support()) / double(universe_);
+  return cache_.entry_cost() >= kKeepCost && cache_.has_room_for(Size(share * double(remaining_)));
+}
+
+// The samples of a new stage become active; the rows of support vectors are extended by them.
+template <class Real>
+void ActiveSet<Real>::activate_stage() {
+  const Size before = size();
+  const std::vector<Index> appended(order_.begin() + std::ptrdiff_t(before),
+                                    order_.begin() + std::ptrdiff_t(universe_));
+  const std::vector<Index> rows = support_samples();
+  std::vector<double> weights, sums(universe_, 0.0);
+  for (const Index i : rows) weights.push_back(iterate_.beta[i]);
+  cache_.extend(appended, rows, weights.data(), sums.data(), team_);
+  samples_ = cache_.columns();
+  take_over(Position(before));
+  for (Size k = before; k < size(); ++k) gradients_[Position(k)] += sums[k];
+  errors_ = ByPosition<double>(size(), kInfinity);
 }
 
 template <class Real>
@@ -176,11 +263,28 @@ std::vector<Index> ActiveSet<Real>::inactive() const {
 
 template <class Real>
 void ActiveSet<Real>::update_gradients(Control& control, long steps, Skip skip) {
-  for (const Position p : positions()) lazy_.store(samples_[p], gradients_[p]);
+  const Progress progress = store_active(steps);
+  lazy_.update(samples_.values(), inactive(), active_extremes(), skip, control, progress);
+}
+
+template <class Real>
+void ActiveSet<Real>::enter_next_stage(Control& control, long steps) {
+  const Size before = universe_;
+  grow();
+  const Progress progress = store_active(steps);
+  std::vector<Index> entering;  // that are not active already
+  if (size() < universe_)
+    entering.assign(order_.begin() + std::ptrdiff_t(before),
+                    order_.begin() + std::ptrdiff_t(universe_));
+  lazy_.enter(samples_.values(), entering, control, progress);
+}
+
+template <class Real>
+Progress ActiveSet<Real>::store_active(long steps) {
+  for (const Position p : positions()) lazy_.store(samples_[p], gradients_[p], errors_[p]);
   const Extremes active = active_extremes();
   level_ = active.level(problem_.equality);
-  const Progress progress{steps, active.violation(problem_.equality), size()};
-  lazy_.update(samples_.values(), inactive(), active, skip, control, progress);
+  return {steps, active.violation(problem_.equality), size()};
 }
 
 // A sample that is taken out loses its column in every cached row, and is evaluated there again
@@ -189,7 +293,7 @@ void ActiveSet<Real>::update_gradients(Control& control, long steps, Skip skip) 
 template <class Real>
 bool ActiveSet<Real>::removal_pays() const {
   const std::uint64_t cached = std::uint64_t(cache_.held()) * cache_.columns().size();
-  return gram_.evaluated() - evaluated_before_ >= 2 * cached;
+  return gram_.log().evaluated() - evaluated_before_ >= 2 * cached;
 }
 
 // A warm start is short: it is screened once, before it begins.

@@ -48,11 +48,16 @@ class ActiveSet {
 
   // Takes over beta, and updates the gradients of all active samples.
   void apply(const std::vector<Move>& moves);
+  // Sums the gradients of the active samples a second time, where most of the rows are cached: the
+  // difference and the rounding of the second sum bound the rounding of the first.
+  void bound_rounding();
 
   bool complete() const { return universe_ == remaining_; }  // no stage is left
   Size next_stage() const;                                   // samples in the next universe
-  void grow();                                               // the universe, to the next stage
-  void include_all();                                        // the universe becomes everything
+  // Grows the universe to the next stage, whose samples get their gradients. Those of the inactive
+  // samples before are left behind: they are all updated once the last stage is solved.
+  void enter_next_stage(Control& control, long steps);
+  void include_all();  // the universe becomes everything
 
   Size support() const;  // samples that are not at zero
   bool all_active() const { return size() == universe_; }
@@ -71,9 +76,16 @@ class ActiveSet {
   // Screening decides by all gradients.
   bool needs_every_gradient() const { return callbacks_.screen || options_.every_gradient; }
   bool most_are_support() const;
+  bool second_sum_pays() const;
+  bool rows_are_worth_keeping() const;
   bool removal_pays() const;
   void shuffle();
+  void grow();
   void extend(Size universe);
+  Progress store_active(long steps);
+  void activate_stage();
+  void take_over(Position first);
+  std::vector<Index> support_samples() const;
   std::vector<Index> inactive() const;
 
   const Problem& problem_;
@@ -89,7 +101,7 @@ class ActiveSet {
 
   // Of the active samples:
   ByPosition<Index> samples_;
-  ByPosition<double> gradients_, betas_, lower_, upper_;
+  ByPosition<double> gradients_, errors_, betas_, lower_, upper_;
 
   std::vector<Index> order_;  // universe, then later stages, then what screening has taken out
   Size universe_;

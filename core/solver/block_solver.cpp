@@ -55,11 +55,15 @@ class BlockSolver {
         return status;
       }
       // A stage is left after one round: it only has to give the next one a good start.
-      active_.grow();
-      update_gradients(Skip::probable);
-      if (optimal()) update_gradients(Skip::proven);
-      if (optimal()) check_screened();
-      if (optimal()) return Status::converged;
+      if (!active_.complete()) {
+        enter_next_stage();
+      } else {
+        update_gradients(Skip::probable);
+        if (optimal()) active_.bound_rounding();
+        if (optimal()) update_gradients(Skip::proven);
+        if (optimal()) check_screened();
+        if (optimal()) return Status::converged;
+      }
       shrink();
       target = next_target();
     }
@@ -116,21 +120,35 @@ class BlockSolver {
   // Pair steps on the working set; returns their number, 0 where no variable has moved.
   long solve_working_set(const Extremes& extremes, double tolerance) {
     SubProblem<Real> sub(active_, working_.members(), extremes.level(problem_.equality));
-    const long limit = std::min(control_.steps_left(steps_), kLongestSolve);
-    const long steps = sub.solve(working_.rows(), problem_.equality, tolerance, limit);
+    const long steps = take_pair_steps(sub, tolerance);
     const std::vector<Move> moves = sub.moves();
     active_.apply(moves);
     return moves.empty() ? 0 : steps;
   }
 
+  long take_pair_steps(SubProblem<Real>& sub, double tolerance) {
+    const WorkLog::Timer timer(gram_.log(), Activity::pair_steps);
+    const long limit = std::min(control_.steps_left(steps_), kLongestSolve);
+    return sub.solve(working_.rows(), problem_.equality, tolerance, limit);
+  }
+
   // ---- between rounds ----
 
+  void enter_next_stage() {
+    timed_update([&] { active_.enter_next_stage(control_, steps_); });
+  }
+
   void update_gradients(Skip skip) {
+    timed_update([&] { active_.update_gradients(control_, steps_, skip); });
+  }
+
+  template <class Update>
+  void timed_update(const Update& update) {
     const double left = control_.seconds_left();
-    const std::uint64_t evaluated = gram_.evaluated();
-    active_.update_gradients(control_, steps_, skip);
+    const std::uint64_t evaluated = gram_.log().evaluated();
+    update();
     violation_ = active_.extremes().violation(problem_.equality);
-    const double entries = double(gram_.evaluated() - evaluated);
+    const double entries = double(gram_.log().evaluated() - evaluated);
     if (left < kInfinity && entries > 0)
       seconds_per_entry_ = (left - control_.seconds_left()) / entries;
   }

@@ -41,14 +41,16 @@ LazyGradients<Real>::LazyGradients(const Problem& problem, Gram& gram, const Sol
       diagonal_(diagonal),
       team_(team),
       iterate_(iterate),
+      bounded_(std::all_of(iterate.errors, iterate.errors + problem.n,
+                           [](double error) { return error < kInfinity; })),
       versions_(problem.n, 0) {
   snapshots_.push_back({std::vector<double>(iterate.beta, iterate.beta + problem.n), 0.0});
 }
 
 template <class Real>
-void LazyGradients<Real>::store(Index i, double gradient) {
+void LazyGradients<Real>::store(Index i, double gradient, double error) {
   iterate_.gradient[i] = gradient;
-  iterate_.errors[i] = kInfinity;  // float rows leave the rounding of every step ever taken
+  iterate_.errors[i] = error;
 }
 
 template <class Real>
@@ -65,10 +67,19 @@ void LazyGradients<Real>::update(const std::vector<Index>& active,
     std::vector<Index> near = possible_violators(snapshots_[v], skippable[v], extremes);
     if (skip == Skip::probable && near.size() > kProbesPay)
       near = probable_violators(snapshots_[v], near, extremes, control, progress, updated[v]);
-    add_change_since(snapshots_[v], near, control, progress);
     append(updated[v], near);
+    if (skip == Skip::proven && bounded_) sum_unbounded_anew(near, control, progress);
+    add_change_since(snapshots_[v], near, control, progress);
   }
   take_snapshot(active, updated);
+}
+
+template <class Real>
+void LazyGradients<Real>::enter(const std::vector<Index>& active,
+                                const std::vector<Index>& entering, Control& control,
+                                const Progress& progress) {
+  add_change_since(snapshots_.front(), entering, control, progress);
+  take_snapshot(active, {entering});
 }
 
 template <class Real>
@@ -102,15 +113,33 @@ void LazyGradients<Real>::add_change_since(const Snapshot& snapshot,
     Sweep<Real> work{changed.data(), changed.size(), samples.data() + first, count, nullptr,
                      change.data(),  sums.data()};
     work.sizes = sizes.data();
+    const WorkLog::Timer timer(gram_.log(), Activity::entries);
     source_.sweep(work, team_);
     source_.rounding(work, rounding.data());
-    gram_.count(changed.size() * count);
+    gram_.log().count(Purpose::inactive, changed.size() * count);
     for (Size k = 0; k < count; ++k) {
       const Index i = samples[first + k];
       iterate_.gradient[i] += sums[k];
       iterate_.errors[i] += rounding[k] + 0x1p-52 * std::abs(iterate_.gradient[i]);
     }
   }
+}
+
+// Samples that were active have gradients of unknown rounding, which is of no use to a certificate:
+// they leave the given ones, and their gradients become sums over all support vectors.
+template <class Real>
+void LazyGradients<Real>::sum_unbounded_anew(std::vector<Index>& samples, Control& control,
+                                             const Progress& progress) {
+  const auto first = std::stable_partition(samples.begin(), samples.end(),
+                                           [&](Index i) { return iterate_.errors[i] < kInfinity; });
+  const std::vector<Index> unbounded(first, samples.end());
+  samples.erase(first, samples.end());
+  for (const Index i : unbounded) {
+    iterate_.gradient[i] = -problem_.linear[i];
+    iterate_.errors[i] = 0.0;
+  }
+  const Snapshot origin{std::vector<double>(problem_.n, 0.0), 0.0};
+  add_change_since(origin, unbounded, control, progress);
 }
 
 // How far a sample at zero is from violating.

@@ -31,12 +31,18 @@ class LazyGradients {
                 const std::vector<double>& diagonal, Team& team, Iterate& iterate);
 
   double operator[](Index i) const { return iterate_.gradient[i]; }
+  // Whether bounds on the rounding of all gradients were given at the start.
+  bool bounded() const { return bounded_; }
   bool is_current(Index i) const { return versions_[Size(i)] == latest(); }
-  // The gradient of an active sample; of its rounding nothing is known.
-  void store(Index i, double gradient);
+  // The gradient of an active sample, and a bound on its rounding.
+  void store(Index i, double gradient, double error);
   // beta moves, and the dual objective by `gain`.
   void note_gain(double gain) { objective_ += gain; }
 
+  // Ends a stage: `active` have been stored, `entering` get their first gradients, all others stay
+  // behind; beta becomes the latest snapshot.
+  void enter(const std::vector<Index>& active, const std::vector<Index>& entering, Control& control,
+             const Progress& progress);
   // Ends a round: `active` have been stored, `inactive` are updated or skipped; beta becomes the
   // latest snapshot. `extremes` are those of the active samples.
   void update(const std::vector<Index>& active, const std::vector<Index>& inactive,
@@ -63,6 +69,7 @@ class LazyGradients {
                                         const Progress& progress, std::vector<Index>& updated);
   void add_change_since(const Snapshot& snapshot, const std::vector<Index>& samples,
                         Control& control, const Progress& progress);
+  void sum_unbounded_anew(std::vector<Index>& samples, Control& control, const Progress& progress);
   void take_snapshot(const std::vector<Index>& active, const Groups& updated);
   void drop_unused_snapshots();
 
@@ -74,6 +81,7 @@ class LazyGradients {
   const std::vector<double>& diagonal_;  // by sample
   Team& team_;
   Iterate& iterate_;
+  const bool bounded_;
   std::vector<Snapshot> snapshots_;
   std::vector<Index> versions_;  // by sample: the snapshot its gradient belongs to
   double objective_ = 0.0;       // relative to the start of the solve

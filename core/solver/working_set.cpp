@@ -38,6 +38,7 @@ bool WorkingSet<Real>::choose_all() {
   std::vector<const Real*> rows = cache_.table(team_);
   if (rows.empty()) return false;
   rows_ = std::move(rows);
+  whole_ = true;
   members_.clear();
   for (const Position p : active_.positions()) members_.push_back(p);
   return true;
@@ -45,6 +46,8 @@ bool WorkingSet<Real>::choose_all() {
 
 template <class Real>
 void WorkingSet<Real>::choose(const Extremes& extremes) {
+  if (whole_) clear();
+  whole_ = false;
   is_member_ = ByPosition<char>(active_.size(), 0);
   keep_recent();
   collect_candidates(extremes);

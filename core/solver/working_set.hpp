@@ -49,7 +49,8 @@ class WorkingSet {
   ByPosition<char> is_member_;  // while a set is chosen
   std::vector<Candidate> growing_, falling_;
   std::vector<Real> block_, next_block_;
-  Size stride_ = 0;  // of block_
+  Size stride_ = 0;     // of block_
+  bool whole_ = false;  // all active samples are members, their rows are those of the cache
   std::vector<const Real*> rows_;
 };
 

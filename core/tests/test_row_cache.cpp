@@ -41,8 +41,8 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
   Team team(2);
   std::mt19937 generator(7);
   for (const Size budget : {Size(0), Size(4000), Size(30000), Size(1 << 20)}) {
-    std::atomic<std::uint64_t> evaluated{0};
-    RowCache<double> cache(*source, budget, evaluated);
+    WorkLog log;
+    RowCache<double> cache(*source, budget, log);
     for (int round = 0; round < 60; ++round) {
       std::vector<Index> wanted = testing::all_samples(120);
       std::shuffle(wanted.begin(), wanted.end(), generator);
@@ -81,15 +81,15 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   const Data data(100, 5, 2);
   const auto source = data.dense(kGaussian);
   Team team(1);
-  std::atomic<std::uint64_t> evaluated{0};
-  RowCache<double> cache(*source, 1 << 20, evaluated);
+  WorkLog log;
+  RowCache<double> cache(*source, 1 << 20, log);
   cache.arrange(testing::all_samples(100), team);
   const std::vector<Index> rows{3, 50, 99};
   check_apply(cache, data, rows, team);
-  const std::uint64_t once = evaluated;
+  const std::uint64_t once = log.evaluated();
   require(once >= 300, "three rows were evaluated");
   check_apply(cache, data, rows, team);
-  require(evaluated == once, "and not again");
+  require(log.evaluated() == once, "and not again");
 }
 
 WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
@@ -100,8 +100,8 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
   {  // memory handed out next is full of what no sum survives
     std::vector<double> poison(90 * 96, std::nan(""));
   }
-  std::atomic<std::uint64_t> evaluated{0};
-  RowCache<double> cache(*source, 1 << 20, evaluated);
+  WorkLog log;
+  RowCache<double> cache(*source, 1 << 20, log);
   for (int round = 0; round < 20; ++round) {
     std::vector<Index> wanted = testing::all_samples(90);
     std::shuffle(wanted.begin(), wanted.end(), generator);
@@ -119,10 +119,38 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
   }
   cache.arrange(testing::all_samples(90), team);
   cache.table(team);
-  const std::uint64_t once = evaluated;
+  const std::uint64_t once = log.evaluated();
   cache.table(team);
-  require(evaluated == once, "nothing is evaluated again");
-  RowCache<double> small(*source, 50 * 96 * sizeof(double), evaluated);
+  require(log.evaluated() == once, "nothing is evaluated again");
+  RowCache<double> small(*source, 50 * 96 * sizeof(double), log);
   small.arrange(testing::all_samples(90), team);
   require(small.table(team).empty(), "no table beyond the budget");
+}
+
+WIDEMARGIN_TEST(rows_are_extended_by_new_columns_and_not_evaluated_again) {
+  const Data data(100, 5, 4);
+  const auto source = data.dense(kGaussian);
+  Team team(2);
+  WorkLog log;
+  RowCache<double> cache(*source, 1 << 20, log);
+  std::vector<Index> columns = testing::all_samples(100);
+  const std::vector<Index> appended(columns.begin() + 60, columns.end());
+  columns.resize(60);
+  cache.arrange(columns, team);
+  const std::vector<Index> kept{3, 50}, rows{3, 7, 50};
+  check_apply(cache, data, kept, team);
+  const std::vector<double> weights{0.5, -2.0, 1.5};
+  std::vector<double> gradient(100, 0.0);
+  cache.extend(appended, rows, weights.data(), gradient.data(), team);
+  require(log.entries(Purpose::inactive) == 3 * 40, "only the new columns");
+  for (Size c = 0; c < 100; ++c) {
+    double expected = 0.0;
+    for (Size k = 0; c >= 60 && k < rows.size(); ++k)
+      expected += weights[k] * data.kernel(kGaussian, Size(rows[k]), c);
+    require_close(gradient[c], expected, 1e-10, "sum over the new columns");
+  }
+  require(cache.incomplete(rows) == 1, "two of the rows are kept, and complete");
+  const std::uint64_t once = log.evaluated();
+  check_apply(cache, data, kept, team);
+  require(log.evaluated() == once, "nothing is evaluated again");
 }

@@ -86,6 +86,23 @@ class Gram:
         return int(self._core.evaluated)
 
     @property
+    def entries(self) -> dict[str, int]:
+        """Kernel entries computed so far, by purpose.
+
+        Rows of the active samples, blocks of working sets, tables of small active sets,
+        inactive samples brought up to date, products in float64, the certificate.
+        """
+        return dict(self._core.entries)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Processor time of the calling thread by activity.
+
+        Evaluating entries, pair steps, sums of cached rows, arranging rows.
+        """
+        return dict(self._core.seconds)
+
+    @property
     def single_precision_suffices(self) -> bool:
         """Whether float32 entries are good to about 1e-6 for these samples."""
         return bool(self._core.single_precision_suffices)

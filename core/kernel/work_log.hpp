@@ -1,0 +1,56 @@
+// What a Gram handle has done so far: kernel entries by purpose, seconds by activity.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <ctime>
+
+#include "common.hpp"
+
+namespace widemargin {
+
+// Why kernel entries are evaluated.
+enum class Purpose : Size { active_rows, blocks, tables, inactive, products, certificate, other };
+constexpr std::array<const char*, 7> kPurposes{"active_rows", "blocks",      "tables", "inactive",
+                                               "products",    "certificate", "other"};
+
+// What a solve spends its time on; the rest is selection and bookkeeping.
+enum class Activity : Size { entries, pair_steps, row_sums, arranging };
+constexpr std::array<const char*, 4> kActivities{"entries", "pair_steps", "row_sums", "arranging"};
+
+class WorkLog {
+ public:
+  void count(Purpose purpose, std::uint64_t entries) { entries_[Size(purpose)] += entries; }
+  std::uint64_t entries(Purpose purpose) const { return entries_[Size(purpose)]; }
+  std::uint64_t evaluated() const {
+    std::uint64_t sum = 0;
+    for (const auto& entries : entries_) sum += entries;
+    return sum;
+  }
+  double seconds(Activity activity) const { return 1e-9 * double(nanoseconds_[Size(activity)]); }
+
+  // Adds the processor time of the calling thread from here to the end of the scope.
+  class Timer {
+   public:
+    Timer(WorkLog& log, Activity activity) : total_(log.nanoseconds_[Size(activity)]) {}
+    ~Timer() { total_ += now() - start_; }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    static std::uint64_t now() {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return std::uint64_t(time.tv_sec) * 1000000000u + std::uint64_t(time.tv_nsec);
+    }
+
+    std::atomic<std::uint64_t>& total_;
+    const std::uint64_t start_ = now();
+  };
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kPurposes.size()> entries_{};
+  std::array<std::atomic<std::uint64_t>, kActivities.size()> nanoseconds_{};
+};
+
+}  // namespace widemargin

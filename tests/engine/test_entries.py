@@ -1,0 +1,64 @@
+"""Kernel entries counted: a bound for each problem, so that a regression is seen."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Gaussian
+from widemargin.engine.problem import classification_problem
+from widemargin.engine.solve import solve
+
+
+def clouds(n, d, seed):
+    """Two overlapping clouds in d features, of which the first four tell them apart."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    X = rng.standard_normal((n, d))
+    X[:, :4] += y[:, None]
+    return X, y
+
+
+def solved(d, gamma, threads=1, n=6000, **gram):
+    X, y = clouds(n, d, seed=3)
+    handle = Gram(X, Gaussian(gamma), threads=threads, cache_mb=400, **gram)
+    return solve(classification_problem(handle, y, 5.0)), handle
+
+
+@pytest.mark.parametrize(
+    ("d", "gamma", "most"),
+    [(4, 0.5, 6.3), (16, 0.05, 3.6), (200, 0.002, 2.2)],
+    ids=["narrow", "medium", "wide"],
+)
+def test_entries_stay_near_what_is_needed(d, gamma, most):
+    solution, gram = solved(d, gamma)
+    assert solution.certificate.kkt_violation <= 1e-3
+    needed = len(gram) * solution.support.size
+    assert gram.evaluated <= most * needed, gram.entries
+
+
+def test_entries_by_purpose_and_seconds_by_activity_add_up():
+    _, gram = solved(4, 0.5)
+    assert sum(gram.entries.values()) == gram.evaluated
+    assert gram.entries["inactive"] > 0
+    assert gram.entries["certificate"] > 0
+    assert set(gram.seconds) == {"entries", "pair_steps", "row_sums", "arranging"}
+    assert gram.seconds["entries"] > 0
+
+
+def test_on_wide_data_inactive_samples_and_certificates_evaluate_little():
+    solution, gram = solved(200, 0.002)
+    support = solution.support.size
+    # Stages extend the rows they have; of the certificate the support vectors remain,
+    # each pair of them once, and what float32 sums of cached rows do not settle.
+    assert gram.entries["inactive"] <= len(gram) * support
+    assert gram.entries["certificate"] <= support * support
+
+
+def test_wide_data_gives_the_same_bits_for_any_number_of_threads():
+    one, first = solved(200, 0.002, threads=1)
+    two, second = solved(200, 0.002, threads=2)
+    assert_array_equal(one.beta, two.beta)
+    assert_array_equal(one.known_values, two.known_values)
+    assert first.entries == second.entries
+    assert one.certificate.gap == two.certificate.gap
