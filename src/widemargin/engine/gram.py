@@ -325,7 +325,8 @@ class Gram:
 
     def _pieces(self, size: int, others: int) -> Iterator[slice]:
         """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard between."""
-        work = max(others, 1) * (self._X.shape[1] + ENTRY_WORK)
+        features = self._X.shape[1] if self._X.ndim == 2 else 1  # objects have none
+        work = max(others, 1) * (features + ENTRY_WORK)
         piece = max(256, PIECE_WORK // work)
         for first in range(0, size, piece):
             check_cancelled()

@@ -13,9 +13,10 @@ from widemargin.engine.gram import Gram
 from widemargin.numerics.products import products, times, transposed_times
 
 from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .object_samples import checked_for_kernel
 from .probabilities import WithoutProbabilities
 from .state import WholeState
-from .validation import checked_samples, effective_threads, plain_samples
+from .validation import effective_threads, plain_samples
 
 COPIED = 4096  # rows that are copied at a time, to be taken again
 SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
@@ -55,7 +56,7 @@ class KernelPrediction(WholeState):
         named = hasattr(self, "feature_names_in_")
         if not named and plain_samples(X) and X.shape[1] == self.n_features_in_:
             return X
-        return checked_samples(self, X, reset=False)
+        return checked_for_kernel(self, X, reset=False)
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of all outputs, intercepts included."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from .object_samples import checked_for_kernel, sizes
 from .probabilities import CALIBRATE
 from .validation import (
     check_weights,
-    checked_samples,
     plain_labels,
     plain_samples,
     plain_targets,
@@ -81,9 +81,9 @@ class TargetData(TrainingData):
 def validate_unlabelled(estimator: Any, X: Any, sample_weight: Any) -> TrainingData:
     """Check samples and weights; drop the rows without weight."""
     if hasattr(estimator, "feature_names_in_") or not plain_samples(X):
-        X = checked_samples(estimator, X)
+        X = checked_for_kernel(estimator, X)
     refuse_oblong(estimator, X)
-    n, n_features = X.shape
+    n, n_features = sizes(X)
     rows, weights = weighted_rows(sample_weight, n)
     return TrainingData(
         X=restricted(estimator, X, rows),
@@ -104,9 +104,9 @@ def validate_targets(
     named = hasattr(estimator, "feature_names_in_")  # of a former fit
     plain = plain_samples(X) and plain_targets(y) and X.shape[0] == y.size
     if named or not plain:
-        X, y = checked_samples(estimator, X, y, labels=False)
+        X, y = checked_for_kernel(estimator, X, y, labels=False)
     refuse_oblong(estimator, X)
-    n, n_features = X.shape
+    n, n_features = sizes(X)
     rows, weights = weighted_rows(sample_weight, n)
     return TargetData(
         X=restricted(estimator, X, rows),
@@ -130,11 +130,11 @@ def validate_labelled(
     named = hasattr(estimator, "feature_names_in_")  # of a former fit
     plain = plain_samples(X) and plain_labels(y) and X.shape[0] == y.size
     if named or not plain:
-        X, y = checked_samples(estimator, X, y)
+        X, y = checked_for_kernel(estimator, X, y)
         if not plain_labels(y):
             check_classification_targets(y)
     refuse_oblong(estimator, X)
-    n, n_features = X.shape
+    n, n_features = sizes(X)
     classes, labels = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
