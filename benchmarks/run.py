@@ -6,6 +6,7 @@ python benchmarks/run.py --suite sweep        60 random problems against scikit-
 python benchmarks/run.py --suite growth       fit time against n, with the exponent
 python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
+python benchmarks/run.py --suite entries      kernel entries against what is needed
 """
 
 from widemargin_papers.speed.campaign import main

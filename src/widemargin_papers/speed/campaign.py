@@ -24,6 +24,7 @@ from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import provenance
 
 from . import problems as speed
+from .entries import entries_table
 from .tables import OURS, growth_table, ratio_table, seconds
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
@@ -107,6 +108,7 @@ SUITES: dict[str, Callable[[], Iterable[Problem]]] = {
     "tight": speed.tighter,
     "growth": speed.growing,
     "sweep": speed.sweep,
+    "entries": lambda: [one for half in speed.counted().values() for one in half],
 }
 
 
@@ -135,6 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--budget", type=float, default=60.0, help="for repeats")
     parser.add_argument("--minutes", type=float, help="start no problem after these")
     options = parser.parse_args(arguments)
+    if options.suite == "entries":
+        halves = {
+            half: [one for one in problems if options.only in one.name]
+            for half, problems in speed.counted().items()
+        }
+        print(entries_table(halves))
+        return
     chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")
     started = time.monotonic()
