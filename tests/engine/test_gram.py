@@ -207,6 +207,15 @@ def test_cross_predicts(kernel, form):
     assert_allclose(one, expected[:, 0], rtol=1e-9, atol=1e-9)
 
 
+def test_sparse_samples_meet_several_sets_of_coefficients():
+    # SciPy's slices of a matrix with 64-bit offsets have 32-bit ones
+    X = sparse.random_array((60, 300), density=0.03, format="csr", rng=0)
+    coefficients = np.random.default_rng(2).standard_normal((60, 3))
+    expected = kernel_matrix(Gaussian(0.3), X.toarray()) @ coefficients
+    found = Gram(X, Gaussian(0.3)).cross(X, coefficients)
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_float32_samples_are_used_as_they_are():
     X = samples(40, 6).astype(np.float32)
     gram = Gram(X, Gaussian(0.5))

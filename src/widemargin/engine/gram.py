@@ -286,7 +286,8 @@ class Gram:
 
         def entries(block: Any) -> NDArray[Any]:
             kernel_block = np.empty((self.n, block.shape[0]), dtype=dtype)
-            self._core.cross_rows(*array_parts(block), kernel_block)
+            parts = array_parts(matched(block, self._X))  # slicing may change types
+            self._core.cross_rows(*parts, kernel_block)
             return kernel_block.T
 
         return self._cross_blocks(others, weights, entries)
