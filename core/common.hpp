@@ -12,7 +12,7 @@ using Size = std::size_t;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-enum class KernelKind { linear, polynomial, gaussian, sigmoid };
+enum class KernelKind { linear, polynomial, gaussian, laplacian, sigmoid };
 
 // Parameters of an evaluated kernel. For the Gaussian, `gamma` is folded into the packed
 // samples (see kernel/source.cpp), so that the epilogue is two subtractions and one exp2.

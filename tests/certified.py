@@ -16,6 +16,7 @@ from widemargin.engine.kernels import (
     CallableKernel,
     Gaussian,
     Kernel,
+    Laplacian,
     Linear,
     Polynomial,
     Precomputed,
@@ -37,6 +38,8 @@ def kernel_matrix(kernel: Kernel, A: Matrix, B: Matrix | None = None) -> Matrix:
     B = A if B is None else np.asarray(B, np.float64)
     if isinstance(kernel, Gaussian):
         return np.exp(-kernel.gamma * cdist(A, B, "sqeuclidean"))
+    if isinstance(kernel, Laplacian):
+        return np.exp(-kernel.gamma * cdist(A, B, "cityblock"))
     inner = A @ B.T
     if isinstance(kernel, Linear):
         return inner
@@ -81,6 +84,7 @@ def truth_of(solution: Solution) -> Truth:
         Linear: "linear",
         Polynomial: "poly",
         Gaussian: "rbf",
+        Laplacian: "laplacian",
         Sigmoid: "sigmoid",
         Precomputed: "precomputed",
         CallableKernel: "precomputed",

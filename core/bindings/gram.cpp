@@ -20,6 +20,8 @@ KernelSpec make_kernel(const std::string& kind, double gamma, double coef0, int 
     kernel.kind = KernelKind::polynomial;
   else if (kind == "gaussian")
     kernel.kind = KernelKind::gaussian;
+  else if (kind == "laplacian")
+    kernel.kind = KernelKind::laplacian;
   else if (kind == "sigmoid")
     kernel.kind = KernelKind::sigmoid;
   else if (kind != "linear")

@@ -1,9 +1,9 @@
-// Gaussian entries between samples far from the centre, by differences of the samples as given.
+// Samples far from the centre, under a Gaussian kernel.
 //
 // The expansion |x|^2 + |z|^2 - 2 x'z is off by a share of the squared norms, whatever the
 // distance. With a near row that does no harm: a far column is at a distance of its own norm, and
 // the entry is zero. Between two far samples the distance may be small: there differences are
-// taken, whose error is a share of the distance itself (mathematics 8).
+// taken (differences.hpp), whose error is a share of the distance itself (mathematics 8).
 #pragma once
 
 #include <vector>
@@ -11,7 +11,6 @@
 #include "common.hpp"
 #include "kernel/samples.hpp"
 #include "kernel/source.hpp"
-#include "threads/parallel.hpp"
 
 namespace widemargin {
 
@@ -40,10 +39,5 @@ class FarRows {
   const Sweep<Real>& work_;
   Part far_, near_;
 };
-
-// The sweep over far rows.
-template <class Real>
-void sweep_distances(const KernelSpec& kernel, const Samples& row_samples,
-                     const Samples& column_samples, const Sweep<Real>& work, Team& team);
 
 }  // namespace widemargin

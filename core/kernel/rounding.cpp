@@ -89,6 +89,22 @@ void gaussian(const Samples& row_samples, const Samples& column_samples, const S
   }
 }
 
+// By differences of the samples as given, in double: the exponent is off by a share of itself,
+// wherever the samples lie. Entries may be kept in Real, and sums are added one by one.
+template <class Real>
+void laplacian(const KernelSpec& kernel, const Samples& row_samples, const Samples& column_samples,
+               const Sweep<Real>& work, double* error) {
+  const Size terms = std::max(row_samples.most_terms(), column_samples.most_terms());
+  const double total = sum_of_sizes(work.weights, work.n_rows);
+  const double absolute = double(terms + 10) * 0.37 * unit_roundoff<double>() + exp2_floor<Real>();
+  const double relative = sum_error<Real>(work.n_rows) + exp2_error<double>() +
+                          unit_roundoff<Real>() + unit_roundoff<double>() * double(work.n_rows);
+  // a distance beyond the largest double is cut off there: the entry is 0 but for such a gamma
+  const bool overflows = kernel.gamma > 0.0 && kernel.gamma < 1e-300;
+  for (Size c = 0; c < work.n_columns; ++c)
+    error[c] += overflows ? kInfinity : kSpare * (relative * work.sizes[c] + absolute * total);
+}
+
 // sqrt((gamma |x|^2 + |coef0|)^degree): no entry of a dot-product kernel exceeds the product of
 // two of them, and its error is a share of that product.
 double feature_norm(const KernelSpec& kernel, double half_norm) {
@@ -141,10 +157,16 @@ double expansion_error(double first_half_norm, double second_half_norm, Size ter
 template <class Real>
 void rounding_of_samples(const KernelSpec& kernel, const Samples& row_samples,
                          const Samples& column_samples, const Sweep<Real>& work, double* error) {
-  if (kernel.kind == KernelKind::gaussian)
-    gaussian(row_samples, column_samples, work, error);
-  else
-    dot_products(kernel, row_samples, column_samples, work, error);
+  switch (kernel.kind) {
+    case KernelKind::gaussian:
+      return gaussian(row_samples, column_samples, work, error);
+    case KernelKind::laplacian:
+      return laplacian(kernel, row_samples, column_samples, work, error);
+    case KernelKind::linear:
+    case KernelKind::polynomial:
+    case KernelKind::sigmoid:
+      return dot_products(kernel, row_samples, column_samples, work, error);
+  }
 }
 
 template double expansion_error<float>(double, double, Size);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernel/differences.hpp"
 #include "kernel/far_samples.hpp"
+#include "kernel/kernel_facts.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -200,14 +202,14 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
   }
 }
 
-// Sums and sums of sizes. No Gaussian entry is negative: rows of positive and of negative weight
-// are added up apart. (Other kernels between samples bound their rounding without sizes.)
+// Sums and sums of sizes. No entry of a kernel of differences is negative: rows of positive and of
+// negative weight are added up apart. (Dot-product kernels bound their rounding without sizes.)
 template <class Real>
 void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   Sweep<Real> plain = work;
   plain.sizes = nullptr;
-  if (kernel.kind != KernelKind::gaussian)
+  if (!of_differences(kernel))
     return sweep_samples(kernel, row_samples, column_samples, plain, team);
   for (const double sign : {1.0, -1.0}) {
     std::vector<Index> rows;
@@ -237,9 +239,11 @@ void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   if (work.n_rows == 0 || work.n_columns == 0) return;
   if (work.sizes) return sweep_by_sign(kernel, row_samples, column_samples, work, team);
+  if (kernel.kind == KernelKind::laplacian)
+    return sweep_differences(kernel, row_samples, column_samples, work, team);
   const FarRows<Real> far(kernel, row_samples, work);
   if (far.any()) {
-    sweep_distances(kernel, row_samples, column_samples, far.far(), team);
+    sweep_differences(kernel, row_samples, column_samples, far.far(), team);
     return sweep_samples(kernel, row_samples, column_samples, far.near(), team);
   }
   if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
@@ -260,7 +264,7 @@ template <class Real>
 void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,
                      Size count, Prepared<Real>& out) {
   constexpr Size width = panel_width<Real>();
-  if (samples.sparse()) return;
+  if (samples.sparse() || kernel.kind == KernelKind::laplacian) return;
   const Size padded = (count + width - 1) / width * width;
   if (padded * samples.features() * sizeof(Real) > kPreparedBytes) {
     out.panels = {};  // about as large as the samples themselves: packed for each sweep instead

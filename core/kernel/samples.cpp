@@ -143,22 +143,22 @@ void Samples::pack_given(const Index* ids, Size count, Size width, double* out) 
   }
 }
 
-double Samples::square_distance(Index own, const Samples& others, Index other) const {
-  const auto at = [](const Samples& samples, std::int64_t k) {
-    return samples.data32_ ? double(samples.data32_[k]) : samples.data64_[k];
-  };
-  std::int64_t a = offsets_[own], b = others.offsets_[other];
-  const std::int64_t a_end = offsets_[own + 1], b_end = others.offsets_[other + 1];
-  double sum = 0.0;
-  while (a < a_end || b < b_end) {  // indices rise within a row
-    const bool mine = b == b_end || (a < a_end && indices_[a] <= others.indices_[b]);
-    const bool theirs = a == a_end || (b < b_end && others.indices_[b] <= indices_[a]);
-    const double difference = (mine ? at(*this, a) : 0.0) - (theirs ? at(others, b) : 0.0);
-    sum += difference * difference;
-    a += mine;
-    b += theirs;
+std::vector<SparseRow> Samples::given_rows(const Index* ids, Size count,
+                                           std::vector<double>& values) const {
+  values.clear();
+  std::vector<SparseRow> out;
+  for (Size c = 0; c < count; ++c) {
+    const std::int64_t begin = offsets_[ids[c]], end = offsets_[ids[c] + 1];
+    if (data32_) values.insert(values.end(), data32_ + begin, data32_ + end);
+    out.push_back({indices_ + begin, data64_ ? data64_ + begin : nullptr, Size(end - begin)});
   }
-  return sum;
+  const double* next = values.data();
+  for (SparseRow& row : out) {
+    if (row.values) continue;
+    row.values = next;
+    next += row.count;
+  }
+  return out;
 }
 
 template <class Real>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "simd/dispatch.hpp"
 
 namespace widemargin {
 
@@ -41,8 +42,9 @@ class Samples {
   void pack(const Index* ids, Size count, Size width, Real* out) const;
   // The same with the samples as they were given, neither shifted nor scaled. Dense only.
   void pack_given(const Index* ids, Size count, Size width, double* out) const;
-  // ||x - z||^2 by differences of the samples as they were given. Sparse only, both of them.
-  double square_distance(Index own, const Samples& others, Index other) const;
+  // The same of sparse samples: views, of `values` where these were not given as doubles.
+  std::vector<SparseRow> given_rows(const Index* ids, Size count,
+                                    std::vector<double>& values) const;
 
   // half squared norms of all transformed samples, computed as the tiles compute dot products
   template <class Real>

@@ -25,7 +25,7 @@ SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& k
 }
 
 void SampleSource::diagonal(const Index* ids, Size count, double* out) const {
-  if (kernel_.kind == KernelKind::gaussian) {  // whatever the norms: none are computed
+  if (of_differences(kernel_)) {  // whatever the norms: none are computed
     std::fill_n(out, count, with_itself(kernel_, 0.0));
     return;
   }

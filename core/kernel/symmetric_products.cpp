@@ -125,7 +125,7 @@ bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* wei
     const double* sums = products.sums.data() + (v == 0 ? 0 : v + 1) * n;
     double total = 0.0;
     for (Size i = 0; i < n; ++i) total += std::abs(own[i]);
-    // Of the others only the norm is asked for: no Gaussian entry exceeds 1.
+    // Of the others only the norm is asked for: where sizes count, no entry exceeds 1.
     if (v == 0)
       std::copy_n(products.sums.data() + n, n, sizes.data());
     else

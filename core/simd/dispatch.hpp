@@ -49,6 +49,25 @@ struct SparseCall {
   double* accumulate;   // n_columns sums, or nullptr
 };
 
+struct SparseRow {
+  const Index* indices;  // rising
+  const double* values;
+  Size count;
+};
+
+// Kernel entries by differences between one strip of CSR rows and one CSR column, as given.
+struct SparseDistanceCall {
+  KernelSpec kernel;
+  const Index* slots;        // feature -> slot; 0 for all that the strip lacks
+  const double* strip;       // [slots][kStripRows]: the rows; slot 0 is all zero
+  const Index* row_slots;    // [longest][kStripRows]: the rows again, feature by feature
+  const double* row_values;  // [longest][kStripRows]; after the end of a row, zero in slot 0
+  Size longest;
+  double* values;  // [slots] of the column: zero before and after
+  SparseRow column;
+  double entries[kStripRows];
+};
+
 // The pair solver's inner loop on a working set whose kernel block is in cache.
 template <class Real>
 struct PairCall {
@@ -81,9 +100,11 @@ struct ProductCall {
 template <class Real>
 struct Routines {
   void (*strip)(const StripCall<Real>&);
-  // Gaussian entries of a strip by differences of unscaled samples; only `store` is written.
+  // Gaussian or Laplacian entries of a strip by differences of unscaled samples; only `store` is
+  // written.
   void (*distances)(const StripCall<Real>&);
   void (*sparse)(const SparseCall<Real>&);
+  void (*sparse_distances)(SparseDistanceCall&);
   // half squared norms of one panel, by the same operations in the same order as the dot tile, so
   // that a sample's distance to itself is exactly zero
   void (*panel_norms)(const Real* panel, Size features, Real* norms);

@@ -97,6 +97,13 @@ inline Vector greater(Vector a, Vector b) {
 }
 #endif
 
+template <class Real>
+inline typename Lanes<Real>::Vector absolute(typename Lanes<Real>::Vector value) {
+  using L = Lanes<Real>;
+  constexpr typename L::Int all_but_sign = std::numeric_limits<typename L::Int>::max();
+  return (typename L::Vector)((typename L::Bits)value & all_but_sign);
+}
+
 // 2^x for x <= 0; exactly 1 at 0.
 template <class Real>
 inline typename Lanes<Real>::Vector exp2_negative(typename Lanes<Real>::Vector x) {

@@ -9,13 +9,15 @@ namespace {
 #include "simd/lanes.inl"
 #include "simd/pairs.inl"
 #include "simd/products.inl"
+#include "simd/sample_differences.inl"
 #include "simd/symmetric_products.inl"
 #include "simd/tiles.inl"
 
 template <class Real>
 constexpr Routines<Real> make_table() {
-  return {strip<Real>, distances<Real>, sparse<Real>,     panel_norms<Real>, sparse_norm<Real>,
-          pairs<Real>, combine<Real>,   times_rows<Real>, sum_rows<Real>,    products};
+  return {strip<Real>,       distances<Real>,   sparse<Real>, sparse_distances,
+          panel_norms<Real>, sparse_norm<Real>, pairs<Real>,  combine<Real>,
+          times_rows<Real>,  sum_rows<Real>,    products};
 }
 
 }  // namespace

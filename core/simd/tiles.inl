@@ -47,35 +47,6 @@ void strip_kind(const StripCall<Real>& call) {
 }
 
 template <class Real>
-void distances(const StripCall<Real>& call) {
-  using Vector = typename Lanes<Real>::Vector;
-  constexpr Size width = panel_width<Real>();
-  constexpr Size half = width / 2;
-  const Real factor = Real(-1.4426950408889634 * call.kernel.gamma);  // exp(-x) = 2^(-x log2 e)
-  const Real* panel = call.panels;
-  for (Size p = 0; p < call.n_panels; ++p, panel += call.features * width) {
-    Vector square[kStripRows][2] = {};
-    const Real* row = call.strip;
-    const Real* column = panel;
-    for (Size k = 0; k < call.features; ++k, row += kStripRows, column += width) {
-      const Vector left = load(column), right = load(column + half);
-#pragma GCC unroll 4
-      for (Size r = 0; r < kStripRows; ++r) {
-        const Vector value = splat<Real>(row[r]);
-        square[r][0] += (value - left) * (value - left);
-        square[r][1] += (value - right) * (value - right);
-      }
-    }
-#pragma GCC unroll 4
-    for (Size r = 0; r < kStripRows; ++r) {
-      if (call.store[r] == nullptr) continue;
-      save(call.store[r] + p * width, exp2_negative<Real>(factor * square[r][0]));
-      save(call.store[r] + p * width + half, exp2_negative<Real>(factor * square[r][1]));
-    }
-  }
-}
-
-template <class Real>
 void strip(const StripCall<Real>& call) {
   switch (call.kernel.kind) {
     case KernelKind::linear:
@@ -84,6 +55,8 @@ void strip(const StripCall<Real>& call) {
       return strip_kind<Real, KernelKind::polynomial>(call);
     case KernelKind::gaussian:
       return strip_kind<Real, KernelKind::gaussian>(call);
+    case KernelKind::laplacian:  // no function of the dot product: `distances`
+      return;
     case KernelKind::sigmoid:
       return strip_kind<Real, KernelKind::sigmoid>(call);
   }
@@ -191,6 +164,8 @@ void sparse(const SparseCall<Real>& call) {
       return sparse_mapped<Real, KernelKind::polynomial>(call);
     case KernelKind::gaussian:
       return sparse_mapped<Real, KernelKind::gaussian>(call);
+    case KernelKind::laplacian:
+      return;
     case KernelKind::sigmoid:
       return sparse_mapped<Real, KernelKind::sigmoid>(call);
   }

@@ -22,20 +22,23 @@ namespace {
 
 const KernelSpec kKernels[] = {
     {KernelKind::linear, 1.0, 0.0, 1},     {KernelKind::gaussian, 0.3, 0.0, 1},
-    {KernelKind::gaussian, 40.0, 0.0, 1},  {KernelKind::polynomial, 0.2, 1.0, 3},
+    {KernelKind::gaussian, 40.0, 0.0, 1},  {KernelKind::laplacian, 0.2, 0.0, 1},
+    {KernelKind::laplacian, 30.0, 0.0, 1}, {KernelKind::polynomial, 0.2, 1.0, 3},
     {KernelKind::polynomial, 2.0, 0.0, 5}, {KernelKind::sigmoid, 0.1, 0.2, 1}};
 
 long double exact_kernel(const Data& data, const KernelSpec& spec, Size i, Size j) {
-  long double inner = 0.0L, square = 0.0L;
+  long double inner = 0.0L, square = 0.0L, absolute = 0.0L;
   for (Size k = 0; k < data.features; ++k) {
     const long double a = data.values[i * data.features + k],
                       b = data.values[j * data.features + k];
     inner += a * b;
     square += (a - b) * (a - b);
+    absolute += std::abs(a - b);
   }
   const long double argument = (long double)spec.gamma * inner + (long double)spec.coef0;
   if (spec.kind == KernelKind::linear) return inner;
   if (spec.kind == KernelKind::gaussian) return std::exp(-(long double)spec.gamma * square);
+  if (spec.kind == KernelKind::laplacian) return std::exp(-(long double)spec.gamma * absolute);
   if (spec.kind == KernelKind::polynomial) return std::pow(argument, (long double)spec.degree);
   return std::tanh(argument);
 }

@@ -9,11 +9,10 @@ using testing::require_close;
 
 namespace {
 
-const KernelSpec kKernels[] = {{KernelKind::linear, 1.0, 0.0, 1},
-                               {KernelKind::gaussian, 0.3, 0.0, 1},
-                               {KernelKind::polynomial, 0.2, 1.0, 3},
-                               {KernelKind::polynomial, 0.01, 0.5, 6},
-                               {KernelKind::sigmoid, 0.1, 0.2, 1}};
+const KernelSpec kKernels[] = {
+    {KernelKind::linear, 1.0, 0.0, 1},      {KernelKind::gaussian, 0.3, 0.0, 1},
+    {KernelKind::laplacian, 0.2, 0.0, 1},   {KernelKind::polynomial, 0.2, 1.0, 3},
+    {KernelKind::polynomial, 0.01, 0.5, 6}, {KernelKind::sigmoid, 0.1, 0.2, 1}};
 
 template <class Real>
 void compare(const Source& source, const Data& data, const KernelSpec& spec, double tolerance) {
@@ -71,6 +70,7 @@ WIDEMARGIN_TEST(what_is_known_to_be_semidefinite) {
   };
   require(known(KernelKind::linear, 1.0, 0.0), "linear");
   require(known(KernelKind::gaussian, 1.0, 0.0), "gaussian");
+  require(known(KernelKind::laplacian, 1.0, 0.0), "laplacian");
   require(known(KernelKind::polynomial, 1.0, 0.0), "polynomial");
   require(!known(KernelKind::polynomial, 1.0, -1.0), "polynomial, negative coef0");
   require(!known(KernelKind::polynomial, -1.0, 1.0), "polynomial, negative gamma");
@@ -87,6 +87,37 @@ WIDEMARGIN_TEST(the_baseline_agrees_with_the_dispatched_routines) {
   fast.combine(rows, weights, 3, 64, a.data());
   plain.combine(rows, weights, 3, 64, b.data());
   for (Size k = 0; k < 64; ++k) require_close(a[k], b[k], 1e-14, "combine");
+}
+
+WIDEMARGIN_TEST(laplacian_strips_are_the_formula_on_every_target) {
+  // samples 0 to 3 as the strip, 4 to 11 as one panel; features and gamma that overflow, too
+  for (const double size : {1.0, 1e-310, 1e308}) {
+    const Data data(12, 5, 9);
+    std::vector<double> strip(5 * kStripRows), panel(5 * 8), out(kStripRows * 8);
+    for (Size k = 0; k < 5; ++k) {
+      for (Size r = 0; r < kStripRows; ++r)
+        strip[k * kStripRows + r] = size * std::tanh(data.values[r * 5 + k]);
+      for (Size c = 0; c < 8; ++c)
+        panel[k * 8 + c] = size * std::tanh(data.values[(4 + c) * 5 + k]);
+    }
+    for (const double gamma : {0.0, 0.7, 1e308})
+      for (const Routines<double>* target : {&routines<double>(), &baseline::table<double>()}) {
+        StripCall<double> call{};
+        call.kernel = {KernelKind::laplacian, gamma, 0.0, 1};
+        call.features = 5, call.strip = strip.data(), call.panels = panel.data();
+        call.n_panels = 1;
+        for (Size r = 0; r < kStripRows; ++r) call.store[r] = out.data() + r * 8;
+        target->distances(call);
+        for (Size r = 0; r < kStripRows; ++r)
+          for (Size c = 0; c < 8; ++c) {
+            long double sum = 0.0L;
+            for (Size k = 0; k < 5; ++k)
+              sum += std::abs((long double)strip[k * kStripRows + r] - panel[k * 8 + c]);
+            require_close(out[r * 8 + c], double(std::exp(-(long double)gamma * sum)), 1e-15,
+                          "Laplacian entry");
+          }
+      }
+  }
 }
 
 WIDEMARGIN_TEST(a_view_is_the_renumbered_matrix) {

@@ -71,11 +71,12 @@ struct Data {
   }
 
   double kernel(const widemargin::KernelSpec& spec, widemargin::Size i, widemargin::Size j) const {
-    double inner = 0.0, square = 0.0;
+    double inner = 0.0, square = 0.0, absolute = 0.0;
     for (widemargin::Size k = 0; k < features; ++k) {
       const double a = values[i * features + k], b = values[j * features + k];
       inner += a * b;
       square += (a - b) * (a - b);
+      absolute += std::abs(a - b);
     }
     switch (spec.kind) {
       case widemargin::KernelKind::linear:
@@ -84,6 +85,8 @@ struct Data {
         return std::pow(spec.gamma * inner + spec.coef0, spec.degree);
       case widemargin::KernelKind::gaussian:
         return std::exp(-spec.gamma * square);
+      case widemargin::KernelKind::laplacian:
+        return std::exp(-spec.gamma * absolute);
       case widemargin::KernelKind::sigmoid:
         return std::tanh(spec.gamma * inner + spec.coef0);
     }

@@ -17,7 +17,9 @@ SHAPES = (
     "normal", "unscaled", "duplicated", "near-duplicated", "constant", "far row",
     "far clusters", "offset", "one feature", "separable", "small",
 )  # fmt: skip
-KERNELS = ("linear", "poly", "rbf", "rbf", "sigmoid", "precomputed", "callable")
+KERNELS = (
+    "linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed", "callable",
+)  # fmt: skip
 HARD = ("unscaled", "offset", "far row", "far clusters")
 
 
@@ -78,7 +80,7 @@ def draw(seed: int) -> Case:
     if route in ("stream", "early") and kernel == "precomputed":
         kernel = "callable"
     if route in ("stall", "strict"):
-        kernel = str(rng.choice(["linear", "poly", "poly", "rbf", "sigmoid"]))
+        kernel = str(rng.choice(["linear", "poly", "laplacian", "rbf", "sigmoid"]))
     X = _samples(rng, n, shape)
     if kernel in ("callable", "precomputed"):
         X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)

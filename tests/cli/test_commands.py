@@ -70,6 +70,18 @@ def test_train_and_predict_equal_the_library(
         assert f"({np.sum(model.predict(X) == y)}/{len(y)})" in done.stdout
 
 
+def test_a_kernel_that_libsvm_has_no_number_for(
+    folder: Path, cancer: tuple[np.ndarray, np.ndarray]
+) -> None:
+    flags = "--kernel laplacian -g 0.05"
+    done = command("train", *flags.split(), "data", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    X, y = cancer
+    model = widemargin.SVC(kernel="laplacian", gamma=0.05).fit(X, y)
+    loaded = widemargin.load(folder / "model")
+    assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
 def test_libsvm_flags_scaling_and_info(
     folder: Path, cancer: tuple[np.ndarray, np.ndarray]
 ) -> None:

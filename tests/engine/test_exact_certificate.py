@@ -13,7 +13,7 @@ from tests.oracles.claims import assert_claims_hold, judge
 from tests.oracles.exact_certificate import JointTruth, Model, Truth
 from tests.oracles.exact_numbers import DECIMAL, HAS_LONG, LONG
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 
 
 def some_model(seed, kernel="rbf", n=25, scale=1.0, total=0.0, **kernel_parameters):

@@ -14,6 +14,7 @@ from widemargin.engine.kernels import (
     MAX_DEGREE,
     CallableKernel,
     Gaussian,
+    Laplacian,
     Linear,
     Polynomial,
     Precomputed,
@@ -28,6 +29,7 @@ from tests.certified import assert_certified, kernel_matrix
 KERNELS = [
     Linear(),
     Gaussian(0.3),
+    Laplacian(0.2),
     Polynomial(3, 0.2, 1.0),
     Polynomial(2, 0.5, -0.5),
     Polynomial(1, 1.0, 0.0),
@@ -111,6 +113,51 @@ def test_far_from_the_origin_distances_keep_their_digits():
     X = 1e4 + samples(30, 4)
     K = kernel_matrix(Gaussian(0.5), X)
     assert_allclose(Gram(X, Gaussian(0.5)).rows(np.arange(30)), K, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_laplacian_entries_keep_their_digits_wherever_the_samples_lie(form, dtype):
+    X = (1e7 + samples(30, 70)).astype(dtype)
+    X[:, 7:] = 0.0  # so that sparse samples stay sparse
+    gram = Gram(sparse.csr_matrix(X) if form == "csr" else X, Laplacian(0.3))
+    K = kernel_matrix(Laplacian(0.3), X)
+    assert_allclose(gram.rows(np.arange(30)), K, rtol=1e-13)
+    assert_array_equal(np.diag(gram.rows(np.arange(30))), np.ones(30))
+    single = gram.rows(np.arange(30), dtype=np.float32)
+    assert_array_equal(single, K.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [Laplacian(0.1), Gaussian(0.1)], ids=str)
+def test_sparse_entries_by_differences_depend_on_their_two_samples_only(kernel, dtype):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 200)) * (rng.random((30, 200)) < 0.06)
+    X[:, 7] = 1e5  # far from the centre: Gaussian entries by differences, too
+    X = sparse.csr_array(X.astype(dtype))
+    X.data[X.indices % 5 == 0] = 0.0  # stored zeros
+    gram = Gram(X, kernel)
+    K = gram.rows(np.arange(30))
+    assert_allclose(K, kernel_matrix(kernel, X.toarray()), rtol=1e-12, atol=1e-300)
+    assert_array_equal(K, K.T)
+    for row in range(30):  # whichever rows are evaluated with it
+        assert_array_equal(gram.rows([row])[0], K[row])
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-310, 1.0, 1e308])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_laplacian_entries_are_numbers_at_the_ends_of_float64(form, gamma):
+    X = np.zeros((3, 70))
+    X[0, :2], X[1, :2] = 1.7e308, -1.7e308
+    gram = Gram(sparse.csr_matrix(X) if form == "csr" else X, Laplacian(gamma))
+    K = gram.rows(np.arange(3))
+    assert_array_equal(np.diag(K), np.ones(3))
+    apart = np.full(3, 1.0 if gamma == 0.0 else 0.0)
+    if gamma != 1e-310:
+        assert_allclose(K[np.triu_indices(3, 1)], apart, atol=1e-300)
+    sums, errors = gram.bounded_times(np.ones(3), np.arange(3))
+    assert np.isfinite(sums).all()
+    assert np.isinf(errors).all() == (gamma == 1e-310)  # distances overflow
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -268,11 +315,15 @@ def test_indices_out_of_range_are_refused():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads_do_not_change_a_bit(threads):
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.05), Laplacian(0.05)], ids=str)
+def test_threads_do_not_change_a_bit(kernel, form, threads):
     X = samples(400, 20)
+    if form == "csr":  # wide enough to stay sparse
+        X = sparse.csr_array(np.hstack([X, np.zeros((400, 100))]))
     changes = np.random.default_rng(0).standard_normal(400)
-    alone = Gram(X, Gaussian(0.05), threads=1)
-    shared = Gram(X, Gaussian(0.05), threads=threads)
+    alone = Gram(X, kernel, threads=1)
+    shared = Gram(X, kernel, threads=threads)
     every = np.arange(400)
     for dtype in (np.float32, np.float64):
         assert_array_equal(

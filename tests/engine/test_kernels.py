@@ -12,6 +12,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import (
     CallableKernel,
     Gaussian,
+    Laplacian,
     Linear,
     Polynomial,
     Precomputed,
@@ -22,6 +23,7 @@ from widemargin.engine.kernels import (
 CONVEX = [
     Linear(),
     Gaussian(0.5),
+    Laplacian(0.5),
     Polynomial(3, 0.5, 0.0),
     Polynomial(2, 0.5, 1.0),
     Polynomial(3, 0.0, 1.0),

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Polynomial, Sigmoid
+from widemargin.engine.kernels import Gaussian, Laplacian, Polynomial, Sigmoid
 from widemargin.engine.polish import polish
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.screening.rules import reduce, screen
@@ -28,13 +28,12 @@ def blobs(n, *, noise=1.0, seed=0):
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("rank", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Laplacian(0.1)], ids=str)
 def test_solving_with_and_without_screening_is_the_same(
-    shrinking, tol, intercept, rank
+    shrinking, tol, intercept, rank, kernel
 ):
     X, y = blobs(1000)
-    problem = classification_problem(
-        Gram(X, Gaussian(0.3)), y, np.full(1000, 5.0), intercept
-    )
+    problem = classification_problem(Gram(X, kernel), y, np.full(1000, 5.0), intercept)
     screener = Screener(smallest=0, rank=rank)
     screened = solve(
         problem, SolveOptions(tol=tol, shrinking=shrinking, screen=screener)

@@ -10,7 +10,7 @@ from widemargin.engine.certificate import dual_objective, duality_gap
 from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval as interval
-from widemargin.engine.kernels import Gaussian, Linear
+from widemargin.engine.kernels import Gaussian, Laplacian, Linear
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.screening.rules import (
     ball_rule,
@@ -42,7 +42,10 @@ def random_problem(rng, *, intercept, size=None, clip=True):
     noise = rng.choice([0.3, 1.0, 3.0])
     y = np.where(X[:, 0] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    kernel = Linear() if rng.random() < 0.5 else Gaussian(10 ** rng.uniform(-1, 1))
+    kernel = Linear()
+    if rng.random() < 0.5:
+        local = Gaussian if n % 2 else Laplacian
+        kernel = local(10 ** rng.uniform(-1, 1))
     gram = Gram(X, kernel)
     costs = np.full(n, 10 ** rng.uniform(-1, 2))
     if rng.random() < 0.3:

@@ -11,7 +11,13 @@ from sklearn.svm import SVC
 from widemargin.engine import refinement
 from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Linear, Polynomial, Precomputed
+from widemargin.engine.kernels import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+)
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
@@ -23,14 +29,10 @@ from tests.oracles.libsvm import solve_libsvm
 from tests.oracles.reference_smo import minimise
 from tests.problems import Named, built_problems, dual, real_problems, small
 
+KERNELS = [Gaussian(0.5), Laplacian(0.5), Linear(), Polynomial(2, 0.5, 1.0)]
 EVERY = [*real_problems(), *built_problems()]
-RULES = [
-    "blocks",
-    "second_order",
-    "first_order",
-    "libsvm_second_order",
-    "libsvm_first_order",
-]
+RULES = ["blocks", "second_order", "first_order"]
+RULES += ["libsvm_second_order", "libsvm_first_order"]
 
 
 def test_there_are_enough_problems():
@@ -64,7 +66,7 @@ def test_violation_is_below_tol(named, tol):
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(2, 0.5, 1.0)])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_objective_is_clarabels(seed, fit_intercept, kernel):
     named = small(seed, n=60, kernel=kernel)
     problem = dual(named, fit_intercept=fit_intercept)
@@ -98,9 +100,8 @@ def test_general_boxes_linear_terms_and_sums(seed, with_equality):
         assert_certified(ours, K, tol=tol)
         assert_array_equal(ours.beta[:5], lower[:5])
     best = objective(K, theirs, linear)
-    assert_allclose(
-        objective(K, ours.beta, linear), best, rtol=1e-6, atol=1e-7 * abs(best)
-    )
+    found = objective(K, ours.beta, linear)
+    assert_allclose(found, best, rtol=1e-6, atol=1e-7 * abs(best))
     _, values = minimise(K, linear, lower, upper, problem.total)
     assert_allclose(ours.values, values, atol=1e-7)
 
@@ -219,11 +220,10 @@ def test_dense_csr_float32_and_fortran_agree(named):
 def test_precomputed_is_the_kernel_itself():
     named = small(5)
     K = kernel_matrix(named.kernel, named.X)
-    given = solve(dual(named), SolveOptions(exact=True))
+    options = SolveOptions(exact=True)
+    given = solve(dual(named), options)
     gram = Gram(K, Precomputed())
-    taken = solve(
-        classification_problem(gram, named.y, named.cost), SolveOptions(exact=True)
-    )
+    taken = solve(classification_problem(gram, named.y, named.cost), options)
     assert_certified(taken, K, tol=1e-8)
     assert_allclose(taken.values, given.values, atol=1e-8)
 

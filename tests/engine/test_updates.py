@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from widemargin import _core
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Linear, Polynomial
+from widemargin.engine.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.engine.path import end as path_end
 from widemargin.engine.path import follow as engine
 from widemargin.engine.problem import DualProblem
@@ -24,7 +24,9 @@ from widemargin.engine.solve_options import SolveOptions
 from tests.certified import assert_certified, kernel_matrix, objective
 from tests.oracles.generic_qp import solve_clarabel
 
-KERNELS = (Linear(), Gaussian(0.5), Polynomial(2, 2.0, 1.0), Gaussian(0.02))
+KERNELS = (
+    Linear(), Gaussian(0.5), Laplacian(0.5), Polynomial(2, 2.0, 1.0), Gaussian(0.02),
+)  # fmt: skip
 
 
 class Stream:

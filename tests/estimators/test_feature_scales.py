@@ -39,6 +39,7 @@ def warned(model, X, y=TWO):
     [
         SVC(),
         SVC(kernel="poly", degree=2, gamma=1e-9),
+        SVC(kernel="laplacian"),
         CostSensitiveSVC(),
         RampSVC(),
         DivideConquerSVC(),

@@ -124,7 +124,7 @@ def test_a_model_outlives_rows_that_are_too_large():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("scale", [1e200, 1e-155])
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "sigmoid"])
 def test_a_variance_without_a_gamma_is_named(kernel, scale, form):
     with pytest.raises(ValueError, match=r"Var\(X\) is .* StandardScaler"):
         SVC(kernel=kernel).fit(form(scale * X), y)

@@ -6,7 +6,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Linear, Polynomial, Precomputed
+from widemargin.engine.kernels import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+)
 from widemargin.multilevel import partition
 from widemargin.multilevel import router as routing
 from widemargin.multilevel.kmeans import (
@@ -98,10 +104,10 @@ def test_float32_samples_are_divided_like_their_float64_copies():
     assert_array_equal(parts.assign(X.astype(np.float64)), parts.labels)
 
 
-def test_kernel_distance_is_that_of_the_feature_space():
+@pytest.mark.parametrize("kernel", [Polynomial(2, 0.2, 1.0), Laplacian(0.1)], ids=str)
+def test_kernel_distance_is_that_of_the_feature_space(kernel):
     X = blobs(n=120)
-    kernel = Polynomial(degree=2, gamma=0.2, coef0=1.0)
-    parts = divide(X, kernel, 5, clustering="kernel", seed=0)
+    parts = divide(X, kernel, 5, seed=0)
     K = Gram(X, kernel).rows(np.arange(120))
     router = parts.router
     centre_products = router.weights.T @ K @ router.weights  # the sample is all of X

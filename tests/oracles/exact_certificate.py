@@ -45,7 +45,7 @@ class Model:
 
     Attributes
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}
+    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}
     X : array or CSR
         Samples, or the kernel matrix.
     beta, intercept : array, float
@@ -92,11 +92,13 @@ def kernel_blocks(
             yield rows, entries, entries * unit * 0
             continue
         own = number(X[rows])
-        if model.kernel == "rbf":
+        if model.kernel in ("rbf", "laplacian"):
             exponent = number(np.zeros((own.shape[0], others.shape[0])))
             for feature in range(d):
                 difference = own[:, feature, None] - others[None, :, feature]
-                exponent = exponent + difference * difference
+                squared = model.kernel == "rbf"
+                term = difference * difference if squared else abs(difference)
+                exponent = exponent + term
             exponent = exponent * gamma
             entries = arithmetic.exp(-exponent)
             yield rows, entries, entries * (exponent * (d + 6) + 2) * (2 * unit)

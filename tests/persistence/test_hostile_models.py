@@ -72,6 +72,7 @@ def set_array(name: str, change: Any) -> Any:
         set_state("n_features_in_", "4"),
         set_state("classes_", None),
         set_state("_kernel", {"$": "record", "class": "Gaussian", "fields": {}}),
+        set_state("_kernel", {"$": "record", "class": "Laplacian", "fields": {}}),
         set_state("intercept_", {"$": "array", "array": "a999"}),
         set_array("dual_coef_", lambda a: a[:, :-1]),
         set_array("dual_coef_", lambda a: a[:1]),

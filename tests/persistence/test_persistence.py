@@ -100,6 +100,18 @@ def test_pipeline_of_every_transformer(tmp_path: Path) -> None:
     assert_array_equal(decisions(back, X), decisions(model, X))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
+def test_every_kernel_and_its_updates(kernel: str, tmp_path: Path) -> None:
+    X, y = data()
+    model = SVC(kernel=kernel, gamma=0.2, coef0=0.1, keep_rows=True).fit(X, y)
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    assert_array_equal(decisions(back, X), decisions(model, X))
+    assert_array_equal(
+        decisions(back.forget([3, 5]), X), decisions(model.forget([3, 5]), X)
+    )
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_a_precomputed_kernel(form: Any, tmp_path: Path) -> None:
     X, y = data(3)

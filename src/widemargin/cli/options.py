@@ -19,6 +19,7 @@ from widemargin.cli.estimator_names import LIBSVM_KINDS, available_methods
 #: LIBSVM's flags that are parameters here
 SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}
 SHORT |= {"cache_size": "-m", "tol": "-e", "shrinking": "-h", "nu": "-n"}
+#: LIBSVM's numbers of kernels; the others have a name only
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid", "4": "precomputed"}
 #: LIBSVM's flags that mean nothing here
 _FOREIGN = {
@@ -180,9 +181,9 @@ def check_parameters(estimator: Any, given: dict[str, Any]) -> None:
             return  # what was not typed is for the fit to complain of
         if name == "kernel":
             possible = choices.split("|")
-            choices = ", ".join(
-                f"{n} {k}" for n, k in _KERNELS.items() if k in possible
-            )
+            numbered = [f"{n} {k}" for n, k in _KERNELS.items() if k in possible]
+            others = [k for k in possible if k not in _KERNELS.values()]
+            choices = ", ".join(numbered + others)
         flags = f"{SHORT[name]}, " if name in SHORT else ""
         raise click.UsageError(
             f"{flags}--{name.replace('_', '-')}: {text!r} is not among {choices}"

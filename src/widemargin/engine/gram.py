@@ -23,6 +23,7 @@ from .kernels import (
     CallableKernel,
     Gaussian,
     Kernel,
+    Laplacian,
     Linear,
     Polynomial,
     Precomputed,
@@ -383,6 +384,8 @@ def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
             values = ("polynomial", gamma, coef0, degree)
         case Gaussian(gamma):
             values = ("gaussian", gamma, 0.0, 1)
+        case Laplacian(gamma):
+            values = ("laplacian", gamma, 0.0, 1)
         case Sigmoid(gamma, coef0):
             values = ("sigmoid", gamma, coef0, 1)
     maker = _core.sparse_gram if sparse.issparse(X) else _core.dense_gram

@@ -57,6 +57,14 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class Laplacian:
+    """k(x, z) = exp(-gamma ||x - z||_1), the sum of the absolute differences."""
+
+    semidefinite: ClassVar[bool] = True
+    gamma: float
+
+
+@dataclass(frozen=True)
 class Sigmoid:
     """k(x, z) = tanh(gamma <x, z> + coef0); in general not positive semidefinite."""
 
@@ -86,7 +94,9 @@ class CallableKernel:
     function: KernelFunction
 
 
-Kernel = Linear | Polynomial | Gaussian | Sigmoid | Precomputed | CallableKernel
+Kernel = (
+    Linear | Polynomial | Gaussian | Laplacian | Sigmoid | Precomputed | CallableKernel
+)
 
 
 def make_kernel(
@@ -96,8 +106,9 @@ def make_kernel(
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-        Named as in scikit-learn.
+    kernel : str or callable
+        "linear", "poly", "rbf", "laplacian", "sigmoid" or "precomputed", named as in
+        scikit-learn.
     gamma, degree, coef0 : float
         Already numeric (``"scale"`` and ``"auto"`` are resolved by the estimator).
         As in LIBSVM, the degree is truncated to an integer; at most `MAX_DEGREE`.
@@ -108,6 +119,7 @@ def make_kernel(
         "linear": Linear,
         "poly": lambda: Polynomial(int(degree), float(gamma), float(coef0)),
         "rbf": lambda: Gaussian(float(gamma)),
+        "laplacian": lambda: Laplacian(float(gamma)),
         "sigmoid": lambda: Sigmoid(float(gamma), float(coef0)),
         "precomputed": Precomputed,
     }
@@ -120,7 +132,8 @@ def make_kernel(
 
 def numeric_gamma(kernel: Kernel) -> float:
     """Return the gamma of a kernel; 0 for one that has none."""
-    return kernel.gamma if isinstance(kernel, Gaussian | Polynomial | Sigmoid) else 0.0
+    with_gamma = Gaussian | Laplacian | Polynomial | Sigmoid
+    return kernel.gamma if isinstance(kernel, with_gamma) else 0.0
 
 
 CONSTANT = 1e-14  # entries that differ by so little of themselves are all the same

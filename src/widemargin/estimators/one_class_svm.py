@@ -30,9 +30,8 @@ class OneClassSVM(OutlierMixin, ExpansionMachine[TrainingData]):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-        A callable gets two arrays of samples and returns their kernel matrix; samples
-        may then be anything: strings, graphs.
+    kernel : str or callable, default="rbf"
+        As in :class:`widemargin.SVC`.
     degree : int, default=3
         Degree of "poly", from 0 to 1000.
     gamma : {"scale", "auto"} or float, default="scale"

@@ -32,9 +32,8 @@ class QuantileSVR(KernelRegressor):
         What to predict; a sequence makes ``predict`` return a column for each.
     C : float, default=1.0
         Price of a unit of pinball loss; larger fits the training data more closely.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-        A callable gets two arrays of samples and returns their kernel matrix; samples
-        may then be anything: strings, graphs.
+    kernel : str or callable, default="rbf"
+        As in :class:`widemargin.SVC`.
     degree : int, default=3
         Degree of "poly", from 0 to 1000.
     gamma : {"scale", "auto"} or float, default="scale"

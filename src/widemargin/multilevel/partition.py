@@ -93,7 +93,8 @@ def resolve_clustering(clustering: str, kernel: Kernel) -> str:
     For the Gaussian kernel nearness in input space is nearness in feature space; a mean
     there costs no kernel sums, so that the sample can be larger and the clusters better
     balanced. For the linear kernel the two are the same. Every other kernel is
-    clustered in feature space.
+    clustered in feature space: the Laplacian's nearness is that of absolute
+    differences, of which means are no centres.
     """
     if clustering != "auto":
         return clustering

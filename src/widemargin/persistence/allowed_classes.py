@@ -40,6 +40,7 @@ RECORDS = {
     "Linear": "widemargin.engine.kernels",
     "Polynomial": "widemargin.engine.kernels",
     "Gaussian": "widemargin.engine.kernels",
+    "Laplacian": "widemargin.engine.kernels",
     "Sigmoid": "widemargin.engine.kernels",
     "Precomputed": "widemargin.engine.kernels",
     "PrivacyReport": "widemargin.estimators.private.report",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.metrics.pairwise import manhattan_distances
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -50,6 +51,9 @@ class Judgement:
 def kernel_block(choice: KernelChoice, A: Any, B: Any) -> Matrix:
     """Evaluate the kernel between the rows of A and of B in float64."""
     A, B = _float64(A), _float64(B)
+    if choice.kernel == "laplacian":
+        distances: Matrix = manhattan_distances(A, B)
+        return np.exp(-choice.gamma * distances)
     product = A @ B.T
     inner: Matrix = product.toarray() if sparse.issparse(product) else product
     if choice.kernel == "linear":
@@ -62,7 +66,9 @@ def kernel_block(choice: KernelChoice, A: Any, B: Any) -> Matrix:
     if choice.kernel == "rbf":
         squared = _squared_norms(A)[:, None] + _squared_norms(B)[None, :] - 2 * inner
         return np.exp(-choice.gamma * np.maximum(squared, 0.0))
-    raise ValueError(f"kernel {choice.kernel!r} is none of linear, poly, rbf, sigmoid")
+    raise ValueError(
+        f"kernel {choice.kernel!r} is none of linear, poly, rbf, laplacian, sigmoid"
+    )
 
 
 def _float64(A: Any) -> Any:

@@ -21,7 +21,7 @@ def recall(model, samples, labels, positive):
     return float(np.mean(model.predict(samples[labels == positive]) == positive))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
 def test_at_the_defaults_it_is_svc(kernel):
     settings = {"kernel": kernel, "gamma": 0.5, "C": 3.0, "coef0": 0.1}
     ours = CostSensitiveSVC(**settings).fit(X, y)

@@ -206,7 +206,7 @@ def test_same_model_whatever_n_jobs_and_backend(prediction):
         assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-@pytest.mark.parametrize("kernel", ["precomputed", "poly", "callable"])
+@pytest.mark.parametrize("kernel", ["precomputed", "poly", "laplacian", "callable"])
 def test_other_kernels(kernel):
     X, y = moons(400)
     K = kernel_matrix(Gaussian(2.0), X)
@@ -227,7 +227,7 @@ def test_other_kernels(kernel):
         assert_allclose(
             fewer.decision_function(K), same.decision_function(X), atol=1e-3
         )
-    elif kernel == "poly":
+    elif kernel in ("poly", "laplacian"):
         model = DivideConquerSVC(kernel=kernel, coef0=1.0, **parameters).fit(X, y)
         assert model.early_.router.__class__.__name__ == "KernelRouter"
         assert model.score(X, y) > 0.8

@@ -36,7 +36,9 @@ def gaussian(A, B):
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "callable"])
+@pytest.mark.parametrize(
+    "kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid", "callable"]
+)
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_chunks_equal_fit_for_every_kernel(estimator, kernel):
     chosen = gaussian if kernel == "callable" else kernel

@@ -60,7 +60,7 @@ def test_estimator_checks(estimator, check):
 
 
 @pytest.mark.parametrize("init", ["svm", "continuation"])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
 def test_without_a_ceiling_it_is_the_plain_svm(init, kernel):
     X, y, _ = cancer()
     ramp = RampSVC(C=2.0, kernel=kernel, s=-np.inf, init=init).fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
@@ -10,6 +11,7 @@ import sklearn.svm
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
@@ -204,6 +206,24 @@ def test_precomputed_and_callable_kernels_are_the_same_model():
     theirs.fit(kernel(X[train], X[train]), y[train])
     assert given.support_vectors_.shape == theirs.support_vectors_.shape
     assert_allclose(theirs.decision_function(K), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("name", LOADERS)
+def test_the_laplacian_kernel_is_scikit_learns_function(name, form):
+    X, y = data(name)
+    if form == "csr":  # wide enough to stay sparse
+        X = np.hstack([np.where(np.abs(X) > 1, X, 0.0), np.zeros((len(X), 90))])
+    X = X.astype(np.float32 if form == "float32" else np.float64)
+    kernel = functools.partial(laplacian_kernel, gamma=0.2)
+    theirs = sklearn.svm.SVC(kernel=kernel, C=2.0, tol=1e-9).fit(X, y)
+    given = sparse.csr_matrix(X) if form == "csr" else X
+    ours = SVC(kernel="laplacian", gamma=0.2, C=2.0).fit(given, y)
+    assert_certificates(ours)
+    # LIBSVM keeps kernel rows in float32
+    assert_allclose(
+        ours.decision_function(given), theirs.decision_function(X), atol=2e-5
+    )
 
 
 def test_memory_mapped_precomputed_kernel(tmp_path):

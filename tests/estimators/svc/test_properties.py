@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from widemargin import SVC
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Linear, Polynomial
+from widemargin.engine.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
@@ -42,7 +42,7 @@ def samples_and_labels(draw):
 
 
 KERNELS = st.sampled_from(
-    [Linear(), Gaussian(0.5), Gaussian(1e-4), Polynomial(2, 0.5, 1.0)]
+    [Linear(), Gaussian(0.5), Gaussian(1e-4), Laplacian(0.5), Polynomial(2, 0.5, 1.0)]
 )
 COSTS = st.sampled_from([1e-4, 0.1, 1.0, 1e3])
 

@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from widemargin.engine.kernels import Gaussian, Linear, Polynomial, Sigmoid
+from widemargin.engine.kernels import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
 from widemargin.engine.solve import solve
 from widemargin_papers.harness.objective import (
     KernelChoice,
@@ -25,6 +31,7 @@ from tests.problems import dual, small
 CHOICES = [
     (KernelChoice("linear"), Linear()),
     (KernelChoice("rbf", 0.4), Gaussian(0.4)),
+    (KernelChoice("laplacian", 0.4), Laplacian(0.4)),
     (KernelChoice("poly", 0.4, 2, 1.0), Polynomial(2, 0.4, 1.0)),
     (KernelChoice("sigmoid", 0.4, 3, 0.2), Sigmoid(0.4, 0.2)),
 ]

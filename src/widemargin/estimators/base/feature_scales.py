@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
+from widemargin.engine.kernels import Gaussian, Kernel, Laplacian, Polynomial
 
 SCALES_APART = 100.0  # from here a scaler changes the model
 STORED = 1 << 20  # values of a sparse matrix that are looked at at a time
@@ -43,8 +43,8 @@ def scale_ratio(X: Any) -> float:
 
 
 def warn_if_unscaled(X: Any, kernel: Kernel) -> None:
-    """Warn of features on scales far apart, under a Gaussian or polynomial kernel."""
-    if not isinstance(kernel, Gaussian | Polynomial):
+    """Warn of features on scales far apart, under a kernel that depends on them."""
+    if not isinstance(kernel, Gaussian | Laplacian | Polynomial):
         return
     ratio = scale_ratio(X)
     if ratio > SCALES_APART:

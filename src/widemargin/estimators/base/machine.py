@@ -74,7 +74,9 @@ class KernelMachine(
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [
-            StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}),
+            StrOptions(
+                {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}
+            ),
             callable,
         ],
         "degree": [Interval(Integral, 0, MAX_DEGREE, closed="both")],

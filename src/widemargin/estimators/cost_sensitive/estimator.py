@@ -64,7 +64,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         ``cost_positive`` and ``pos_label`` must then be left alone.
     pos_label : label, optional
         The class that is costly to miss; None takes ``classes_[1]``. For two classes.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+    kernel : str or callable, default="rbf"
         As in :class:`widemargin.SVC`, and so are all parameters below.
     degree : int, default=3
         Degree of "poly", from 0 to 1000.

@@ -275,7 +275,8 @@ class IncrementalClassifier(KernelClassifier):
         before = state.live
         gone = find_rows(ids, before.ids)
         # "auto" is 1 / n_features: no row has a share in it
-        if self.gamma == "scale" and self.kernel in ("rbf", "poly", "sigmoid"):
+        with_gamma = ("rbf", "laplacian", "poly", "sigmoid")
+        if self.gamma == "scale" and self.kernel in with_gamma:
             warnings.warn(
                 f"gamma='scale' was estimated as gamma_={self.gamma_:.6g} and "
                 "kept: it still reflects rows that are now forgotten. Call fit, or set "

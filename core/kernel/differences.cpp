@@ -1,0 +1,158 @@
+#include "kernel/differences.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kColumns = 64;  // evaluated at a time: a multiple of the panel width
+
+// entries[r][c] = K(rows[r], columns[c]) for one strip of rows and one piece of columns
+class DenseDifferences {
+ public:
+  DenseDifferences(const KernelSpec& kernel, const Samples& rows, const Samples& columns)
+      : kernel_(kernel), row_samples_(rows), column_samples_(columns) {}
+
+  void choose_columns(const Index* columns, Size count) {
+    constexpr Size width = panel_width<double>();
+    n_panels_ = (count + width - 1) / width;
+    panels_.resize(kColumns * column_samples_.features());
+    for (Size first = 0; first < count; first += width)
+      column_samples_.pack_given(columns + first, std::min(width, count - first), width,
+                                 panels_.data() + first * column_samples_.features());
+  }
+
+  void evaluate(const Index* rows, Size count, double (*entries)[kColumns]) {
+    strip_.resize(kStripRows * row_samples_.features());
+    row_samples_.pack_given(rows, count, kStripRows, strip_.data());
+    StripCall<double> call{};
+    call.kernel = kernel_;
+    call.features = column_samples_.features();
+    call.strip = strip_.data();
+    call.panels = panels_.data();
+    call.n_panels = n_panels_;
+    for (Size r = 0; r < count; ++r) call.store[r] = entries[r];
+    routines<double>().distances(call);
+  }
+
+ private:
+  const KernelSpec& kernel_;
+  const Samples& row_samples_;
+  const Samples& column_samples_;
+  Size n_panels_ = 0;
+  std::vector<double> panels_, strip_;
+};
+
+// The same of CSR rows. The features of a strip are renumbered: what is as long as the number of
+// features is allocated once for many strips.
+class SparseDifferences {
+ public:
+  SparseDifferences(const KernelSpec& kernel, const Samples& rows, const Samples& columns)
+      : kernel_(kernel),
+        row_samples_(rows),
+        column_samples_(columns),
+        slots_(columns.features(), 0) {}
+
+  void choose_columns(const Index* columns, Size count) {
+    columns_ = column_samples_.given_rows(columns, count, column_values_);
+  }
+
+  void evaluate(const Index* rows, Size count, double (*entries)[kColumns]) {
+    const std::vector<SparseRow> own = row_samples_.given_rows(rows, count, row_values_);
+    scatter(own);
+    SparseDistanceCall call{};
+    call.kernel = kernel_;
+    call.slots = slots_.data();
+    call.strip = strip_.data();
+    call.row_slots = strip_slots_.data();
+    call.row_values = strip_values_.data();
+    call.longest = strip_slots_.size() / kStripRows;
+    call.values = column_.data();
+    for (Size c = 0; c < columns_.size(); ++c) {
+      call.column = columns_[c];
+      routines<double>().sparse_distances(call);
+      for (Size r = 0; r < count; ++r) entries[r][c] = call.entries[r];
+    }
+    for (const SparseRow& row : own)
+      for (Size k = 0; k < row.count; ++k) slots_[Size(row.indices[k])] = 0;
+  }
+
+ private:
+  // The rows in both orders of SparseDistanceCall, their features numbered from 1.
+  void scatter(const std::vector<SparseRow>& own) {
+    Size longest = 0, used = 1;
+    for (const SparseRow& row : own) {
+      longest = std::max(longest, row.count);
+      for (Size k = 0; k < row.count; ++k) {
+        Index& slot = slots_[Size(row.indices[k])];
+        if (slot == 0) slot = Index(used++);
+      }
+    }
+    strip_.assign(used * kStripRows, 0.0);
+    column_.assign(used, 0.0);
+    strip_slots_.assign(longest * kStripRows, 0);
+    strip_values_.assign(longest * kStripRows, 0.0);
+    for (Size r = 0; r < own.size(); ++r)
+      for (Size k = 0; k < own[r].count; ++k) {
+        const Index slot = slots_[Size(own[r].indices[k])];
+        strip_[Size(slot) * kStripRows + r] = own[r].values[k];
+        strip_slots_[k * kStripRows + r] = slot;
+        strip_values_[k * kStripRows + r] = own[r].values[k];
+      }
+  }
+
+  const KernelSpec& kernel_;
+  const Samples& row_samples_;
+  const Samples& column_samples_;
+  std::vector<Index> slots_, strip_slots_;
+  std::vector<double> strip_, strip_values_, column_, row_values_, column_values_;
+  std::vector<SparseRow> columns_;
+};
+
+template <class Real, class Differences>
+void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
+                  const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  const double cost =
+      2.0 * double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
+  team.run(work.n_columns, kColumns, cost, [&](Size begin, Size end) {
+    Differences differences(kernel, row_samples, column_samples);
+    double entries[kStripRows][kColumns];
+    for (Size first = begin; first < end; first += kColumns) {
+      const Size count = std::min(kColumns, end - first);
+      differences.choose_columns(work.columns + first, count);
+      for (Size row = 0; row < work.n_rows; row += kStripRows) {
+        const Size present = std::min(kStripRows, work.n_rows - row);
+        differences.evaluate(work.rows + row, present, entries);
+        for (Size r = 0; r < present; ++r) {
+          if (work.store && work.store[row + r])
+            for (Size c = 0; c < count; ++c) work.store[row + r][first + c] = Real(entries[r][c]);
+          if (work.accumulate)
+            for (Size c = 0; c < count; ++c)
+              work.accumulate[first + c] += work.weights[row + r] * entries[r][c];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class Real>
+void sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
+                       const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  if (column_samples.sparse())
+    sweep_pieces<Real, SparseDifferences>(kernel, row_samples, column_samples, work, team);
+  else
+    sweep_pieces<Real, DenseDifferences>(kernel, row_samples, column_samples, work, team);
+}
+
+template void sweep_differences<float>(const KernelSpec&, const Samples&, const Samples&,
+                                       const Sweep<float>&, Team&);
+template void sweep_differences<double>(const KernelSpec&, const Samples&, const Samples&,
+                                        const Sweep<double>&, Team&);
+
+}  // namespace widemargin
