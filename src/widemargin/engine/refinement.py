@@ -253,7 +253,9 @@ class Descent:
             tolerance=tol,
             max_steps=steps,
             max_seconds=options.deadline.seconds_left,
-            shrinking=options.shrinking,
+            # How near to a violation a sample stays active is counted in units of the
+            # linear term; without one, samples would leave and come back all the time.
+            shrinking=options.shrinking and bool(self.problem.linear.any()),
             seed=options.seed,
             single_precision=single,
             every_gradient=options.every_value,

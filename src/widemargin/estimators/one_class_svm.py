@@ -44,7 +44,8 @@ class OneClassSVM(OutlierMixin, ExpansionMachine[TrainingData]):
     nu : float in (0, 1], default=0.5
         Upper bound on the share of outliers among the training samples, by weight.
     shrinking : bool, default=True
-        Whether bounded samples that look settled leave the active set (shrinking).
+        Kept for compatibility: samples do not leave the active set here, where that
+        measured slower.
     cache_size : float or "auto", default="auto"
         Memory for kernel rows in megabytes, as in SVC.
     verbose : bool, default=False

@@ -128,6 +128,13 @@ def test_a_large_fit_is_certified_however_it_is_solved(nu):
         )
 
 
+def test_a_problem_without_a_linear_term_does_not_shrink():
+    X, _ = data(6, 2600)
+    on, off = (OneClassSVM(nu=0.1, shrinking=on).fit(X) for on in (True, False))
+    assert_array_equal(on.dual_coef_, off.dual_coef_)
+    assert on.n_iter_ == off.n_iter_
+
+
 def test_the_start_is_a_vertex_near_the_solution():
     X, _ = data(7, 400)
     zero, one = np.zeros(400), np.ones(400)
