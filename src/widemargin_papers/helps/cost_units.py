@@ -1,8 +1,8 @@
 """The unit in which a cost matrix of several classes multiplies C.
 
-Asked of the choosing half, at C=1. The candidates were fixed before the first run: the
-least, the geometric mean and the mean of the costs. The rule: the least geometric mean
-of the cost over SVC's.
+Asked of the choosing half, at C=1, of three candidates: the least, the geometric mean
+and the mean of the costs. The rule: the least geometric mean of the cost over SVC's.
+(That the least cost is a candidate was an idea from trials on sets of both halves.)
 """
 
 from __future__ import annotations

