@@ -94,7 +94,8 @@ class SampleSource final : public Source {
   const KernelSpec& kernel() const { return kernel_; }
 
  private:
-  static constexpr double kGatherCost = 2.5;  // of an entry that is taken from a cached row
+  static constexpr double kGatherCost =
+      6.0;  // of an entry that is taken from a cached row: a cache miss
 
   std::unique_ptr<Samples> samples_;
   KernelSpec kernel_;

@@ -346,6 +346,15 @@ class Gram:
         return np.ascontiguousarray(given, dtype=np.int32)
 
 
+def release_kept_memory() -> None:
+    """Give the memory that row caches left to the process back to the system.
+
+    At most two blocks are kept for the next fits, whose pages then need not be cleared
+    again; the system takes them when memory is short, and a forked process has none.
+    """
+    _core.release_kept_slabs()
+
+
 def _bytes(megabytes: float) -> int:
     return int(megabytes * 1e6)
 

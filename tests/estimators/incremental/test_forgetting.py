@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from widemargin import SVC, CostSensitiveSVC, load, save
+from widemargin._core import kept_slab_bytes
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 
@@ -236,3 +237,14 @@ def test_wide_string_ids_do_not_leave_their_width():
     model = SVC(gamma=0.3).fit(X, y, ids=ids)
     model.forget("a very long name of somebody")
     assert model.ids_.dtype == np.dtype("<U2")
+
+
+def test_memory_kept_for_the_next_fit_is_given_back():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(2500) < 0.5, 1, -1)
+    X = rng.standard_normal((2500, 3)) + 0.9 * y[:, None]
+    SVC(gamma=0.3).fit(X, y)
+    model = SVC(gamma=0.3).partial_fit(X[:60], y[:60], classes=[-1, 1])
+    assert kept_slab_bytes() > 0
+    model.forget(model.ids_[:3])
+    assert kept_slab_bytes() == 0

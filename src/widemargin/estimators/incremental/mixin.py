@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from widemargin.engine import updates
-from widemargin.engine.gram import Gram
+from widemargin.engine.gram import Gram, release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -197,7 +197,9 @@ class IncrementalClassifier(KernelClassifier):
         self : object
             The estimator, without the rows and without a trace of them.
         """
-        return self._replaced_by(self._shadow()._let_go(ids))
+        without = self._replaced_by(self._shadow()._let_go(ids))
+        release_kept_memory()  # it may hold kernel rows of the forgotten
+        return without
 
     @needs_rows
     def update(self, **params: Any) -> Self:

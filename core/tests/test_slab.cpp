@@ -1,0 +1,86 @@
+// Memory that is kept between fits: reused, bounded, shared by threads, not inherited by a fork.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "kernel/slab.hpp"
+#include "tests/testing.hpp"
+
+using namespace widemargin;
+using testing::require;
+
+namespace {
+
+constexpr Size kLarge = Size(16) << 20;
+
+}  // namespace
+
+WIDEMARGIN_TEST(a_slab_given_back_serves_the_next_one) {
+  release_kept_slabs();
+  void* first = nullptr;
+  {
+    const Slab slab(kLarge);
+    first = slab.data();
+    std::memset(first, 1, kLarge);
+  }
+  require(kept_slab_bytes() >= kLarge, "kept");
+  {
+    const Slab smaller(kLarge - 4096);
+    require(smaller.data() == first && smaller.bytes() == kLarge - 4096, "the same memory");
+    require(kept_slab_bytes() == 0, "taken");
+    const Slab other(kLarge);
+    require(other.data() != first, "never handed out twice");
+  }
+  release_kept_slabs();
+  require(kept_slab_bytes() == 0, "given back");
+}
+
+WIDEMARGIN_TEST(no_more_than_two_slabs_are_kept) {
+  release_kept_slabs();
+  {
+    const Slab a(kLarge), b(2 * kLarge), c(3 * kLarge);
+  }
+  require(kept_slab_bytes() == 5 * kLarge, "the two largest");
+  release_kept_slabs();
+}
+
+WIDEMARGIN_TEST(slabs_are_shared_by_threads) {
+  release_kept_slabs();
+  std::vector<std::thread> threads;
+  std::vector<char> intact(4, 1);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t, &intact] {
+      for (int round = 0; round < 20; ++round) {
+        const Slab slab(kLarge);
+        char* memory = static_cast<char*>(slab.data());
+        std::memset(memory, t, 4096);
+        for (Size k = 0; k < 4096; ++k) intact[Size(t)] &= memory[k] == char(t);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const char own : intact) require(own, "no other thread writes to a slab in use");
+  release_kept_slabs();
+}
+
+WIDEMARGIN_TEST(a_forked_process_begins_with_no_slab) {
+  release_kept_slabs();
+  {
+    const Slab slab(kLarge);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool empty = kept_slab_bytes() == 0;
+    const Slab slab(kLarge);
+    std::memset(slab.data(), 1, 4096);
+    _exit(empty ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "it has none, and maps its own");
+  require(kept_slab_bytes() >= kLarge, "its parent has");
+  release_kept_slabs();
+}
