@@ -349,8 +349,7 @@ class Gram:
 def release_kept_memory() -> None:
     """Give the memory that row caches left to the process back to the system.
 
-    At most two blocks are kept for the next fits, whose pages then need not be cleared
-    again; the system takes them when memory is short, and a forked process has none.
+    Two blocks at most are kept for the next fits; the system may take them.
     """
     _core.release_kept_slabs()
 

@@ -276,8 +276,7 @@ class IncrementalClassifier(KernelClassifier):
         state = self._checked_state(self._updates)
         before = state.live
         gone = find_rows(ids, before.ids)
-        # "auto" is 1 / n_features: no row has a share in it
-        with_gamma = ("rbf", "laplacian", "poly", "sigmoid")
+        with_gamma = ("rbf", "laplacian", "poly", "sigmoid")  # "auto": 1 / n_features
         if self.gamma == "scale" and self.kernel in with_gamma:
             warnings.warn(
                 f"gamma='scale' was estimated as gamma_={self.gamma_:.6g} and "
