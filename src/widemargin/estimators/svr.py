@@ -195,3 +195,24 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
             Predictions in the unit of y.
         """
         return self._at_once()._values(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination, R squared.
+
+        1 is perfect, 0 is as good as the mean of y.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,)
+            Target values.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            :func:`sklearn.metrics.r2_score` of the predictions.
+        """
+        return float(super().score(X, y, sample_weight))
