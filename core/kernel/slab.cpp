@@ -92,6 +92,14 @@ class KeptSlabs {
   std::array<Mapping, kKeptSlabs> kept_{};
 };
 
+// Budgets differ a little from fit to fit, with the free memory: address space costs nothing, and
+// with up to a quarter to spare the next fit finds this mapping large enough.
+Size rounded_up(Size bytes) {
+  Size grain = kGrain;
+  while (8 * grain <= bytes) grain *= 2;
+  return (bytes + grain - 1) / grain * grain;
+}
+
 Mapping map_new(Size bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -111,7 +119,7 @@ Slab::Slab(Size bytes) : bytes_(bytes) {
     return;
   }
   Mapping mapping = KeptSlabs::instance().take(bytes);
-  if (mapping.memory == nullptr) mapping = map_new((bytes + kGrain - 1) / kGrain * kGrain);
+  if (mapping.memory == nullptr) mapping = map_new(rounded_up(bytes));
   memory_ = mapping.memory;
   mapped_ = mapping.bytes;
 }

@@ -39,6 +39,17 @@ WIDEMARGIN_TEST(a_slab_given_back_serves_the_next_one) {
   require(kept_slab_bytes() == 0, "given back");
 }
 
+WIDEMARGIN_TEST(a_slab_serves_a_request_that_is_a_little_larger) {
+  release_kept_slabs();
+  void* first = nullptr;
+  {
+    const Slab slab(kLarge + 4096);
+    first = slab.data();
+  }
+  const Slab larger(kLarge + 8192);
+  require(larger.data() == first, "the same memory");
+}
+
 WIDEMARGIN_TEST(no_more_than_two_slabs_are_kept) {
   release_kept_slabs();
   {
