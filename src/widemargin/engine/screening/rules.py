@@ -308,7 +308,7 @@ def distances_within(
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """What is left of a problem when the decided samples are fixed.
+    """The reduced problem: the decided samples are fixed at their bounds.
 
     ``problem`` is over the samples ``active`` (indices into the original); ``beta`` is
     the original point with the decided samples at their bounds and the others projected
