@@ -51,3 +51,12 @@ def test_a_violation_that_falls_is_progress():
 
 def test_a_violation_that_stays_is_none():
     assert verdicts(np.ones(DOUBLINGS + 1)) == [False] * DOUBLINGS + [True]
+
+
+def test_a_violation_of_the_size_of_its_rounding_is_the_end():
+    X, y = np.full((20, 2), 1e7), np.resize([1.0, -1.0], 20)
+    problem = classification_problem(Gram(X, Linear()), y, 1.0)
+    beta, everyone = 0.5 * y, np.ones(20, dtype=bool)
+    small, large = points(problem, [1e-3, 1e9])
+    assert Stagnation(problem).reached(beta, small, everyone)
+    assert not Stagnation(problem).reached(beta, large, everyone)
