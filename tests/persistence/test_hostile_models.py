@@ -216,20 +216,20 @@ def changed(model: Any, **fields: Any) -> None:
         lambda model: model._updates.live.ids.__setitem__(
             0, model._updates.live.ids[1]
         ),
-        lambda model: model._updates.live.labels.__setitem__(0, 3),
-        lambda model: model._updates.live.labels.__setitem__(0, 1),
-        lambda model: model._updates.live.labels.__setitem__(0, -1),
+        lambda model: model._updates.live.targets.__setitem__(0, 3),
+        lambda model: model._updates.live.targets.__setitem__(0, 1),
+        lambda model: model._updates.live.targets.__setitem__(0, -1),
         lambda model: model._updates.live.weights.__setitem__(0, 0.0),
         lambda model: model._updates.live.weights.__setitem__(0, np.nan),
         lambda model: model._updates.live.X.__setitem__((0, 0), np.inf),
         lambda model: changed(model, live=None),
         lambda model: changed(model, next_id="many"),
         lambda model: changed(model, kernel="rbf"),
-        lambda model: changed(model, pairs=model._updates.pairs[1:]),
-        lambda model: changed(model, pairs=model._updates.pairs[::-1]),
-        lambda model: model._updates.pairs[1].beta.__setitem__(0, 1e9),
-        lambda model: model._updates.pairs[1].linear.__setitem__(0, np.nan),
-        lambda model: reversed_bounds(model._updates.pairs[2]),
+        lambda model: changed(model, tasks=model._updates.tasks[1:]),
+        lambda model: changed(model, tasks=model._updates.tasks[::-1]),
+        lambda model: model._updates.tasks[1].beta.__setitem__(0, 1e9),
+        lambda model: model._updates.tasks[1].linear.__setitem__(0, np.nan),
+        lambda model: reversed_bounds(model._updates.tasks[2]),
     ],
 )
 def test_rows_to_forget_that_do_not_fit_are_refused(

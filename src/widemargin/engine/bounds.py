@@ -127,10 +127,13 @@ def repair_cost(
     missing = math.fsum([*beta[support].tolist(), -problem.total])
     if missing == 0.0:
         return 0.0
-    candidates = support if support.size else np.arange(beta.size)
     ends = problem.lower if missing > 0.0 else problem.upper
-    room = np.abs(ends[candidates] - beta[candidates]) * (1.0 - 2.0 * UNIT)
     needed = abs(missing) * (1.0 + 2.0 * UNIT)
+    # the support first; where all of it is bounded, any member
+    for candidates in (support, np.arange(beta.size)):
+        room = np.abs(ends[candidates] - beta[candidates]) * (1.0 - 2.0 * UNIT)
+        if float(room.sum()) > needed * (1.0 + 1e-6):
+            break
     order = np.argsort(-room, kind="stable")
     before = np.concatenate([[0.0], np.cumsum(room[order])])
     last = int(np.searchsorted(before, needed * (1.0 + 1e-9)))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine import path
+from widemargin.engine.gram import Gram
 from widemargin.engine.path import PathAccount, Start, independent, moving
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -22,10 +23,12 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 
-__all__ = ["PathAccount", "add", "exact", "fresh", "move", "remove"]
+__all__ = ["NEW", "PathAccount", "add", "change", "exact", "fresh", "move", "remove"]
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+NEW = -1  # the origin of a variable that has none
 
 
 def move(
@@ -46,8 +49,7 @@ def move(
     seed : int
         For the random perturbation that breaks ties.
     """
-    solution = independent(path.accurate(solution), seed=seed)
-    return _reach(Start.of(solution), target, route, seed)
+    return change(solution, np.arange(target.n), target, route=route, seed=seed)
 
 
 def add(
@@ -57,21 +59,9 @@ def add(
 
     The further rows enter together: their boxes open from the point 0 (3.2).
     """
-    solution = independent(path.accurate(solution), seed=seed)
-    origin, old = solution.problem, solution.problem.n
-    fresh = target.n - old
-    newcomers = np.arange(old, target.n)
-    beta = np.concatenate([solution.beta, np.zeros(fresh)])
-    joined = target.gram.times(beta, indices=newcomers) if fresh else np.zeros(0)
-    start = Start(
-        beta=beta,
-        values=np.concatenate([solution.values, joined]),
-        lower=np.concatenate([origin.lower, np.zeros(fresh)]),
-        upper=np.concatenate([origin.upper, np.zeros(fresh)]),
-        linear=np.concatenate([origin.linear, target.linear[old:]]),
-        intercept=solution.intercept,
-    )
-    return _reach(start, target, route, seed)
+    origin = np.full(target.n, NEW)
+    origin[: solution.problem.n] = np.arange(solution.problem.n)
+    return change(solution, origin, target, route=route, seed=seed)
 
 
 def remove(
@@ -86,41 +76,92 @@ def remove(
 
     The other rows leave together, each straight to 0 whatever its gradient (3.2).
     """
-    solution = independent(path.accurate(solution), seed=seed)
-    origin = solution.problem
-    leaving = np.ones(origin.n, dtype=bool)
-    leaving[keep] = False
-    leavers = np.flatnonzero(leaving)
-    if not solution.beta[leavers].any():
-        values = solution.values[keep]
-        start = Start(
-            beta=solution.beta[keep],
-            values=values,
-            lower=origin.lower[keep],
-            upper=origin.upper[keep],
-            linear=origin.linear[keep],
-            intercept=solution.intercept,
-        )
-        return _reach(start, target, route, seed)
+
+    def with_leavers(leavers: Indices) -> Gram:
+        return solution.problem.gram.subset(np.concatenate([keep, leavers]))
+
+    return change(solution, keep, target, with_leavers, route=route, seed=seed)
+
+
+def change(
+    solution: Solution,
+    origin: Indices,
+    target: DualProblem,
+    with_leavers: Callable[[Indices], Gram] | None = None,
+    *,
+    route: str = "auto",
+    seed: int = 0,
+) -> tuple[Solution, PathAccount]:
+    """Return the solution of ``target``: rows enter, leave and are re-priced at once.
+
+    Parameters
+    ----------
+    solution : Solution
+        The former solution.
+    origin : ndarray of int
+        For every variable of ``target`` its place in ``solution``; ``NEW`` for one that
+        enters, whose box opens from the point 0 (3.2). Variables of
+        ``solution`` that are no origin leave, each straight to 0 whatever its gradient.
+    target : DualProblem
+        Over the rows that stay and those that enter.
+    with_leavers : callable
+        Returns the kernel handle over the variables of ``target`` followed by the given
+        variables of ``solution``. Not needed where none leaves.
+    route, seed
+        As in :func:`move`.
+    """
     only = path.only_solution(target)
     if only is not None:
         return only, PathAccount(route="direct")
-    lower, upper = np.zeros(origin.n), np.zeros(origin.n)
-    linear = origin.linear.copy()
-    lower[keep], upper[keep], linear[keep] = target.lower, target.upper, target.linear
-    wide = DualProblem(origin.gram, linear, lower, upper, target.total)
-    moved, account = _reach(Start.of(solution), wide, route, seed)
-    beta, values = moved.beta[keep], moved.values[keep]
-    stays = Solution(
-        target,
-        beta,
-        values,
-        moved.status,
-        moved.n_iter,
-        moved.seconds,
-        exact=moved.exact,
-    )
-    return stays, account
+    solution = independent(path.accurate(solution), seed=seed)
+    old, beta = solution.problem, solution.beta
+    leaves = beta != 0.0  # one at 0 has left already
+    leaves[origin[origin != NEW]] = False
+    leavers = np.flatnonzero(leaves)
+    wide = target
+    if leavers.size:
+        assert with_leavers is not None
+        closed = np.zeros(leavers.size)
+        wide = DualProblem(
+            with_leavers(leavers),
+            np.concatenate([target.linear, old.linear[leavers]]),
+            np.concatenate([target.lower, closed]),
+            np.concatenate([target.upper, closed]),
+            target.total,
+        )
+    start = _start(solution, np.concatenate([origin, leavers]), wide)
+    moved, account = _reach(start, wide, route, seed)
+    return (_restricted(moved, target) if leavers.size else moved), account
+
+
+def _start(solution: Solution, origin: Indices, wide: DualProblem) -> Start:
+    """Return a solution over other variables; those that enter begin at 0."""
+    enters = origin == NEW
+    newcomers = np.flatnonzero(enters)
+    stays = np.where(enters, 0, origin)
+
+    def brought(array: Vector) -> Vector:
+        return np.where(enters, 0.0, array[stays])
+
+    old = solution.problem
+    if old.n == 0:
+        zeros = np.zeros(wide.n)
+        return Start(zeros, zeros, zeros, zeros, wide.linear, solution.intercept)
+    beta, values = brought(solution.beta), brought(solution.values)
+    if newcomers.size:
+        values[newcomers] = wide.gram.times(beta, indices=newcomers)
+    linear = np.where(enters, wide.linear, old.linear[stays])
+    box = brought(old.lower), brought(old.upper)
+    return Start(beta, values, *box, linear, solution.intercept)
+
+
+def _restricted(moved: Solution, target: DualProblem) -> Solution:
+    """Return the solution without the variables at its end, which are 0 now."""
+    n = target.n
+    return Solution(
+        target, moved.beta[:n], moved.values[:n], moved.status, moved.n_iter,
+        moved.seconds, exact=moved.exact,
+    )  # fmt: skip
 
 
 def exact(solution: Solution, *, seed: int = 0) -> tuple[Solution, PathAccount]:

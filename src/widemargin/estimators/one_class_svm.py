@@ -11,14 +11,24 @@ from sklearn.base import OutlierMixin
 
 from .base.expansion import ExpansionMachine, Terms
 from .base.sklearn_compat import Interval
+from .base.task import BoxTask
 from .base.training_data import TrainingData, validate_unlabelled
+from .incremental import IncrementalMachine
+from .incremental.chunk import Chunk, Given, unlabelled_chunk
+from .incremental.live_rows import LiveRows, check_row_ids
+from .incremental.refused import needs_rows
+from .incremental.update_state import UpdateState
 
 Vector = NDArray[np.float64]
 
 ON_BOUNDARY = 1e-9  # of the offset: nearer than this is rounding, and counts as inside
 
 
-class OneClassSVM(OutlierMixin, ExpansionMachine[TrainingData]):
+class OneClassSVM(
+    OutlierMixin,
+    IncrementalMachine[TrainingData, BoxTask],
+    ExpansionMachine[TrainingData],
+):
     """One-class SVM: a boundary around most of the samples, with a certificate.
 
     Minimises ``1/2 ||w||^2 + sum_i max(0, rho - <w, phi(x_i)>) - nu n rho`` over w and
@@ -62,9 +72,14 @@ class OneClassSVM(OutlierMixin, ExpansionMachine[TrainingData]):
         Start from the last fit's solution when rows and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    keep_rows : bool, default=False
+        Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
+        as in SVC.
 
     Attributes
     ----------
+    ids_ : ndarray
+        Ids of the rows, which ``forget`` takes; only where rows are kept.
     offset_ : float
         rho: ``decision_function`` is ``score_samples`` minus it.
     certificate_ : Certificate
@@ -86,9 +101,12 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ExpansionMachine._parameter_constraints,
+        **IncrementalMachine._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
+
+    fit_intercept = True  # rho, always
+    nu: float
 
     def __init__(
         self,
@@ -108,6 +126,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        keep_rows: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -124,9 +143,12 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.keep_rows = keep_rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the boundary of the samples.
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Self:
+        """Find the boundary of the samples; whatever was learnt before is gone.
 
         Parameters
         ----------
@@ -136,6 +158,10 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
             There for scikit-learn's conventions.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings by which ``forget`` will know the rows, which are
+            then kept; with ``keep_rows=True`` and no ids rows are numbered 0, 1, 2, ...
+            over all calls.
 
         Returns
         -------
@@ -148,10 +174,46 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
             On Ctrl-C. A former model stays; an estimator without one has the point
             reached, with ``fit_status_ = 1``, if there is one.
         """
-        return self._fitted(X, None, sample_weight)
+        return self._fitted(X, None, sample_weight, check_row_ids(ids, X))
+
+    @needs_rows
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Self:
+        """Add rows; the boundary becomes that of ``fit`` on all live rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            New samples.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows; rows with weight <= 0 are as if absent.
+        ids : array of shape (n_samples,), optional
+            Unique integers or strings; given in every call or in none.
+
+        Returns
+        -------
+        self : object
+            The estimator, with the new rows.
+        """
+        return self._added(Given(X, None, sample_weight, ids))
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TrainingData:
-        return validate_unlabelled(self, X, sample_weight)
+        return validate_unlabelled(self, X, sample_weight, ids)
+
+    def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
+        return unlabelled_chunk(self, given, former)
+
+    def _targets(self, data: TrainingData) -> None:
+        return None
+
+    def _training(self, rows: LiveRows) -> TrainingData:
+        return TrainingData(
+            X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
+            n_features=self.n_features_in_, weights=rows.weights,
+        )  # fmt: skip
 
     def _terms(self, data: TrainingData) -> list[Terms]:
         weights = np.ones(data.rows.size) if data.weights is None else data.weights

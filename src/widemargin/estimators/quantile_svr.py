@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import d2_pinball_score
 
 from .base.expansion import Terms
-from .base.regressor import KernelRegressor
 from .base.sklearn_compat import Interval
 from .base.training_data import TargetData
+from .incremental import IncrementalRegressor
 
 Vector = NDArray[np.float64]
 
 
-class QuantileSVR(KernelRegressor):
+class QuantileSVR(IncrementalRegressor):
     """Kernel quantile regression: prediction intervals from one fit.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(q u_i, (q - 1) u_i)`` with the residual
@@ -67,11 +67,16 @@ class QuantileSVR(KernelRegressor):
         Start from the last fit's solution when rows, outputs and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    keep_rows : bool, default=False
+        Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
+        as in SVC.
 
     Attributes
     ----------
     quantiles_ : ndarray of shape (n_quantiles,)
         The quantiles fitted.
+    ids_ : ndarray
+        Ids of the rows, which ``forget`` takes; only where rows are kept.
     dual_coef_, intercept_ : ndarray of shape (n_quantiles, n_SV), (n_quantiles,)
         Coefficients of the support vectors, and constants.
     certificate_ : Certificate, or list of them, one a quantile
@@ -96,7 +101,7 @@ n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelRegressor._parameter_constraints,
+        **IncrementalRegressor._parameter_constraints,
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "non_crossing": ["boolean"],
     }
@@ -124,6 +129,7 @@ n_features_in_, feature_names_in_
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        keep_rows: bool = False,
     ) -> None:
         self.quantile = quantile
         self.C = C
@@ -143,6 +149,7 @@ n_features_in_, feature_names_in_
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.keep_rows = keep_rows
 
     def _terms(self, data: TargetData) -> list[Terms]:
         self.quantiles_ = checked_quantiles(self.quantile)

@@ -14,9 +14,10 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.solve_options import SolveOptions
 
 from .base.expansion import Terms
+from .base.fitted import FittedExpansion
 from .base.regressor import KernelRegressor
 from .base.sklearn_compat import Interval
-from .base.task import Answer, BoxTask, Task
+from .base.task import BoxTask, Task
 from .base.training_data import TargetData
 from .base.tube import TubeAnswer, split, tube_terms
 
@@ -169,17 +170,17 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
         return super()._solve_options(n // 2 if self._has_tube else n, task)
 
-    def _store(
+    def _model(
         self,
         data: TargetData,
         kernel: Kernel,
         tasks: Sequence[BoxTask],
-        answers: Sequence[Answer],
-    ) -> None:
+        answers: Sequence[Any],
+    ) -> FittedExpansion:
+        self.class_weight_ = np.empty(0)
         if self._has_tube:
             answers = [TubeAnswer(answer) for answer in answers]
-        super()._store(data, kernel, tasks, answers)
-        self.class_weight_ = np.empty(0)
+        return super()._model(data, kernel, tasks, answers)
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted numbers.

@@ -49,7 +49,7 @@ RECORDS = {
     "KernelRouter": "widemargin.multilevel.router",
     "LiveRows": "widemargin.estimators.incremental.live_rows",
     "PairCosts": "widemargin.estimators.cost_sensitive.costs",
-    "PairState": "widemargin.estimators.incremental.pair_state",
+    "TaskState": "widemargin.estimators.incremental.task_state",
     "UpdateState": "widemargin.estimators.incremental.update_state",
     "RandomRouter": "widemargin.multilevel.router",
 }

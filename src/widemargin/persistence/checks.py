@@ -99,7 +99,8 @@ def _zeros(width: int, inside: list[Any]) -> Any:
 
 def _is_fitted(model: Any) -> bool:
     """Whether there is more than parameters: labels, or an expansion without them."""
-    return hasattr(model, "classes_") or "dual_coef_" in vars(model)
+    known = vars(model)
+    return hasattr(model, "classes_") or "dual_coef_" in known or "_updates" in known
 
 
 def _check_shapes(model: Any) -> None:
@@ -107,7 +108,9 @@ def _check_shapes(model: Any) -> None:
         return  # parameters only
     features = _features(model)
     if not is_classifier(model):
-        check_outputs(vars(model), features)
+        if "dual_coef_" in vars(model):
+            check_outputs(vars(model), features)
+        check_live_rows(vars(model), features)
         return
     if np.ndim(model.classes_) != 1 or not len(model.classes_):
         raise StorageError("classes_ is no list of labels")

@@ -15,33 +15,26 @@ from widemargin.estimators.base.multiclass import (
     pair_members,
 )
 from widemargin.estimators.incremental.live_rows import LiveRows
-from widemargin.estimators.incremental.pair_state import PairState
+from widemargin.estimators.incremental.task_state import TaskState
 from widemargin.estimators.incremental.update_state import UpdateState
 from widemargin.runtime.file_format import StorageError
 
 
 def check_live_rows(attributes: dict[str, Any], features: int) -> None:
-    """Raise unless rows, labels, ids and the solutions of all pairs fit each other."""
+    """Raise unless rows, targets, ids and the solutions of all tasks fit each other."""
     state = attributes.get("_updates")
     if state is None and "ids_" not in attributes:
         return  # support vectors only
     if not isinstance(state, UpdateState) or not isinstance(state.live, LiveRows):
         raise StorageError("ids_ without the rows they are of")
-    live, classes, n = state.live, len(attributes["classes_"]), state.live.n
+    live, n = state.live, state.live.n
     values = live.X.data if sparse.issparse(live.X) else live.X
     if live.X.shape != (n, features) or not _finite(values, values.shape):
         raise StorageError("the rows kept do not fit n_features_in_")
-    if not counts(live.labels, n, classes):
-        raise StorageError("the labels of the rows kept do not fit classes_")
     if live.weights is not None and not (
         _finite(live.weights, (n,)) and np.all(live.weights > 0.0)
     ):
         raise StorageError("the weights of the rows kept are not all positive")
-    costs = live.answer_costs
-    if costs is not None and not (
-        _finite(costs, (n, classes)) and np.all(costs >= 0.0)
-    ):
-        raise StorageError("the costs of the rows kept do not fit classes_")
     if live.ids.shape != (n,) or np.unique(live.ids).size != n:
         raise StorageError("the ids of the rows kept are not one for each")
     if "ids_" not in attributes or not np.array_equal(attributes["ids_"], live.ids):
@@ -50,40 +43,61 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
         raise StorageError("the next id is no number")
     if not isinstance(state.kernel, Kernel):
         raise StorageError("the kernel of the rows kept is none")
-    if n:
-        _check_pairs(state.pairs, n, classes)
-        by_pair = costs is not None or (
-            classes > 2 and is_by_pair(attributes["dual_coef_"], classes)
-        )
-        if not by_pair:
-            _check_classes(state.pairs, live.labels, classes)
+    if "classes_" in attributes:
+        _check_labels(state, attributes)
+    elif live.targets is not None and not _finite(live.targets, (n,)):
+        raise StorageError("the targets of the rows kept are not finite numbers")
+    elif n:
+        _check_tasks(state.tasks, n, len(attributes["intercept_"]))
+        if any(task.members.size != n for task in state.tasks):
+            raise StorageError("the solutions kept are not of all rows")
 
 
-def _check_classes(pairs: Any, labels: NDArray[Any], classes: int) -> None:
-    for state, pair in zip(pairs, class_pairs(classes), strict=True):
-        if not np.array_equal(state.rows, pair_members(labels, pair)):
+def _check_labels(state: UpdateState, attributes: dict[str, Any]) -> None:
+    """Raise unless labels, costs and solutions fit the classes."""
+    live, classes, n = state.live, len(attributes["classes_"]), state.live.n
+    labels, costs = live.targets, live.answer_costs
+    if labels is None or not counts(labels, n, classes):
+        raise StorageError("the labels of the rows kept do not fit classes_")
+    if costs is not None and not (
+        _finite(costs, (n, classes)) and np.all(costs >= 0.0)
+    ):
+        raise StorageError("the costs of the rows kept do not fit classes_")
+    if not n:
+        return
+    _check_tasks(state.tasks, n, len(class_pairs(classes)))
+    by_pair = costs is not None or (
+        classes > 2 and is_by_pair(attributes["dual_coef_"], classes)
+    )
+    if not by_pair:
+        _check_classes(state.tasks, labels, classes)
+
+
+def _check_classes(tasks: Any, labels: NDArray[Any], classes: int) -> None:
+    for state, pair in zip(tasks, class_pairs(classes), strict=True):
+        if not np.array_equal(state.members, pair_members(labels, pair)):
             raise StorageError("the rows of a pair of classes are not those of its two")
 
 
-def _check_pairs(pairs: Any, n: int, classes: int) -> None:
-    if not isinstance(pairs, list) or len(pairs) != len(class_pairs(classes)):
-        raise StorageError("the solutions kept are not one for each pair of classes")
-    for state in pairs:
-        if not isinstance(state, PairState):
-            raise StorageError("the solution kept of a pair of classes is none")
-        shape = state.rows.shape
+def _check_tasks(tasks: Any, n: int, count: int) -> None:
+    if not isinstance(tasks, list) or len(tasks) != count:
+        raise StorageError("the solutions kept are not one for each pair or output")
+    for state in tasks:
+        if not isinstance(state, TaskState):
+            raise StorageError("the solution kept of a pair or output is none")
+        shape = state.members.shape
         arrays = (state.beta, state.linear, state.lower, state.upper)
         known = () if state.values is None else (state.values,)
         if (
-            not counts(state.rows, state.rows.size, n)
-            or np.any(np.diff(state.rows) <= 0)
+            not counts(state.members, state.members.size, n)
+            or np.any(np.diff(state.members) <= 0)
             or not all(_finite(array, shape) for array in (*arrays, *known))
             or np.any(state.lower > state.beta)
             or np.any(state.beta > state.upper)
             or not (state.total is None or np.isfinite(state.total))
             or type(state.age) is not int
         ):
-            raise StorageError("the solution kept of a pair of classes does not fit")
+            raise StorageError("the solution kept of a pair or output does not fit")
 
 
 def counts(array: Any, length: int, end: int) -> bool:

@@ -177,10 +177,10 @@ def test_every_array_has_the_live_length():
     weight = np.linspace(0.5, 2.0, 90)
     model = SVC(gamma=0.3).fit(X, y, sample_weight=weight, ids=np.arange(500, 590))
     model.forget(np.arange(510, 530))
-    for state in model._updates.pairs:
+    for state in model._updates.tasks:
         for name in ("beta", "values", "linear", "lower", "upper"):
             assert getattr(state, name).shape == (70,), name
-    for name in ("labels", "weights", "ids"):
+    for name in ("targets", "weights", "ids"):
         assert getattr(model._updates.live, name).shape == (70,), name
     assert model._updates.live.X.shape == (70, 4)
     assert model.ids_.shape == (70,) and model.shape_fit_ == (70, 4)

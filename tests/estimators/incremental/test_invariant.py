@@ -323,14 +323,14 @@ def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
 
 
 def test_values_are_refreshed_now_and_then(monkeypatch):
-    from widemargin.estimators.incremental import pair_state as pairs
+    from widemargin.estimators.incremental import task_state as tasks
 
-    monkeypatch.setattr(pairs, "REFRESH", 3)
+    monkeypatch.setattr(tasks, "REFRESH", 3)
     model = SVC(keep_rows=True, gamma=1.0).fit(X[:60], y[:60])
     ages = []
     for row in range(60, 75):
         model.partial_fit(X[row : row + 1], y[row : row + 1])
-        ages.append(model._updates.pairs[0].age)
+        ages.append(model._updates.tasks[0].age)
     assert max(ages) <= 4
     assert_is_the_fit(model, X[:75], y[:75])
 

@@ -15,7 +15,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 
 from .dependent_rows import independent
-from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow
+from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow, gradient_unit
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -156,5 +156,5 @@ def _solves(beta: Vector, values: Vector, problem: DualProblem) -> bool:
         short = abs(float(beta.sum()) - problem.total)
         if short > 1e-13 * max(float(np.abs(beta).sum()), 1e-300):
             return False
-    scale = float(np.abs(problem.linear).max(initial=0.0))
-    return violation(problem, beta, values) <= EXACT * scale
+    unit = gradient_unit(problem, beta, values)
+    return violation(problem, beta, values) <= EXACT * unit

@@ -24,6 +24,7 @@ BATCH = 32  # kernel columns fetched together: one costs nearly as much
 HELD = 64_000_000  # bytes of columns held before they are asked for
 ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
 TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
+CANCELLED = 1e-3  # of the terms of a sum: smaller sums are measured by this share
 SUM = 1e-14  # of sum(|beta|): a total missed by so little is rounding, asks for none
 
 
@@ -107,7 +108,7 @@ def follow(
     """Run the compiled engine once, over the rows worth watching."""
     gradient = start.values + start.intercept - start.linear
     side = _sides(start, gradient, target)
-    scale = _scale(target)
+    scale = gradient_unit(target, start.beta, start.values)
     # The start solves the problem whose linear term is shifted by what it misses: the
     # path from there to the true linear term is the repair (3.2, case 5).
     missed = np.where(
@@ -167,7 +168,7 @@ def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.in
     # A tie is one up to rounding: where w = 0 all rows of a class tie, and a row that
     # rounding sent on its way would come back by an event of its own.
     point = start.lower == start.upper
-    tied = np.abs(gradient) <= TIE * _scale(target)
+    tied = np.abs(gradient) <= TIE * gradient_unit(target, start.beta, start.values)
     stays_low = np.where(tied, target.lower == start.lower, gradient > 0)
     side[point] = np.where(stays_low[point], LOWER, UPPER)
     # A box closing to a point is followed wherever the gradient points (3.2, case 7).
@@ -187,9 +188,18 @@ def _sum_change(start: Start, target: DualProblem) -> float:
     return change if abs(change) > SUM * float(np.abs(start.beta).sum()) else 0.0
 
 
-def _scale(target: DualProblem) -> float:
-    """Return the unit of gradients: the size of the linear term."""
-    return max(float(np.abs(target.linear).max(initial=0.0)), 1e-300)
+def gradient_unit(problem: DualProblem, beta: Vector, values: Vector) -> float:
+    """Return the unit of gradients: the size of the linear term.
+
+    Where there is none, as in a one-class problem, that of the kernel sums; these may
+    cancel to rounding (w = 0), so a share of what they are sums of is the least.
+    """
+    size = float(np.abs(problem.linear).max(initial=0.0))
+    if size > 0.0:
+        return size
+    largest = float(np.abs(problem.gram.diagonal()).max(initial=0.0))
+    summed = CANCELLED * largest * float(np.abs(beta).sum())
+    return max(float(np.abs(values).max(initial=0.0)), summed, 1e-300)
 
 
 def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> Indices:

@@ -27,7 +27,6 @@ from .multiclass import (
 )
 from .prediction import PairPrediction
 from .sklearn_compat import Hidden, StrOptions
-from .task import Answer
 from .training_data import LabelledData, validate_labelled
 from .validation import class_weights
 
@@ -163,7 +162,7 @@ class KernelClassifier(
         data: LabelledData,
         kernel: Kernel,
         tasks: Sequence[BinaryTask],
-        answers: Sequence[Answer],
+        answers: Sequence[Any],
     ) -> FittedClassifier:
         """Put the answers of all pairs together."""
         history = [record for task in tasks for record in task.history]
@@ -171,12 +170,3 @@ class KernelClassifier(
         return fitted_classifier(
             data, kernel, weights, tasks, answers, history, by_pair=self._by_pair(data)
         )
-
-    def _store(
-        self,
-        data: LabelledData,
-        kernel: Kernel,
-        tasks: Sequence[BinaryTask],
-        answers: Sequence[Any],
-    ) -> None:
-        self._model(data, kernel, tasks, answers).store(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,9 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.runtime.deadline import Deadline
 
-from .fitted import fitted_expansion
+from .fitted import FittedExpansion, fitted_expansion
 from .machine import KernelMachine
-from .task import Answer, BoxTask
+from .task import BoxTask
 from .training_data import TrainingData
 
 Vector = NDArray[np.float64]
@@ -69,12 +69,12 @@ class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
             former[self.support_] = coefficients
             task.start = former[data.rows]
 
-    def _store(
+    def _model(
         self,
         data: Data,
         kernel: Kernel,
         tasks: Sequence[BoxTask],
-        answers: Sequence[Answer],
-    ) -> None:
+        answers: Sequence[Any],
+    ) -> FittedExpansion:
         history = [record for task in tasks for record in task.history]
-        fitted_expansion(data, kernel, answers, history).store(self)
+        return fitted_expansion(data, kernel, answers, history)

@@ -33,6 +33,7 @@ from widemargin.multilevel.level import Limits
 from widemargin.runtime.cancellation import CancellationScope
 
 from .feature_scales import warn_if_unscaled
+from .fitted import FittedModel
 from .prediction import KernelPrediction
 from .progress import ClusterProgress, Progress
 from .sklearn_compat import (
@@ -67,7 +68,7 @@ class KernelMachine(
     """Base of the kernel estimators.
 
     What a kind of estimator adds: :meth:`_validated`, :meth:`_tasks`,
-    :meth:`_warm_start`, :meth:`_problem` and :meth:`_store`. A system overrides
+    :meth:`_warm_start`, :meth:`_problem` and :meth:`_model`. A system overrides
     :meth:`_solve_task`, or one of the smaller steps it is made of.
     """
 
@@ -146,6 +147,15 @@ class KernelMachine(
         """Return the dual problem of a task."""
 
     @abstractmethod
+    def _model(
+        self,
+        data: Data,
+        kernel: Kernel,
+        tasks: Sequence[AnyTask],
+        answers: Sequence[Any],
+    ) -> FittedModel:
+        """Put the answers of all tasks together."""
+
     def _store(
         self,
         data: Data,
@@ -154,6 +164,7 @@ class KernelMachine(
         answers: Sequence[Any],
     ) -> None:
         """Store the fitted model."""
+        self._model(data, kernel, tasks, answers).store(self)
 
     # ---- the steps of a fit --------------------------------------------------
 

@@ -78,7 +78,9 @@ class TargetData(TrainingData):
     targets: NDArray[np.float64]
 
 
-def validate_unlabelled(estimator: Any, X: Any, sample_weight: Any) -> TrainingData:
+def validate_unlabelled(
+    estimator: Any, X: Any, sample_weight: Any, ids: Any = None
+) -> TrainingData:
     """Check samples and weights; drop the rows without weight."""
     if hasattr(estimator, "feature_names_in_") or not plain_samples(X):
         X = checked_for_kernel(estimator, X)
@@ -91,6 +93,7 @@ def validate_unlabelled(estimator: Any, X: Any, sample_weight: Any) -> TrainingD
         n_given=n,
         n_features=n_features,
         weights=weights,
+        ids=None if ids is None else ids[rows],
     )
 
 

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
@@ -20,7 +19,7 @@ from widemargin.estimators.base.sklearn_compat import Interval
 from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import check_weights, weighted_rows
 from widemargin.estimators.incremental import IncrementalClassifier
-from widemargin.estimators.incremental.live_rows import LiveRows
+from widemargin.estimators.incremental.chunk import Chunk, Given
 from widemargin.estimators.incremental.refused import needs_rows
 from widemargin.estimators.incremental.update_state import UpdateState
 
@@ -295,18 +294,9 @@ class CostSensitiveSVC(IncrementalClassifier):
         )
         return replace(data, answer_costs=costs)
 
-    def _checked_chunk(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        ids: Any,
-        former: UpdateState | None,
-    ) -> tuple[LiveRows, int, NDArray[Any]]:
-        fresh, n_given, known = super()._checked_chunk(
-            X, y.labels, classes, sample_weight, ids, former
-        )
+    def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
+        y = given.y
+        chunk = super()._checked_chunk(replace(given, y=y.labels), former)
         priced = former is not None and former.live.answer_costs is not None
         if former is not None and former.live.n and priced != (y.costs is not None):
             raise ValueError(
@@ -314,10 +304,13 @@ class CostSensitiveSVC(IncrementalClassifier):
                 f"{'gave' if priced else 'did not give'} them."
             )
         if y.costs is not None:
-            rows = weighted_rows(check_weights(sample_weight, n_given), n_given)
-            costs = check_sample_costs(y.costs, n_given, rows, fresh.labels, known)
-            fresh = replace(fresh, answer_costs=costs)
-        return fresh, n_given, known
+            n = chunk.n_given
+            rows = weighted_rows(check_weights(given.sample_weight, n), n)
+            labels = chunk.rows.targets
+            assert labels is not None
+            costs = check_sample_costs(y.costs, n, rows, labels, self.classes_)
+            chunk = replace(chunk, rows=replace(chunk.rows, answer_costs=costs))
+        return chunk
 
     def _tasks(
         self, data: LabelledData, gram: Gram, kernel: Kernel

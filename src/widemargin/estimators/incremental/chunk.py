@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from widemargin.estimators.base.validation import (
     checked_samples,
     plain_labels,
     plain_samples,
+    plain_targets,
     weighted_rows,
 )
 
@@ -20,25 +22,38 @@ from .live_rows import LiveRows, check_ids, refuse_known
 from .update_state import UpdateState
 
 
-def validate_chunk(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    classes: Any,
-    sample_weight: Any,
-    ids: Any,
-    former: UpdateState | None,
-) -> tuple[LiveRows, int, NDArray[Any]]:
-    """Return new rows, checked as ``fit`` would, how many were given, and the classes.
+@dataclass(frozen=True)
+class Given:
+    """What ``partial_fit`` was called with."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    ids: Any = None
+    classes: Any = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """New rows that have a weight, and how many were given."""
+
+    rows: LiveRows
+    n_given: int
+
+
+def labelled_chunk(
+    estimator: Any, given: Given, former: UpdateState | None
+) -> tuple[Chunk, NDArray[Any]]:
+    """Return new rows of a classifier, checked as ``fit`` would, and the classes.
 
     Rows without weight are not kept. `former` is what the model keeps; None before its
     first chunk.
     """
-    first = former is None
-    if first or not _plain_and_alike(estimator, X, y):
+    X, y, first = given.X, given.y, former is None
+    if first or not _plain_and_alike(estimator, X, y, plain_labels(y)):
         X, y = checked_samples(estimator, X, y, reset=first)
         check_classification_targets(y)
-    known = _listed_classes(classes, None if first else estimator.classes_)
+    known = _listed_classes(given.classes, None if first else estimator.classes_)
     unknown = np.setdiff1d(y, known)
     if unknown.size:
         raise ValueError(
@@ -46,7 +61,30 @@ def validate_chunk(
             f"{known.tolist()} given at the first fit; call fit to start "
             "again with more classes."
         )
-    n = X.shape[0]
+    return _weighted(X, np.searchsorted(known, y), given, former), known
+
+
+def target_chunk(estimator: Any, given: Given, former: UpdateState | None) -> Chunk:
+    """Return new rows of a regressor, checked as ``fit`` would."""
+    X, y, first = given.X, given.y, former is None
+    if first or not _plain_and_alike(estimator, X, y, plain_targets(y)):
+        X, y = checked_samples(estimator, X, y, reset=first, labels=False)
+    return _weighted(X, np.asarray(y, dtype=np.float64), given, former)
+
+
+def unlabelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> Chunk:
+    """Return new rows without targets, checked as ``fit`` would."""
+    X, first = given.X, former is None
+    if first or not _plain_and_alike(estimator, X):
+        X = checked_samples(estimator, X, reset=first)
+    return _weighted(X, None, given, former)
+
+
+def _weighted(
+    X: Any, targets: NDArray[Any] | None, given: Given, former: UpdateState | None
+) -> Chunk:
+    """Return the rows that have a weight, under their ids."""
+    n, ids = X.shape[0], given.ids
     if former is not None and (ids is not None) != former.named_ids:
         raise ValueError(
             "ids must be given in every call or in none; the first call "
@@ -56,23 +94,23 @@ def validate_chunk(
     named = np.arange(start, start + n) if ids is None else check_ids(ids, n)
     if ids is not None and former is not None:  # running ids are always new
         refuse_known(named, former.live.ids)
-    weights = check_weights(sample_weight, n)
+    weights = check_weights(given.sample_weight, n)
     rows = weighted_rows(weights, n)
-    if first and rows.size == 0:
+    if former is None and rows.size == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    labels = np.searchsorted(known, y)
-    return LiveRows(X, labels, weights, named).kept(rows), n, known
+    return Chunk(LiveRows(X, targets, weights, named).kept(rows), n)
 
 
-def _plain_and_alike(estimator: Any, X: Any, y: Any) -> bool:
+def _plain_and_alike(estimator: Any, X: Any, y: Any = None, plain: bool = True) -> bool:
     """Whether there is nothing to find: plain arrays of as many features as before.
 
     The long look at them takes as long as a short path.
     """
     return bool(
         plain_samples(X)
-        and plain_labels(y)
-        and X.shape == (y.size, estimator.n_features_in_)
+        and plain
+        and X.shape[1] == estimator.n_features_in_
+        and (y is None or X.shape[0] == y.size)
         and not hasattr(estimator, "feature_names_in_")
     )
 

@@ -1,4 +1,4 @@
-"""The live rows of a model that learns and forgets: samples, labels, weights, ids.
+"""The live rows of a model that learns and forgets: samples, targets, weights, ids.
 
 Pure values: adding and removing rows makes new arrays of exactly the new length, so
 that nothing of a removed row stays behind.
@@ -26,8 +26,8 @@ class LiveRows:
     ----------
     X : ndarray or CSR of shape (n, d)
         Samples.
-    labels : ndarray of shape (n,)
-        Class numbers.
+    targets : ndarray of shape (n,) or None
+        Class numbers, or numbers to be predicted; None where rows have neither.
     weights : ndarray of shape (n,) or None
         Sample weights, all > 0; None for all 1.
     ids : ndarray of shape (n,)
@@ -37,7 +37,7 @@ class LiveRows:
     """
 
     X: Any
-    labels: Indices
+    targets: Any
     weights: Vector | None
     ids: NDArray[Any]
     answer_costs: NDArray[np.float64] | None = None
@@ -45,7 +45,7 @@ class LiveRows:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.labels.size)
+        return int(self.ids.size)
 
     def joined(self, other: LiveRows) -> LiveRows:
         """Return these rows followed by the others."""
@@ -54,28 +54,32 @@ class LiveRows:
             weights = np.concatenate([_weights(self), _weights(other)])
         return LiveRows(
             _stacked(self.X, other.X),
-            np.concatenate([self.labels, other.labels]),
+            _both(self.targets, other.targets),
             weights,
             np.concatenate([self.ids, other.ids]) if self.n else other.ids,
-            _all_costs(self, other),
+            _both(self.answer_costs, other.answer_costs),
         )
 
     def kept(self, rows: Indices) -> LiveRows:
         """Return copies of some rows, and of nothing else."""
         return LiveRows(
             self.X[rows],
-            self.labels[rows],
-            None if self.weights is None else self.weights[rows],
+            _some(self.targets, rows),
+            _some(self.weights, rows),
             trimmed(self.ids[rows]),
-            None if self.answer_costs is None else self.answer_costs[rows],
+            _some(self.answer_costs, rows),
         )
 
 
-def _all_costs(first: LiveRows, second: LiveRows) -> Vector | None:
-    """Return the costs of both, which all rows have or none."""
-    if first.answer_costs is None or second.answer_costs is None:
-        return second.answer_costs  # the first rows, or none has costs
-    return np.concatenate([first.answer_costs, second.answer_costs])
+def _both(first: Any, second: Any) -> Any:
+    """Return one column of all rows, which all of them have or none."""
+    if first is None or second is None:
+        return second  # the first rows, or none has any
+    return np.concatenate([first, second])
+
+
+def _some(column: Any, rows: Indices) -> Any:
+    return None if column is None else column[rows]
 
 
 def _weights(rows: LiveRows) -> Vector:
@@ -116,6 +120,13 @@ def trimmed(ids: NDArray[Any]) -> NDArray[Any]:
     if ids.dtype.kind == "U" and ids.size:
         return np.array(ids.tolist())
     return ids.copy()
+
+
+def check_row_ids(ids: Any, X: Any) -> NDArray[Any] | None:
+    """Return the ids given for the rows of some samples, if there are any."""
+    if ids is None:
+        return None
+    return check_ids(ids, X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def check_ids(ids: Any, n: int) -> NDArray[Any]:

@@ -10,19 +10,19 @@ import numpy as np
 from widemargin.engine.kernels import Kernel, make_kernel, numeric_gamma
 
 from .live_rows import LiveRows
-from .pair_state import PairState
+from .task_state import TaskState
 
 
 @dataclass(frozen=True, eq=False)
 class UpdateState:
-    """Rows, solutions of all pairs of classes, and what must not change meanwhile.
+    """Rows, solutions of all tasks, and what must not change meanwhile.
 
     Attributes
     ----------
     live : LiveRows
         The rows the model stands on.
-    pairs : list of PairState
-        One a pair of classes; none before the first chunk and without rows.
+    tasks : list of TaskState
+        One a pair of classes or output; none before the first chunk and without rows.
     next_id : int
         Number of the next row that is given no id.
     named_ids : bool
@@ -36,7 +36,7 @@ class UpdateState:
     """
 
     live: LiveRows
-    pairs: list[PairState]
+    tasks: list[TaskState]
     next_id: int
     named_ids: bool
     kernel: Kernel
@@ -62,8 +62,6 @@ class UpdateState:
         return bool(kernel == self.kernel and same)
 
 
-def no_rows(n_features: int) -> LiveRows:
-    """Return the rows of a model that has none yet."""
-    nothing = np.empty(0, dtype=np.intp)
-    ids = np.empty(0, dtype=np.int64)
-    return LiveRows(np.empty((0, n_features)), nothing, None, ids)
+def no_rows(like: LiveRows) -> LiveRows:
+    """Return the rows of a model that has none yet, in the form of those to come."""
+    return like.kept(np.empty(0, dtype=np.intp))

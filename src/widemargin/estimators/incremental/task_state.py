@@ -1,4 +1,4 @@
-"""What is kept of a pair of classes between two updates."""
+"""What is kept of a task between two updates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
+from widemargin.engine.updates import NEW
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -19,13 +20,13 @@ REFRESH = 64  # moves after which K beta is computed afresh: rounding does not p
 
 
 @dataclass(frozen=True, eq=False)
-class PairState:
-    """The solution of one pair of classes, without its kernel handle.
+class TaskState:
+    """The solution of a task (a pair of classes, an output), without its kernel handle.
 
     Attributes
     ----------
-    rows : ndarray
-        Which of the live rows the pair is trained on, in ascending order.
+    members : ndarray
+        Of which of the live rows each variable is, in ascending order.
     beta : ndarray
         Coefficients of these rows.
     values : ndarray or None
@@ -41,7 +42,7 @@ class PairState:
         path; None in a model from a file.
     """
 
-    rows: Indices
+    members: Indices
     beta: Vector
     values: Vector | None
     linear: Vector
@@ -53,12 +54,12 @@ class PairState:
     intercept: float | None = field(default=None, init=False)
 
     @staticmethod
-    def of(solution: Solution, rows: Indices, age: int) -> PairState:
-        """Keep what a solution on some rows knows, apart from the kernel handle."""
+    def of(solution: Solution, members: Indices, age: int) -> TaskState:
+        """Keep what a solution on some rows has, apart from the kernel handle."""
         p = solution.problem
         known = solution.exact and solution.stale is None
-        state = PairState(
-            rows=rows,
+        state = TaskState(
+            members=members,
             beta=solution.beta,
             values=solution.known_values if known else None,
             linear=p.linear,
@@ -86,34 +87,33 @@ class PairState:
             kept_intercept=self.intercept if self.trusted else None,
         )  # fmt: skip
 
-    def staying(self, rows: Indices, places: Indices) -> Indices | None:
-        """Return which rows of the pair stay in it, as places among its rows.
-
-        None where it had none, and where a live row enters or leaves the pair because
-        its costs changed: no path adds and removes rows at once.
+    def origin(self, members: Indices, places: Indices) -> Indices:
+        """Return for each variable of a problem its place here; NEW if it has none.
 
         Parameters
         ----------
-        rows : ndarray
-            What the pair is to be trained on, of the new live rows.
+        members : ndarray
+            Of which of the new live rows each variable is.
         places : ndarray
             Where each former live row is now; -1 for those that are gone.
         """
-        known = places[self.rows]
-        stays = np.flatnonzero(known >= 0)
-        known, new = known[stays], rows[stays.size :]
-        same = np.array_equal(rows[: stays.size], known)
-        same &= bool(self.rows.size and np.all(new > places.max(initial=-1)))
-        return stays if same else None
+        now = places[self.members]
+        stays = np.flatnonzero(now >= 0)
+        here = np.full(
+            1 + max(int(members.max(initial=-1)), int(now.max(initial=-1))), NEW
+        )
+        here[now[stays]] = stays
+        return here[members]
 
     def leads_to(self, problem: DualProblem) -> bool:
         """Whether a path leads from here: both have an intercept, or neither has."""
         return (self.total is None) == (problem.total is None)
 
-    def solves(self, problem: DualProblem) -> bool:
-        """Whether this is exactly the problem that was solved."""
+    def solves(self, problem: DualProblem, origin: Indices) -> bool:
+        """Whether this is exactly the problem that was solved, on the same rows."""
         return (
             self.solved
+            and np.array_equal(origin, np.arange(self.beta.size))
             and self.total == problem.total
             and np.array_equal(self.linear, problem.linear)
             and np.array_equal(self.lower, problem.lower)
