@@ -1,6 +1,7 @@
 #include "kernel/differences.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "simd/dispatch.hpp"
@@ -121,6 +122,7 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
   team.run(work.n_columns, kColumns, cost, [&](Size begin, Size end) {
     Differences differences(kernel, row_samples, column_samples);
     double entries[kStripRows][kColumns];
+    const double least = std::exp2(kLeastExponent<Real>);
     for (Size first = begin; first < end; first += kColumns) {
       const Size count = std::min(kColumns, end - first);
       differences.choose_columns(work.columns + first, count);
@@ -129,7 +131,8 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
         differences.evaluate(work.rows + row, present, entries);
         for (Size r = 0; r < present; ++r) {
           if (work.store && work.store[row + r])
-            for (Size c = 0; c < count; ++c) work.store[row + r][first + c] = Real(entries[r][c]);
+            for (Size c = 0; c < count; ++c)
+              work.store[row + r][first + c] = Real(std::max(entries[r][c], least));
           if (work.accumulate)
             for (Size c = 0; c < count; ++c)
               work.accumulate[first + c] += work.weights[row + r] * entries[r][c];

@@ -22,7 +22,8 @@ constexpr double exp2_error() {
 // Below the smallest exponent entries are cut off there.
 template <class Real>
 constexpr double exp2_floor() {
-  return sizeof(Real) == 4 ? 0x1p-124 : 0x1p-1020;
+  static_assert(kLeastExponent<float> == -60.0 && kLeastExponent<double> == -900.0);
+  return sizeof(Real) == 4 ? 0x1p-59 : 0x1p-899;
 }
 
 // Relative to the sum of sizes: weights in the precision of the entries, up to 16 products added in

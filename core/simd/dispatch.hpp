@@ -15,6 +15,12 @@ constexpr Size panel_width() {
 
 constexpr Size kStripRows = 4;
 
+// Entries of kernels of differences are cut off at 2 to this power: far below the rounding of the
+// sums they enter, and far enough above the least normal number that their products with weights
+// are normal too. (Many processors take a hundred cycles and more for a product that is not.)
+template <class Real>
+constexpr double kLeastExponent = sizeof(Real) == 4 ? -60.0 : -900.0;
+
 // Kernel entries between one strip of up to four rows and consecutive panels of columns.
 template <class Real>
 struct StripCall {

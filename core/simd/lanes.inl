@@ -17,7 +17,7 @@ struct Lanes<float> {
   typedef std::int32_t Int;
   static constexpr int kShift = 23;
   static constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  static constexpr float kFloor = -125.0f;
+  static constexpr float kFloor = float(kLeastExponent<float>);
   static constexpr Int kInverse = 0x7EF311C3;  // bits of x and of about 1/x add up to this
   // 2^f on [-1/2, 1/2], relative error 1.7e-7 (Cephes)
   static Vector polynomial(Vector f) {
@@ -37,7 +37,7 @@ struct Lanes<double> {
   typedef std::int64_t Int;
   static constexpr int kShift = 52;
   static constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
-  static constexpr double kFloor = -1021.0;
+  static constexpr double kFloor = kLeastExponent<double>;
   static constexpr Int kInverse = 0x7FDE623822FC16E6;
   static Vector polynomial(Vector f) {  // Chebyshev, exactly 1 at 0: truncation error 1.3e-17
     Vector p = 4.4549605981865527063e-10 * f + 7.072585949269288073e-9;
