@@ -160,6 +160,7 @@ CORE_CALLERS = {
     "numerics/cholesky.py",
     "engine/gram.py",
     "engine/refinement.py",
+    "engine/chain.py",
     "engine/path/follow.py",
     "estimators/chance_constrained/solvers/descent.py",
     "cli/files.py",

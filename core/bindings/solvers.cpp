@@ -12,6 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "solver/block_solver.hpp"
 #include "solver/drawn_pairs.hpp"
+#include "solver/matrix_solver.hpp"
 #include "solver/pair_solver.hpp"
 
 namespace widemargin {
@@ -161,6 +162,29 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
   });
 }
 
+// betas: [n_steps][n_members], the first row being the start; values: [n_steps][members + others].
+template <class Real>
+Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> linear,
+             In2<double> lower, In2<double> upper, bool equality, InOut2<double> betas,
+             InOut2<double> values, InOut<std::int64_t> pair_steps, const SolverOptions& options,
+             const Callback& monitor) {
+  const Size n_steps = betas.shape(0), m = members.shape(0), read = m + others.shape(0);
+  for (const auto* array : {&linear, &lower, &upper})
+    if (array->shape(0) != n_steps || array->shape(1) != m)
+      throw std::invalid_argument("arrays must have one row a step, one entry per member");
+  if (betas.shape(1) != m || values.shape(0) != n_steps || values.shape(1) != read ||
+      pair_steps.shape(0) != n_steps)
+    throw std::invalid_argument("arrays must have one row a step, one entry per member");
+  const MatrixPart<Real> part{matrix.data(), matrix.shape(1), members.data(), m,
+                              others.data(), others.shape(0)};
+  const ChainSteps steps{n_steps, linear.data(), lower.data(), upper.data(), equality};
+  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+    Control control(options, callbacks);
+    return solve_chain(part, steps, options.tolerance, control, betas.data(), values.data(),
+                       pair_steps.data());
+  });
+}
+
 void bind_options(nb::module_& module) {
   const SolverOptions preset;
   nb::class_<SolverOptions>(module, "SolverOptions")
@@ -212,6 +236,16 @@ void bind_solvers(nb::module_& module) {
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
              nb::arg("errors").noconvert(), nb::arg("anchors").noconvert(), nb::arg("options"),
              nb::arg("monitor") = nb::none(), nb::arg("screen") = nb::none());
+  const auto bind_chain = [&](auto function) {
+    module.def("solve_chain", function, nb::arg("matrix").noconvert(),
+               nb::arg("members").noconvert(), nb::arg("others").noconvert(),
+               nb::arg("linear").noconvert(), nb::arg("lower").noconvert(),
+               nb::arg("upper").noconvert(), nb::arg("equality"), nb::arg("betas").noconvert(),
+               nb::arg("values").noconvert(), nb::arg("pair_steps").noconvert(), nb::arg("options"),
+               nb::arg("monitor") = nb::none());
+  };
+  bind_chain(&chain<float>);
+  bind_chain(&chain<double>);
   module.def("solve_pairs", &pairs, nb::arg("gram"), nb::arg("linear").noconvert(),
              nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
              nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(), nb::arg("rule"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.ramp import RampSVC
     from widemargin.estimators.svc import SVC
     from widemargin.estimators.svr import SVR
+    from widemargin.tuning import SharedGridSearchCV
 
     from .persistence import load, save
 
@@ -50,6 +51,7 @@ __all__ = [
     "QuantileSVR",
     "RampSVC",
     "ScaleWarning",
+    "SharedGridSearchCV",
     "load",
     "privacy_audit",
     "save",
@@ -72,6 +74,7 @@ _HOMES = {
     "QuantileSVR": "estimators.quantile_svr",
     "RampSVC": "estimators.ramp",
     "ScaleWarning": "estimators.base.feature_scales",
+    "SharedGridSearchCV": "tuning",
     "load": "persistence",
     "privacy_audit": "estimators.private",
     "save": "persistence",

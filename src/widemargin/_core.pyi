@@ -139,6 +139,20 @@ def solve_blocks(
     monitor: _Monitor = None,
     screen: Callable[[int, Any, Any], None] | None = None,
 ) -> _Result: ...
+def solve_chain(
+    matrix: NDArray[Any],
+    members: _I,
+    others: _I,
+    linear: _F,
+    lower: _F,
+    upper: _F,
+    equality: bool,
+    betas: _F,
+    values: _F,
+    pair_steps: NDArray[np.int64],
+    options: SolverOptions,
+    monitor: _Monitor = None,
+) -> _Result: ...
 def solve_pairs(
     gram: Gram,
     linear: _F,

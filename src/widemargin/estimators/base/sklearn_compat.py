@@ -14,12 +14,30 @@ from typing import Any, TypeVar, cast
 # Parameter constraints: error messages as scikit-learn words them. Without them every
 # estimator would check its parameters by hand.
 from sklearn.base import _fit_context
+
+# One cell of a search whose fit is not shared, and what a search says of failed cells:
+# the same errors, warnings and scores as GridSearchCV's to the letter. Without them the
+# search would split, fit, score and word failures by hand.
+from sklearn.model_selection._validation import (
+    _fit_and_score as fit_and_score,
+)
+from sklearn.model_selection._validation import (
+    _insert_error_scores as insert_error_scores,
+)
+from sklearn.model_selection._validation import (
+    _score as model_scores,
+)
+from sklearn.model_selection._validation import (
+    _warn_or_raise_about_fit_failures as warn_of_failed_fits,
+)
 from sklearn.utils._param_validation import (
     Hidden,
     Interval,
     StrOptions,
     make_constraint,
 )
+from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.validation import _check_method_params as indexed_params
 
 # Callbacks (1.9 and later, experimental): progress bars and early stops of the user's
 # choice, ``SVC().set_callbacks(ProgressBar())``. Without them ``verbose`` shows a bar.
@@ -132,5 +150,11 @@ __all__ = [
     "Hidden",
     "Interval",
     "StrOptions",
+    "fit_and_score",
+    "indexed_params",
+    "insert_error_scores",
+    "model_scores",
+    "safe_split",
     "validated",
+    "warn_of_failed_fits",
 ]

@@ -286,6 +286,8 @@ class CostSensitiveSVC(IncrementalClassifier):
         return super().partial_fit(X, priced, classes, sample_weight, ids)
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
+        if not isinstance(y, _PricedLabels):  # a search has no costs by row
+            return super()._validated(X, y, sample_weight, ids)
         data = super()._validated(X, y.labels, sample_weight, ids)
         if y.costs is None:
             return data

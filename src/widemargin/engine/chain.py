@@ -1,0 +1,179 @@
+"""Chains of dual problems over one kernel matrix: each starts from the one before.
+
+Cross-validation over a grid is many problems with the same kernel values. With the
+matrix in memory a solve is working sets and sums of whole rows; the held-out rows are
+further columns of these rows, so their values ``K beta`` come with it. Nothing is
+certified here: these are fits to be compared, not models to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+
+from .certificate import Certificate
+from .gram import HALF_DIGIT, Gram
+from .intercept import optimal_intercept
+from .problem import DualProblem
+from .solve_options import Monitor
+from .status import Status
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[Any]
+Indices = NDArray[np.intp]
+
+SINGLE_TOLERANCE = 1e-4  # below this the matrix is of float64
+# Entries this small change nothing, but arithmetic on what float32 has no normal number
+# for takes a hundred times as long.
+NEGLIGIBLE = 1e-25
+# Of tol: few coefficients are at the largest bound, few entries near the largest one.
+SINGLE_SHARE = 10.0
+BLOCK = 1 << 24  # entries evaluated between two looks at signals
+
+
+@dataclass(frozen=True, eq=False)
+class ChainSolution:
+    """Where a chain stood at one of its problems.
+
+    Attributes
+    ----------
+    beta : ndarray
+        Coefficients of the members.
+    values, other_values : ndarray
+        ``K beta`` at the members and at the held-out rows.
+    intercept : float
+        Midpoint of the optimal intercepts.
+    n_iter : int
+        Pair steps from the solution before.
+    status : Status
+        "converged", or "stalled" where the entries have no more digits.
+    """
+
+    beta: Vector
+    values: Vector
+    other_values: Vector
+    intercept: float
+    n_iter: int
+    status: Status
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status.solved
+
+    @property
+    def certificate(self) -> Certificate:
+        """A record without claims: nothing was verified."""
+        return Certificate(
+            status=str(self.status), objective=float("nan"), bound=None, gap=None,
+            kkt_violation=None, n_iter=self.n_iter, seconds=0.0, threads=1,
+        )  # fmt: skip
+
+
+def fits_a_chain(problem: DualProblem) -> bool:
+    """Whether a chain can start a problem: the origin must be feasible."""
+    within = (problem.lower <= 0.0) & (problem.upper >= 0.0)
+    return problem.total in (None, 0.0) and bool(within.all())
+
+
+def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
+    """Return all kernel values between the samples of a handle."""
+    matrix = np.empty((gram.n, gram.n), dtype=dtype)
+    step = max(1, BLOCK // max(gram.n, 1))
+    for first in range(0, gram.n, step):
+        rows = np.arange(first, min(first + step, gram.n))
+        block = gram.rows(rows, dtype=dtype)
+        block[np.abs(block) < NEGLIGIBLE] = 0.0
+        matrix[rows] = block
+    return matrix
+
+
+def matrix_precision(
+    gram: Gram, problems: Iterable[DualProblem], tol: float
+) -> type[np.float32] | type[np.float64]:
+    """Return the precision of entries that solves to ``tol`` need.
+
+    Rounding of single entries adds up to about half a digit of the largest coefficients
+    that the boxes allow, as a root of squares.
+    """
+    if tol < SINGLE_TOLERANCE or not gram.single_precision_suffices or gram.overflows:
+        return np.float64
+    largest = max(
+        (float(np.maximum(p.upper, -p.lower).max(initial=0.0)) for p in problems),
+        default=0.0,
+    )
+    scale = float(np.abs(gram.diagonal()).max(initial=0.0))
+    single = HALF_DIGIT * scale * largest * np.sqrt(gram.n) <= SINGLE_SHARE * tol
+    return np.float32 if single else np.float64
+
+
+def solve_chain(
+    matrix: Matrix,
+    members: Indices,
+    others: Indices,
+    problems: Sequence[DualProblem],
+    tol: float,
+    monitor: Monitor | None = None,
+) -> list[ChainSolution]:
+    """Solve problems over the same members in the given order.
+
+    Best with boxes that grow: a member at a bound stays there, the others keep their
+    value, and once no member is at a bound that moves the solution of all further
+    problems is found at a look (mathematics 9.4).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n), float32 or float64
+        Kernel values of all samples.
+    members, others : ndarray
+        The samples of the problems; those whose values are wanted besides.
+    problems : sequence of DualProblem
+        Each with the origin feasible (:func:`fits_a_chain`) and with, or all without,
+        an intercept.
+    tol : float
+        Largest KKT violation, as float32 or float64 entries show it.
+    monitor : callable, optional
+        As that of a solve.
+
+    Returns
+    -------
+    list of ChainSolution
+        One a problem; fewer where the monitor returned False.
+    """
+    count, size = len(problems), members.size
+    linear, lower, upper = (
+        np.ascontiguousarray([getattr(problem, name) for problem in problems])
+        for name in ("linear", "lower", "upper")
+    )
+    betas = np.zeros((count, size))
+    values = np.zeros((count, size + others.size))
+    steps = np.zeros(count, dtype=np.int64)
+    outcome, raised = _core.solve_chain(
+        matrix, members.astype(np.int32), others.astype(np.int32),
+        linear, lower, upper, problems[0].total is not None, betas, values, steps,
+        _core.SolverOptions(tolerance=tol), monitor,
+    )  # fmt: skip
+    if raised is not None:
+        raise raised
+    stalled = outcome.status == Status.STALLED
+    return [
+        ChainSolution(
+            beta=betas[k],
+            values=values[k, :size],
+            other_values=values[k, size:],
+            intercept=optimal_intercept(
+                values[k, :size], problem.linear, problem.lower, problem.upper,
+                problem.total,
+            ),
+            n_iter=int(steps[k]),
+            status=Status.STALLED if stalled else Status.CONVERGED,
+        )
+        for k, problem in enumerate(problems)
+        if steps[k] >= 0
+    ]  # fmt: skip
