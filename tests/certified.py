@@ -58,8 +58,11 @@ def violation(K: Matrix, beta: Vector, problem: DualProblem) -> float:
     """Return the KKT violation by its definition."""
     gradient = K @ beta - problem.linear
     grow, shrink = beta < problem.upper, beta > problem.lower
-    down = gradient[shrink].max() if shrink.any() else -np.inf
-    up = gradient[grow].min() if grow.any() else np.inf
+    kink = np.zeros(len(beta)) if problem.kink is None else problem.kink
+    falls = gradient + np.where(beta > 0, kink, -kink)
+    rises = gradient + np.where(beta >= 0, kink, -kink)
+    down = falls[shrink].max() if shrink.any() else -np.inf
+    up = rises[grow].min() if grow.any() else np.inf
     if problem.total is None:
         return max(0.0, down, -up)
     return max(0.0, down - up)
@@ -69,10 +72,16 @@ def gap_at_best_intercept(K: Matrix, beta: Vector, problem: DualProblem) -> floa
     """Return primal minus dual, the intercept found by trying every breakpoint."""
     values = K @ beta
     breaks = problem.linear - values
+    lower, upper = problem.lower, problem.upper
+    if problem.kink is not None:  # a member is one with a positive, one with a negative
+        breaks = np.concatenate([breaks - problem.kink, breaks + problem.kink])
+        lower = np.concatenate([np.maximum(lower, 0), np.minimum(lower, 0)])
+        upper = np.concatenate([np.maximum(upper, 0), np.minimum(upper, 0)])
+        beta = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
     candidates = breaks if problem.total is not None else np.zeros(1)
     residual = breaks[None, :] - candidates[:, None]
-    rises = (problem.upper - beta) * np.maximum(residual, 0)
-    falls = (beta - problem.lower) * np.maximum(-residual, 0)
+    rises = (upper - beta) * np.maximum(residual, 0)
+    falls = (beta - lower) * np.maximum(-residual, 0)
     return float((rises + falls).sum(axis=1).min())
 
 
@@ -104,6 +113,7 @@ def truth_of(solution: Solution) -> Truth:
             problem.lower,
             problem.upper,
             problem.total,
+            kink=problem.kink,
             **parameters,
         )
     )
@@ -153,6 +163,8 @@ def _assert_bounded(solution: Solution, K: Matrix, tol: float, slack: float) -> 
     assert_allclose(certificate.gap, gap, atol=slack * width, rtol=1e-6)
     assert certificate.bound is not None
     dual_value = -objective(K, beta, problem.linear)
+    if problem.kink is not None:
+        dual_value -= float(problem.kink @ np.abs(beta))
     assert_allclose(certificate.bound, dual_value, rtol=1e-9, atol=slack * width)
     assert_allclose(
         certificate.objective - certificate.bound,

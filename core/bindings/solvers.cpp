@@ -118,11 +118,13 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
 }
 
 Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
-              bool equality, InOut<double> beta, InOut<double> gradient, InOut<double> errors,
-              InOut<Index> anchors, const SolverOptions& options, const Callback& monitor,
-              const Callback& screen) {
-  const Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
-  if (errors.shape(0) != problem.n || anchors.shape(0) != problem.n)
+              const std::optional<In<double>>& kink, bool equality, InOut<double> beta,
+              InOut<double> gradient, InOut<double> errors, InOut<Index> anchors,
+              const SolverOptions& options, const Callback& monitor, const Callback& screen) {
+  Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
+  if (kink) problem.kink = kink->data();
+  if (errors.shape(0) != problem.n || anchors.shape(0) != problem.n ||
+      (kink && kink->shape(0) != problem.n))
     throw std::invalid_argument("arrays must have one entry per sample");
   Iterate iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}};
   Result result = PythonCalls(monitor, screen).run([&](const Callbacks& callbacks) {
@@ -232,10 +234,11 @@ void bind_options(nb::module_& module) {
 void bind_solvers(nb::module_& module) {
   bind_options(module);
   module.def("solve_blocks", &blocks, nb::arg("gram"), nb::arg("linear").noconvert(),
-             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("equality"),
-             nb::arg("beta").noconvert(), nb::arg("gradient").noconvert(),
-             nb::arg("errors").noconvert(), nb::arg("anchors").noconvert(), nb::arg("options"),
-             nb::arg("monitor") = nb::none(), nb::arg("screen") = nb::none());
+             nb::arg("lower").noconvert(), nb::arg("upper").noconvert(),
+             nb::arg("kink").noconvert().none(), nb::arg("equality"), nb::arg("beta").noconvert(),
+             nb::arg("gradient").noconvert(), nb::arg("errors").noconvert(),
+             nb::arg("anchors").noconvert(), nb::arg("options"), nb::arg("monitor") = nb::none(),
+             nb::arg("screen") = nb::none());
   const auto bind_chain = [&](auto function) {
     module.def("solve_chain", function, nb::arg("matrix").noconvert(),
                nb::arg("members").noconvert(), nb::arg("others").noconvert(),

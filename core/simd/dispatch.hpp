@@ -80,15 +80,39 @@ struct PairCall {
   Size size;                // padded to a multiple of panel_width<Real>()
   const Real* const* rows;  // of the members, size kernel entries each; the padding is finite
   const Real* diagonal;
-  Real* gradient;  // moved by the solver, relative to the intercept
-  Real* growth;    // 0 where the member can grow, +inf where it cannot
-  Real* fall;      // 0 where the member can shrink, -inf where it cannot
+  Real* gradient;     // moved by the solver, relative to the intercept
+  Real* growth;       // added to it where the member grows: its side, +inf where it cannot
+  Real* fall;         // and where it falls: its side, -inf where it cannot
+  const Real* above;  // what is added at beta > 0 and at beta < 0: they differ where there is a
+  const Real* below;  // kink at zero, else both are 0
   double* beta;
   const double* lower;
   const double* upper;
   double tolerance;
   long max_steps;
 };
+
+// The next two are compiled with every instruction set, so each has its own copy (static).
+
+// Where a step of a member ends at the latest: at a bound, or at its kink.
+template <class Real>
+static double segment_end(const PairCall<Real>& call, Size k, bool grows) {
+  const double end = grows ? call.upper[k] : call.lower[k];
+  if (call.above[k] == call.below[k]) return end;
+  if (grows) return call.beta[k] < 0.0 && end > 0.0 ? 0.0 : end;
+  return call.beta[k] > 0.0 && end < 0.0 ? 0.0 : end;
+}
+
+// Which way a member can move from where it is, and on which side of its kink.
+template <class Real>
+static void note_sides(const PairCall<Real>& call, Size k) {
+  const Real never = Real(kInfinity);
+  const double beta = call.beta[k];
+  const Real grown = beta >= 0.0 ? call.above[k] : call.below[k];
+  const Real fallen = beta > 0.0 ? call.above[k] : call.below[k];
+  call.growth[k] = beta < call.upper[k] ? grown : never;
+  call.fall[k] = beta > call.lower[k] ? fallen : -never;
+}
 
 constexpr Size kMostVectors = 4;
 

@@ -90,21 +90,23 @@ long pairs(const PairCall<Real>& call) {
 
     double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * double(row_i[j]);
     if (!(curvature > 1e-12)) curvature = 1e-12;
-    const double room_i = call.upper[i] - call.beta[i];
-    const double room_j = call.beta[j] - call.lower[j];
-    double length = (double(call.gradient[j]) - double(call.gradient[i])) / curvature;
+    // A kink ends a step as a bound does.
+    const double end_i = segment_end(call, Size(i), true);
+    const double end_j = segment_end(call, Size(j), false);
+    const double room_i = end_i - call.beta[i];
+    const double room_j = call.beta[j] - end_j;
+    const double slope_i = double(call.gradient[i]) + double(call.growth[i]);
+    const double slope_j = double(call.gradient[j]) + double(call.fall[j]);
+    double length = (slope_j - slope_i) / curvature;
     const bool stop_i = length >= room_i && room_i <= room_j;
     const bool stop_j = length >= room_j && room_j <= room_i;
     if (stop_i) length = room_i;
     if (stop_j) length = room_j;
     // A reached bound is assigned, not computed: sums of steps would miss it by rounding.
-    call.beta[i] = stop_i ? call.upper[i] : call.beta[i] + length;
-    call.beta[j] = stop_j ? call.lower[j] : call.beta[j] - length;
-    const Real never = Real(__builtin_inf());
-    call.growth[i] = call.beta[i] < call.upper[i] ? Real(0) : never;
-    call.growth[j] = call.beta[j] < call.upper[j] ? Real(0) : never;
-    call.fall[i] = call.beta[i] > call.lower[i] ? Real(0) : -never;
-    call.fall[j] = call.beta[j] > call.lower[j] ? Real(0) : -never;
+    call.beta[i] = stop_i ? end_i : call.beta[i] + length;
+    call.beta[j] = stop_j ? end_j : call.beta[j] - length;
+    note_sides(call, Size(i));
+    note_sides(call, Size(j));
     step = Real(length);
   }
 }

@@ -40,7 +40,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
   gram.source().diagonal(order_.data(), problem.n, diagonal_.data());
   if (!cold_) {
     const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
-      return iterate.beta[i] > problem.lower[i] && iterate.beta[i] < problem.upper[i];
+      return problem.is_free(i, iterate.beta[i]);
     }));
     // Where most are support vectors, shrunk samples would only come back round by round.
     keeps_all_ = keeps_all_ || double(support()) > kMost * double(problem.n) ||
@@ -75,7 +75,8 @@ Extremes ActiveSet<Real>::extremes() const {
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     if (lazy_.is_current(i))
-      out.meet(lazy_[i], iterate_.beta[i], problem_.lower[i], problem_.upper[i]);
+      out.meet(lazy_[i], iterate_.beta[i], problem_.lower[i], problem_.upper[i],
+               problem_.kink_of(i));
   }
   return out;
 }
@@ -83,7 +84,8 @@ Extremes ActiveSet<Real>::extremes() const {
 template <class Real>
 Extremes ActiveSet<Real>::active_extremes() const {
   Extremes out;
-  for (const Position p : positions()) out.meet(gradients_[p], betas_[p], lower_[p], upper_[p]);
+  for (const Position p : positions())
+    out.meet(gradients_[p], betas_[p], lower_[p], upper_[p], kinks_[p]);
   return out;
 }
 
@@ -93,11 +95,12 @@ void ActiveSet<Real>::select() {
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     if (!lazy_.is_current(i)) continue;
-    const double above = lazy_[i] - level_;
-    const bool can_grow = iterate_.beta[i] < problem_.upper[i];
-    const bool can_fall = iterate_.beta[i] > problem_.lower[i];
-    if (keeps_all_ || (can_grow && above < kActiveMargin) || (can_fall && above > -kActiveMargin))
-      wanted.push_back(i);
+    const double above = lazy_[i] - level_, beta = iterate_.beta[i], kink = problem_.kink_of(i);
+    const bool may_grow =
+        beta < problem_.upper[i] && above + growth_offset(beta, kink) < kActiveMargin;
+    const bool may_fall =
+        beta > problem_.lower[i] && above + fall_offset(beta, kink) > -kActiveMargin;
+    if (keeps_all_ || may_grow || may_fall) wanted.push_back(i);
   }
   samples_ = cache_.arrange(wanted, team_);
   take_over(Position(0));
@@ -107,12 +110,12 @@ void ActiveSet<Real>::select() {
 template <class Real>
 void ActiveSet<Real>::take_over(Position first) {
   gradients_.resize(size()), errors_.resize(size()), betas_.resize(size());
-  lower_.resize(size()), upper_.resize(size());
+  lower_.resize(size()), upper_.resize(size()), kinks_.resize(size());
   for (Size k = Size(first); k < size(); ++k) {
     const Position p{k};
     const Index i = samples_[p];
     gradients_[p] = lazy_[i], errors_[p] = iterate_.errors[i], betas_[p] = iterate_.beta[i];
-    lower_[p] = problem_.lower[i], upper_[p] = problem_.upper[i];
+    lower_[p] = problem_.lower[i], upper_[p] = problem_.upper[i], kinks_[p] = problem_.kink_of(i);
   }
 }
 
@@ -127,7 +130,8 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
     change.push_back(move.beta - betas_[p]);
     betas_[p] = iterate_.beta[samples_[p]] = move.beta;
     lazy_.note_gain(move.gain);
-    // A member that has reached a bound mostly stays there: its row is not worth the memory.
+    // A member that has reached a bound or its kink mostly stays there: its row is not worth the
+    // memory.
     keep.push_back(is_free(p));
   }
   cache_.apply(changed.data(), change.data(), keep.data(), changed.size(), gradients_.data(),
@@ -198,12 +202,12 @@ bool ActiveSet<Real>::most_are_support() const {
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     moving += iterate_.beta[i] != 0.0;
-    free_count += iterate_.beta[i] > problem_.lower[i] && iterate_.beta[i] < problem_.upper[i];
+    free_count += problem_.is_free(i, iterate_.beta[i]);
   }
   const double level = active_extremes().level(problem_.equality);
   for (const Position p : positions())
-    moving += betas_[p] == 0.0 && ((upper_[p] > 0.0 && gradients_[p] < level) ||
-                                   (lower_[p] < 0.0 && gradients_[p] > level));
+    moving += betas_[p] == 0.0 && ((upper_[p] > 0.0 && growth_slope(p) < level) ||
+                                   (lower_[p] < 0.0 && fall_slope(p) > level));
   const double share = double(free_count) / double(universe_);
   return double(moving) > kMost * double(universe_) &&
          cache_.has_room_for(Size(share * double(remaining_)));

@@ -39,10 +39,15 @@ class ActiveSet {
   double beta(Position p) const { return betas_[p]; }
   double lower(Position p) const { return lower_[p]; }
   double upper(Position p) const { return upper_[p]; }
+  double kink(Position p) const { return kinks_[p]; }
   double diagonal(Position p) const { return diagonal_[Size(samples_[p])]; }
   bool can_grow(Position p) const { return betas_[p] < upper_[p]; }
   bool can_fall(Position p) const { return betas_[p] > lower_[p]; }
-  bool is_free(Position p) const { return can_grow(p) && can_fall(p); }
+  double growth_slope(Position p) const {
+    return gradients_[p] + growth_offset(betas_[p], kinks_[p]);
+  }
+  double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
+  bool is_free(Position p) const { return problem_.is_free(samples_[p], betas_[p]); }
   Extremes active_extremes() const;
   Extremes extremes() const;  // of the universe, as far as gradients are up to date
 
@@ -101,7 +106,7 @@ class ActiveSet {
 
   // Of the active samples:
   ByPosition<Index> samples_;
-  ByPosition<double> gradients_, errors_, betas_, lower_, upper_;
+  ByPosition<double> gradients_, errors_, betas_, lower_, upper_, kinks_;
 
   std::vector<Index> order_;  // universe, then later stages, then what screening has taken out
   Size universe_;

@@ -2,6 +2,7 @@
 //
 //   minimise 1/2 d' K_WW d + gradient_W' d  s.t.  lower_W <= beta_W + d <= upper_W
 //
+// A variable with a kink at zero moves on one side of it at a time, as if zero were a bound.
 // One variable alone is slow (mathematics 0.3). The first variable i is the one with the best gain
 // by itself, the second the one that gains most once i has taken its Newton step; their
 // two-variable problem is solved exactly. Stops when the largest projected gradient is at most the
@@ -65,10 +66,27 @@ inline double snapped(double beta, double step, double lower, double upper) {
   return moved;
 }
 
-// Whether a variable is at the bound that its descent direction leads to.
+// The slope along which a variable can descend, 0 where it cannot; what its side of the kink adds
+// to the gradient there; and where it can move.
+struct Descent {
+  double slope;
+  double offset;
+  double segment[2];
+};
+
+// Of a variable whose gradient is as given, without what its side of the kink adds.
 template <class Real>
-bool blocked(const PairCall<Real>& call, Size k, double gradient) {
-  return gradient < 0 ? call.growth[k] != Real(0) : call.fall[k] != Real(0);
+Descent descent_of(const PairCall<Real>& call, Size k, double gradient) {
+  const double growing = gradient + double(call.growth[k]);
+  const double falling = gradient + double(call.fall[k]);
+  const bool grows = growing < 0.0, falls = !grows && falling > 0.0;
+  const double beta = call.beta[k];
+  const bool kinked = call.above[k] != call.below[k];
+  const bool positive = beta > 0.0 || (beta == 0.0 && grows);
+  const double least = kinked && positive ? std::max(call.lower[k], 0.0) : call.lower[k];
+  const double most = kinked && !positive ? std::min(call.upper[k], 0.0) : call.upper[k];
+  const double offset = double(positive ? call.above[k] : call.below[k]);
+  return {grows ? growing : falls ? falling : 0.0, offset, {least, most}};
 }
 
 // The variable with the best gain by itself, or `members`; and the largest projected gradient.
@@ -78,10 +96,12 @@ Size first_of_pair(const PairCall<Real>& call, Size members, double& violation) 
   double best = 0.0;
   violation = 0.0;
   for (Size k = 0; k < members; ++k) {
-    const double g = double(call.gradient[k]), curvature = double(call.diagonal[k]);
-    if (blocked(call, k, g)) continue;
+    const Descent descent = descent_of(call, k, double(call.gradient[k]));
+    const double g = descent.slope, curvature = double(call.diagonal[k]);
+    if (g == 0.0) continue;
     violation = std::max(violation, std::abs(g));
-    const double step = clipped_step(g, curvature, call.beta[k], call.lower[k], call.upper[k]);
+    const double step =
+        clipped_step(g, curvature, call.beta[k], descent.segment[0], descent.segment[1]);
     const double gain = -step * (g + 0.5 * step * curvature);
     if (gain > best) best = gain, i = k;
   }
@@ -92,15 +112,15 @@ Size first_of_pair(const PairCall<Real>& call, Size members, double& violation) 
 template <class Real>
 Size second_of_pair(const PairCall<Real>& call, Size members, Size i) {
   const Real* row_i = call.rows[i];
-  const double g_i = double(call.gradient[i]);
+  const double g_i = descent_of(call, i, double(call.gradient[i])).slope;
   const double k_ii = std::max(double(call.diagonal[i]), kLeastDiagonal);
   Size j = i;
   double best = 0.0;
   for (Size k = 0; k < members; ++k) {
     if (k == i) continue;
     const double k_ik = double(row_i[k]);
-    const double left = double(call.gradient[k]) - k_ik * g_i / k_ii;
-    if (blocked(call, k, left)) continue;
+    const double left = descent_of(call, k, double(call.gradient[k]) - k_ik * g_i / k_ii).slope;
+    if (left == 0.0) continue;
     const double curvature =
         std::max(double(call.diagonal[k]) - k_ik * k_ik / k_ii, kLeastDiagonal);
     const double gain = left * left / curvature;
@@ -111,12 +131,10 @@ Size second_of_pair(const PairCall<Real>& call, Size members, Size i) {
 
 // Moves a variable, and notes which way it can move from there.
 template <class Real>
-void move_member(const PairCall<Real>& call, Size k, double step) {
+void move_member(const PairCall<Real>& call, Size k, double step, const double* segment) {
   if (step == 0.0) return;
-  const Real never = Real(INFINITY);
-  call.beta[k] = snapped(call.beta[k], step, call.lower[k], call.upper[k]);
-  call.growth[k] = call.beta[k] < call.upper[k] ? Real(0) : never;
-  call.fall[k] = call.beta[k] > call.lower[k] ? Real(0) : -never;
+  call.beta[k] = snapped(call.beta[k], step, segment[0], segment[1]);
+  note_sides(call, k);
 }
 
 // Moves i and j to the solution of their problem; where they cannot move together, i alone.
@@ -124,17 +142,20 @@ template <class Real>
 void move_pair(const PairCall<Real>& call, Size members, Size i, Size j) {
   const Real* row_i = call.rows[i];
   const Real* row_j = call.rows[j];
-  const double box_i[2] = {call.lower[i], call.upper[i]};
-  const double box_j[2] = {call.lower[j], call.upper[j]};
-  const double g_i = double(call.gradient[i]), k_ii = double(call.diagonal[i]);
+  const double k_ii = double(call.diagonal[i]);
+  const Descent own = descent_of(call, i, double(call.gradient[i]));
+  const double g_j = double(call.gradient[j]);
+  const double moved = double(row_i[j]) * own.slope / std::max(k_ii, kLeastDiagonal);
+  const Descent after = descent_of(call, j, g_j - moved);
   double step_i = 0.0, step_j = 0.0;
   if (j != i)
-    two_variable_step(g_i, double(call.gradient[j]), k_ii, double(call.diagonal[j]),
-                      double(row_i[j]), call.beta[i], call.beta[j], box_i, box_j, step_i, step_j);
+    two_variable_step(own.slope, g_j + after.offset, k_ii, double(call.diagonal[j]),
+                      double(row_i[j]), call.beta[i], call.beta[j], own.segment, after.segment,
+                      step_i, step_j);
   if (step_i == 0.0 && step_j == 0.0)
-    step_i = clipped_step(g_i, k_ii, call.beta[i], box_i[0], box_i[1]);
-  move_member(call, i, step_i);
-  move_member(call, j, step_j);
+    step_i = clipped_step(own.slope, k_ii, call.beta[i], own.segment[0], own.segment[1]);
+  move_member(call, i, step_i, own.segment);
+  move_member(call, j, step_j, after.segment);
   const Real a = Real(step_i), b = Real(step_j);
   for (Size k = 0; k < members; ++k) call.gradient[k] += a * row_i[k] + b * row_j[k];
 }

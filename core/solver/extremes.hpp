@@ -3,12 +3,13 @@
 //   I_up = {i: beta_i < upper_i}, I_low = {i: beta_i > lower_i}
 //   violation = max over I_low of gradient_i - min over I_up of gradient_i   (Keerthi et al. 2001)
 //
-// Without an equality constraint: the largest projected gradient.
+// With a kink, of the slopes on the side of zero that a variable moves on. Without an equality
+// constraint: the largest projected gradient.
 #pragma once
 
 #include <algorithm>
 
-#include "common.hpp"
+#include "solver/problem.hpp"
 
 namespace widemargin {
 
@@ -16,9 +17,9 @@ struct Extremes {
   double lowest_up = kInfinity;     // over I_up, which can grow
   double highest_low = -kInfinity;  // over I_low, which can fall
 
-  void meet(double gradient, double beta, double lower, double upper) {
-    if (beta < upper) lowest_up = std::min(lowest_up, gradient);
-    if (beta > lower) highest_low = std::max(highest_low, gradient);
+  void meet(double gradient, double beta, double lower, double upper, double kink) {
+    if (beta < upper) lowest_up = std::min(lowest_up, gradient + growth_offset(beta, kink));
+    if (beta > lower) highest_low = std::max(highest_low, gradient + fall_offset(beta, kink));
   }
   double violation(bool equality) const {
     if (equality) return std::max(0.0, highest_low - lowest_up);

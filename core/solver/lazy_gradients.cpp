@@ -148,21 +148,26 @@ double LazyGradients<Real>::slack(Index i, const Extremes& extremes) const {
   const double none = problem_.equality ? kInfinity : 0.0;
   const double high = std::max(extremes.highest_low, -none) + tolerance_;
   const double low = std::min(extremes.lowest_up, none) - tolerance_;
-  const double growing = problem_.lower[i] == 0.0 ? iterate_.gradient[i] - high : -kInfinity;
-  const double falling = problem_.upper[i] == 0.0 ? low - iterate_.gradient[i] : -kInfinity;
-  return std::max(growing, falling);
+  const double gradient = iterate_.gradient[i], kink = problem_.kink_of(i);
+  const double growing = problem_.upper[i] > 0.0 ? gradient + kink - high : kInfinity;
+  const double falling = problem_.lower[i] < 0.0 ? low - (gradient - kink) : kInfinity;
+  return std::min(growing, falling);
 }
 
 // Upper bound on ||w - w_snapshot||. The dual is quadratic, so with the gradient now,
 // 1/2 ||w - w_then||^2 = D_then - D_now + gradient' (beta_now - beta_then); the gradient of every
-// changed sample is up to date when this is called.
+// changed sample is up to date when this is called. What a kink adds to D is taken out term by
+// term: the slopes of free samples then stay near the level, and their sum is small.
 template <class Real>
 double LazyGradients<Real>::moved_since(const Snapshot& snapshot, double level) const {
   double half_square = snapshot.objective - objective_, size = std::abs(half_square);
   for (Size i = 0; i < problem_.n; ++i) {
     const double change = iterate_.beta[i] - snapshot.beta[i];
     if (change == 0.0) continue;
-    const double term = (iterate_.gradient[i] - level) * change;
+    const double kink = problem_.kink_of(Index(i)), then = snapshot.beta[i];
+    const double side = side_of(iterate_.beta[i], then);
+    const double slope = iterate_.gradient[i] + side * kink - level;
+    const double term = slope * change - crossing(then, side, kink);
     half_square += term;
     size += std::abs(term);
   }

@@ -111,7 +111,7 @@ template <class Real>
 Extremes MatrixSolver<Real>::extremes() const {
   Extremes found;
   for (Size k = 0; k < part_.n_members; ++k)
-    found.meet(gradient(k), beta_[k], problem_->lower[k], problem_->upper[k]);
+    found.meet(gradient(k), beta_[k], problem_->lower[k], problem_->upper[k], 0.0);
   return found;
 }
 
@@ -172,7 +172,7 @@ long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tole
   const Size count = working_.size(), size = padded<Real>(count);
   const double level = extremes.level(problem_->equality);
   gradient_.assign(size, Real(0));
-  growth_.assign(size, never), fall_.assign(size, -never);
+  growth_.assign(size, never), fall_.assign(size, -never), no_kink_.assign(size, Real(0));
   sub_beta_.assign(size, 0.0), sub_lower_.assign(size, 0.0), sub_upper_.assign(size, 0.0);
   for (Size a = 0; a < count; ++a) {
     const Size k = working_[a];
@@ -182,10 +182,19 @@ long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tole
     if (can_grow(k)) growth_[a] = Real(0);
     if (can_fall(k)) fall_[a] = Real(0);
   }
-  const PairCall<Real> call{
-      size,         block_rows_.data(), diagonal_.data(),  gradient_.data(),  growth_.data(),
-      fall_.data(), sub_beta_.data(),   sub_lower_.data(), sub_upper_.data(), tolerance,
-      max_steps};
+  const PairCall<Real> call{size,
+                            block_rows_.data(),
+                            diagonal_.data(),
+                            gradient_.data(),
+                            growth_.data(),
+                            fall_.data(),
+                            no_kink_.data(),
+                            no_kink_.data(),
+                            sub_beta_.data(),
+                            sub_lower_.data(),
+                            sub_upper_.data(),
+                            tolerance,
+                            max_steps};
   const long steps = problem_->equality ? routines<Real>().pairs(call) : box_pairs(call, count);
   std::vector<Size> moved;
   std::vector<double> changes;

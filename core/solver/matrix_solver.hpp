@@ -3,10 +3,10 @@
 //
 //   minimise 1/2 beta' K beta - linear' beta  s.t.  lower <= beta <= upper  [and a fixed sum]
 //
-// over some members of the matrix. Cross-validation is this: every fold and every C has the same
-// matrix, and the held-out rows are further columns of the rows that a solve reads anyway, so their
-// values K beta come with it. There is no cache, no shrinking and no thread: working sets whose
-// block stays in the processor's cache, and sums of whole rows between them.
+// over some members of the matrix, without kinks. Cross-validation is this: every fold and every C
+// has the same matrix, and the held-out rows are further columns of the rows that a solve reads
+// anyway, so their values K beta come with it. There is no cache, no shrinking and no thread:
+// working sets whose block stays in the processor's cache, and sums of whole rows between them.
 #pragma once
 
 #include <vector>
@@ -65,7 +65,7 @@ class MatrixSolver {
   const Problem* problem_ = nullptr;
   std::vector<Size> working_;  // the members of the working set
   std::vector<char> in_working_;
-  std::vector<Real> block_, diagonal_, gradient_, growth_, fall_;
+  std::vector<Real> block_, diagonal_, gradient_, growth_, fall_, no_kink_;
   std::vector<double> sub_beta_, sub_lower_, sub_upper_;
   std::vector<const Real*> block_rows_;
   std::vector<std::pair<double, Size>> growing_, falling_;

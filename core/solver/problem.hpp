@@ -1,13 +1,16 @@
 // The quadratic problem as a view, its point, and how a solve ended.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "common.hpp"
 
 namespace widemargin {
 
-// minimise 1/2 beta' K beta - linear' beta  s.t.  lower <= beta <= upper  [and a fixed sum]
+// minimise 1/2 beta' K beta - linear' beta + kink' |beta|
+// subject to lower <= beta <= upper  [and a fixed sum]
+//
 // A solver starts at a feasible beta and keeps its sum when `equality` holds.
 struct Problem {
   Size n;
@@ -15,7 +18,33 @@ struct Problem {
   const double* lower;
   const double* upper;
   bool equality;
+  const double* kink = nullptr;  // none; else not negative, and zero lies in the box of a kink
+
+  double kink_of(Index i) const { return kink == nullptr ? 0.0 : kink[i]; }
+  // Whether a variable stands neither at a bound nor at its kink.
+  bool is_free(Index i, double beta) const {
+    return beta > lower[i] && beta < upper[i] && !(beta == 0.0 && kink_of(i) > 0.0);
+  }
 };
+
+// What the kink adds to the slope of the objective where beta grows, and where it falls.
+inline double growth_offset(double beta, double kink) {
+  return beta >= 0.0 ? kink : -kink;
+}
+inline double fall_offset(double beta, double kink) {
+  return beta > 0.0 ? kink : -kink;
+}
+
+// The side of zero that a step from `before` to `after` belongs to: its slope there is gradient +
+// side * kink, and kink (|after| - |before|) = side * kink * (after - before) - crossing, where the
+// crossing is not zero only for a step across zero.
+inline double side_of(double after, double before) {
+  const double decides = after != 0.0 ? after : before;
+  return decides >= 0.0 ? 1.0 : -1.0;
+}
+inline double crossing(double before, double side, double kink) {
+  return side * before < 0.0 ? 2.0 * kink * std::abs(before) : 0.0;
+}
 
 // Which point a gradient belongs to, beside the numbers of earlier points.
 constexpr Index kCurrent = -1, kUnknown = -2;

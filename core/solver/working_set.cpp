@@ -80,9 +80,9 @@ void WorkingSet<Real>::collect_candidates(const Extremes& extremes) {
   const double below = equality_ ? extremes.lowest_up : 0.0;
   for (const Position p : active_.positions()) {
     if (is_member_[p]) continue;
-    const double gradient = active_.gradient(p);
-    if (active_.can_grow(p) && gradient < above) growing_.push_back({gradient, p});
-    if (active_.can_fall(p) && gradient > below) falling_.push_back({-gradient, p});
+    const double growth = active_.growth_slope(p), fall = active_.fall_slope(p);
+    if (active_.can_grow(p) && growth < above) growing_.push_back({growth, p});
+    if (active_.can_fall(p) && fall > below) falling_.push_back({-fall, p});
   }
 }
 

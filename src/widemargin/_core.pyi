@@ -130,6 +130,7 @@ def solve_blocks(
     linear: _F,
     lower: _F,
     upper: _F,
+    kink: _F | None,
     equality: bool,
     beta: _F,
     gradient: _F,

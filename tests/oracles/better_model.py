@@ -19,13 +19,23 @@ FREE = 400  # members that are free, at most: a system of this size
 
 def better_coefficients(model: Any, K: Any) -> Iterator[Any]:
     """Yield coefficients, each as good as this sweep could make them."""
-    lower, upper = np.asarray(model.lower), np.asarray(model.upper)
+    linear, lower, upper = (
+        np.asarray(a, dtype=np.float64)
+        for a in (model.linear, model.lower, model.upper)
+    )
     beta = np.clip(np.array(model.beta, dtype=np.float64), lower, upper)
+    copies = 1
+    if model.kink is not None:  # two members, on either side of zero
+        copies, nothing = 2, np.zeros(len(beta))
+        linear = np.concatenate([linear - model.kink, linear + model.kink])
+        lower = np.concatenate([nothing, lower])
+        upper = np.concatenate([upper, nothing])
+        beta = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+        K = np.tile(K, (2, 2))
     for _ in range(SWEEPS):
-        beta = _newton_steps(K, model.linear, lower, upper, model.total, beta)
-        yield beta.copy()
-        beta = _pair_steps(K, model.linear, lower, upper, model.total, beta)
-        yield beta.copy()
+        for steps in (_newton_steps, _pair_steps):
+            beta = steps(K, linear, lower, upper, model.total, beta)
+            yield beta.reshape(copies, -1).sum(axis=0)
 
 
 def _newton_steps(

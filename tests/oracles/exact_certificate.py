@@ -56,6 +56,8 @@ class Model:
         Of the kernel.
     constant : float or Fraction
         Added to the objective and to the optimum (ramp loss).
+    kink : array or None
+        Price of ``|beta_i|`` in the dual: no loss up to it. Every box contains zero.
     """
 
     kernel: str
@@ -70,6 +72,7 @@ class Model:
     degree: int = 3
     coef0: float = 0.0
     constant: Any = 0
+    kink: Any = None
 
     def with_point(self, beta: Any, intercept: float) -> Model:
         """Return another model of the same problem."""
@@ -186,6 +189,11 @@ class Truth:
         )
 
     @cached_property
+    def _kink(self) -> Any:
+        kink, number = self.model.kink, self.arithmetic.number
+        return None if kink is None else number(kink)
+
+    @cached_property
     def _half_norm(self) -> Interval:
         """Half of ``beta' K beta``."""
         own = self.beta[self.support]
@@ -201,9 +209,14 @@ class Truth:
             lower, upper = number(m.lower), number(m.upper)
             residual = linear - self.values - b
             loss = np.maximum(lower * residual, upper * residual)
+            if (kink := self._kink) is not None:
+                above, below = upper * (residual - kink), lower * (residual + kink)
+                loss = np.maximum(np.maximum(above, below), residual * 0)
             steepest = np.maximum(abs(lower), abs(upper))
-            size = abs(linear) + abs(self.values) + abs(b)
-            wrong = steepest * (self.errors + size * (4 * self.arithmetic.unit))
+            size = (
+                abs(linear) + abs(self.values) + abs(b) + (0 if kink is None else kink)
+            )
+            wrong = steepest * (self.errors + size * (5 * self.arithmetic.unit))
             whole = self._half_norm + self._sum(loss, wrong)
         offset = rational(m.constant)
         if m.total is not None:
@@ -242,6 +255,8 @@ class Truth:
             own = self.beta[self.support]
             linear = self.arithmetic.number(self.model.linear)[self.support]
             reward = self._sum(own * linear, abs(own) * 0)
+            if self._kink is not None:
+                reward += self._sum(-abs(own) * self._kink[self.support], own * 0)
         offset = rational(self.model.constant)
         low = reward.low - self._half_norm.high + offset
         high = reward.high - self._half_norm.low + offset
@@ -269,6 +284,9 @@ class Truth:
         by = self.excess
         pull = Fraction(float(self.model.linear[j])) - rational(self.values[j])
         first, wrong = by * pull, abs(by) * rational(self.errors[j])
+        if self.model.kink is not None:
+            own = Fraction(float(self.model.beta[j]))
+            first += Fraction(float(self.model.kink[j])) * (abs(own - by) - abs(own))
         square, entry = by * by / 2, self._diagonal(j)
         return Interval(
             first - wrong + square * entry.low, first + wrong + square * entry.high
@@ -291,12 +309,17 @@ class Truth:
             number, unit = self.arithmetic.number, self.arithmetic.unit
             linear = number(m.linear)
             gradient = self.values - linear
-            errors = (self.errors + (abs(self.values) + abs(linear)) * unit) * 2
+            size, growth, fall = abs(self.values) + abs(linear), gradient, gradient
+            if (kink := self._kink) is not None:
+                size = size + kink
+                growth = gradient + np.where(m.beta >= 0, kink, -kink)
+                fall = gradient + np.where(m.beta > 0, kink, -kink)
+            errors = (self.errors + size * unit) * 2
             grows, falls = m.beta < m.upper, m.beta > m.lower
             ends = []
             for sign in (-1, 1):  # of the errors: the least and the most it can be
-                steepest_fall = (gradient + errors * sign)[falls]
-                steepest_growth = (gradient - errors * sign)[grows]
+                steepest_fall = (fall + errors * sign)[falls]
+                steepest_growth = (growth - errors * sign)[grows]
                 down = rational(steepest_fall.max()) if falls.any() else None
                 up = rational(steepest_growth.min()) if grows.any() else None
                 ends.append(_spread(down, up, m.total is not None))
@@ -309,8 +332,12 @@ class Truth:
         if m.total is None:
             return 0.0
         breaks = (self.arithmetic.number(m.linear) - self.values).astype(float)
+        width = np.asarray(m.upper) - m.lower
+        if m.kink is not None:  # the loss bends twice
+            breaks = np.append(breaks - m.kink, breaks + m.kink)
+            width = np.append(m.upper, -np.asarray(m.lower))
         order = np.argsort(breaks)
-        mass = np.cumsum((np.asarray(m.upper) - m.lower)[order])
+        mass = np.cumsum(width[order])
         target = float(np.sum(m.upper)) - m.total
         at = min(int(np.searchsorted(mass, target)), len(order) - 1)
         near = {max(at - 1, 0), at, min(at + 1, len(order) - 1)}

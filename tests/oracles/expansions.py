@@ -14,7 +14,7 @@ from tests.oracles.exact_certificate import Model, Truth
 from tests.oracles.rebuilt import certificates
 
 Vector = NDArray[np.float64]
-Terms = tuple[Vector, Vector, Vector, float | None]
+Terms = tuple[Any, ...]  # linear, lower, upper, total, and the kink if there is one
 
 
 def outputs(estimator: Any, n: int) -> Iterator[tuple[Vector, float]]:
@@ -36,7 +36,10 @@ def assert_judged(estimator: Any, X: Any, terms: Sequence[Terms]) -> None:
     }
     found = zip(certificates(estimator), outputs(estimator, len(dense)), strict=True)
     for (certificate, (beta, intercept)), own in zip(found, terms, strict=True):
-        model = Model(estimator.kernel, dense, beta, intercept, *own, **chosen)
+        box, kink = own[:4], own[4] if len(own) > 4 else None
+        model = Model(
+            estimator.kernel, dense, beta, intercept, *box, kink=kink, **chosen
+        )
         assert_claims_hold(certificate, Truth(model))
 
 

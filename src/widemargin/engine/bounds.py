@@ -6,7 +6,8 @@ With ``|values_i - (K beta)_i| <= errors_i`` (mathematics 8),
               + sum_i loss_i at the worse end of values_i -+ errors_i
     dual   >= linear'beta - 1/2 sum beta_i values_i - 1/2 sum |beta_i| errors_i - repair
 
-where the repair pays for making ``sum(beta) = total`` hold exactly. Every sum here is
+where the repair pays for making ``sum(beta) = total`` hold exactly. A kink takes
+``kink'|beta|`` from the dual, and its loss is that of its two sides. Every sum here is
 rounded outward.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .problem import DualProblem
+from .sides import fall_slopes, growth_slopes, twice, two_sides
 
 Vector = NDArray[np.float64]
 
@@ -69,11 +71,11 @@ def _loss_above(
     problem: DualProblem, part: slice, intercept: float, values: Vector, errors: Vector
 ) -> float:
     """Sum the losses of some members, each at the worse end of its value."""
-    linear, lower, upper = (
-        problem.linear[part],
-        problem.lower[part],
-        problem.upper[part],
+    kink = None if problem.kink is None else problem.kink[part]
+    linear, lower, upper = two_sides(
+        problem.linear[part], problem.lower[part], problem.upper[part], kink
     )
+    values, errors = twice(values, kink), twice(errors, kink)
     residual = linear - values - intercept
     size = np.abs(linear) + np.abs(values) + abs(intercept)
     slack = np.where((lower != 0.0) | (upper != 0.0), errors + 4.0 * UNIT * size, 0.0)
@@ -99,6 +101,9 @@ def dual_bound(
         support = np.flatnonzero(beta)
         gain = problem.linear[support] * beta[support]
         terms = np.concatenate([_half_square(beta, values, errors), -gain])
+        if problem.kink is not None:
+            price = problem.kink[support] * np.abs(beta[support])
+            terms = np.concatenate([terms, price])
         bound = -sum_above(terms) - repair * (1.0 + 4.0 * UNIT)
         bound -= 2.0 * UNIT * abs(bound)
     no_loss_is_negative = problem.total in (None, 0.0) and bool(
@@ -115,9 +120,9 @@ def repair_cost(
     """Return what the dual loses at most when ``sum(beta) = total`` is made exact.
 
     Members with most room take up what is missing: moving ``beta_j`` by ``t`` costs at
-    most ``|t| (|linear_j - values_j| + errors_j)``, and all together half the square
-    of the sum of ``|t_j| sqrt(K_jj)``. None where ``beta`` is outside its box, or no
-    member has the room.
+    most ``|t| (|linear_j - values_j| + errors_j + kink_j)``, and all together half the
+    square of the sum of ``|t_j| sqrt(K_jj)``. None where ``beta`` is outside its box,
+    or no member has the room.
     """
     if ((beta < problem.lower) | (beta > problem.upper)).any():
         return None
@@ -143,6 +148,8 @@ def repair_cost(
     moved = np.minimum(room[order[:last]], np.maximum(needed - before[:last], 0.0))
     moved = moved * (1.0 + 1e-9)
     pull = np.abs(problem.linear[movers] - values[movers]) + errors[movers]
+    if problem.kink is not None:
+        pull += problem.kink[movers]
     lengths = np.sqrt(np.maximum(problem.gram.diagonal(movers), 0.0))
     cost = float((moved * pull).sum()) + 0.5 * float((moved * lengths).sum()) ** 2
     return cost * (1.0 + 1e-9)
@@ -156,10 +163,14 @@ def violation_bound(
     for part in _blocks(problem.n):
         gradient, own = values[part] - problem.linear[part], beta[part]
         slack = errors[part] + 2.0 * UNIT * np.abs(gradient)
+        kink = None if problem.kink is None else problem.kink[part]
+        if kink is not None:  # one more rounding
+            slack += 4.0 * UNIT * (np.abs(gradient) + kink)
         grows, falls = own < problem.upper[part], own > problem.lower[part]
-        least = (gradient - slack).min(where=grows, initial=np.inf)
-        most = (gradient + slack).max(where=falls, initial=-np.inf)
-        growth, fall = min(growth, float(least)), max(fall, float(most))
+        least = growth_slopes(own, gradient, kink) - slack
+        most = fall_slopes(own, gradient, kink) + slack
+        growth = min(growth, float(least.min(where=grows, initial=np.inf)))
+        fall = max(fall, float(most.max(where=falls, initial=-np.inf)))
     if problem.total is None:
         return max(0.0, -growth, fall)
     spread = fall - growth

@@ -2,13 +2,16 @@
 
 All of it concerns the one dual problem of this package (mathematics 0),
 
-    minimise    1/2 beta' K beta - linear' beta
+    minimise    1/2 beta' K beta - linear' beta + kink' |beta|
     subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
 
 whose primal, with ``residual_i = linear_i - values_i - b`` and ``values = K beta``, is
 
     minimise_{w, b}  1/2 ||w||^2 + sum_i max(lower_i residual_i, upper_i residual_i)
-                     + total * b.
+                     + total * b,
+
+the loss of a member with a kink being that of its two sides,
+:mod:`widemargin.engine.sides`.
 
 No solver is imported here: a certificate must not depend on what it certifies.
 """
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 from widemargin.numerics.products import inner
 
 from .problem import DualProblem
+from .sides import Kink, fall_slopes, growth_slopes, split, twice, two_sides
 
 Vector = NDArray[np.float64]
 
@@ -82,9 +86,12 @@ def total_gap(gaps: Iterable[float | None]) -> float | None:
     return None if None in known else float(sum(gap for gap in known if gap))
 
 
-def dual_objective(beta: Vector, values: Vector, linear: Vector) -> float:
-    """Return 1/2 beta' K beta - linear' beta, the minimised dual."""
-    return inner(beta, 0.5 * values - linear)
+def dual_objective(
+    beta: Vector, values: Vector, linear: Vector, kink: Kink = None
+) -> float:
+    """Return 1/2 beta' K beta - linear' beta + kink' |beta|, the minimised dual."""
+    price = 0.0 if kink is None else inner(kink, np.abs(beta))
+    return inner(beta, 0.5 * values - linear) + price
 
 
 def primal_objective(
@@ -95,27 +102,38 @@ def primal_objective(
     lower: Vector,
     upper: Vector,
     total: float | None,
+    kink: Kink = None,
 ) -> float:
     """Return the primal objective at w(beta) and the given intercept."""
-    residual = linear - values - intercept
+    linear, lower, upper = two_sides(linear, lower, upper, kink)
+    residual = linear - twice(values, kink) - intercept
     loss = np.maximum(lower * residual, upper * residual).sum()
     offset = 0.0 if total is None else total * intercept
     return float(0.5 * inner(beta, values) + loss + offset)
 
 
-def duality_gap(beta: Vector, residual: Vector, lower: Vector, upper: Vector) -> float:
+def duality_gap(
+    beta: Vector, residual: Vector, lower: Vector, upper: Vector, kink: Kink = None
+) -> float:
     """Return primal minus dual as a sum of non-negative terms (mathematics 0.1).
 
     Valid for every intercept when ``beta`` is feasible. The textbook difference of
     two large numbers rounds to zero or below near the optimum; this form does not.
     """
+    residual, lower, upper = two_sides(residual, lower, upper, kink)
+    beta = split(beta, kink)
     rises = (upper - beta) * np.maximum(residual, 0.0)
     falls = (beta - lower) * np.maximum(-residual, 0.0)
     return float((rises + falls).sum())
 
 
 def kkt_violation(
-    beta: Vector, gradient: Vector, lower: Vector, upper: Vector, has_equality: bool
+    beta: Vector,
+    gradient: Vector,
+    lower: Vector,
+    upper: Vector,
+    has_equality: bool,
+    kink: Kink = None,
 ) -> float:
     """Return the largest violation of the optimality conditions.
 
@@ -124,8 +142,10 @@ def kkt_violation(
     """
     can_grow = beta < upper
     can_shrink = beta > lower
-    steepest_growth = gradient[can_grow].min(initial=np.inf)
-    steepest_fall = gradient[can_shrink].max(initial=-np.inf)
+    growth = growth_slopes(beta, gradient, kink)
+    fall = fall_slopes(beta, gradient, kink)
+    steepest_growth = growth[can_grow].min(initial=np.inf)
+    steepest_fall = fall[can_shrink].max(initial=-np.inf)
     if has_equality:
         return float(max(0.0, steepest_fall - steepest_growth))
     return float(max(0.0, -steepest_growth, steepest_fall))
@@ -133,5 +153,7 @@ def kkt_violation(
 
 def violation(problem: DualProblem, beta: Vector, values: Vector) -> float:
     """Return the KKT violation of a point of ``problem``, ``values = K beta``."""
-    gradient, has_equality = values - problem.linear, problem.total is not None
-    return kkt_violation(beta, gradient, problem.lower, problem.upper, has_equality)
+    return kkt_violation(
+        beta, values - problem.linear, problem.lower, problem.upper,
+        problem.total is not None, problem.kink,
+    )  # fmt: skip

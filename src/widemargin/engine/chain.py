@@ -77,9 +77,10 @@ class ChainSolution:
 
 
 def fits_a_chain(problem: DualProblem) -> bool:
-    """Whether a chain can start a problem: the origin must be feasible."""
+    """Whether a chain can start a problem: the origin feasible, and no kink."""
     within = (problem.lower <= 0.0) & (problem.upper >= 0.0)
-    return problem.total in (None, 0.0) and bool(within.all())
+    feasible = problem.total in (None, 0.0) and bool(within.all())
+    return feasible and problem.kink is None
 
 
 def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from .problem import Vector
+from .sides import Kink, twice, two_sides
 
 
 def intercept_interval(
@@ -14,13 +14,17 @@ def intercept_interval(
     lower: Vector,
     upper: Vector,
     total: float,
+    kink: Kink = None,
 ) -> tuple[float, float]:
     """Return all optimal intercepts for w(beta), as an interval (mathematics 0.2).
 
     The primal is piecewise linear in b with breakpoints ``t_i = linear_i - values_i``
-    of mass ``upper_i - lower_i``; its minimisers form a weighted quantile interval.
+    of mass ``upper_i - lower_i``; its minimisers form a weighted quantile interval. A
+    member with a kink has two, ``t_i - kink_i`` of mass ``upper_i`` and
+    ``t_i + kink_i`` of mass ``-lower_i``.
     """
-    breakpoints = linear - values
+    linear, lower, upper = two_sides(linear, lower, upper, kink)
+    breakpoints = linear - twice(values, kink)
     widths = upper - lower
     target = float(upper.sum()) - total
     if breakpoints.size == 0:
@@ -50,9 +54,10 @@ def optimal_intercept(
     lower: Vector,
     upper: Vector,
     total: float | None,
+    kink: Kink = None,
 ) -> float:
     """Return the midpoint of the optimal intercepts; 0 without an intercept."""
     if total is None:
         return 0.0
-    left, right = intercept_interval(values, linear, lower, upper, total)
+    left, right = intercept_interval(values, linear, lower, upper, total, kink)
     return 0.5 * (left + right)

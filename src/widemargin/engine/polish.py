@@ -7,7 +7,8 @@ M), the optimum solves a linear system (mathematics 0.3, "Polish"):
     [1 K_MM] [ beta_M ] = [ linear_M - K_MN beta_N ]
 
 Members of M that would leave the box are pinned to it, violators join M, and so on
-until nothing changes. M is kept affinely independent in feature space by a pivoted
+until nothing changes. A kink is a bound here: on its side of zero a member is one of a
+problem without kinks. M is kept affinely independent in feature space by a pivoted
 Cholesky factorisation of K_MM + shift 11' (mathematics 3.4): dependent members,
 duplicates for instance, keep their present value.
 """
@@ -23,6 +24,7 @@ from widemargin.runtime.cancellation import check_cancelled
 
 from .certificate import violation
 from .problem import DualProblem
+from .sides import fall_slopes, growth_slopes, on_segments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT
 from .status import Status
@@ -71,7 +73,8 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             values = _summed(problem, beta, margin if whole else margin[:0], rows)
         if best == np.inf:
             best, best_values = violation(problem, beta, values), values
-        moved = _margin_step(problem, beta, values, margin, block)
+        segments = on_segments(problem, beta, _level(problem, beta, values), values)
+        moved = _margin_step(segments, beta, values, margin, block)
         change = moved - beta
         if whole:
             change = transposed_times(rows, change[margin], problem.gram.threads)
@@ -170,20 +173,31 @@ def _restore_sum(problem: DualProblem, beta: Vector) -> None:
 
 def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:
     """Return members at a bound that violate optimality: the worst on either side."""
-    gradient = values - problem.linear
+    level = _level(problem, beta, values)
     inside = problem.free(beta)
-    if problem.total is None:
-        level = 0.0
-    elif inside.any():
-        level = float(np.sort(gradient[inside])[np.count_nonzero(inside) // 2])
-    else:
-        grows, falls = beta < problem.upper, beta > problem.lower
-        level = 0.5 * (gradient[grows].min() + gradient[falls].max())
-    above = gradient - level
-    at_lower = (beta <= problem.lower) & (beta < problem.upper)
-    at_upper = (beta >= problem.upper) & (beta > problem.lower)
-    pull = np.where(at_lower, -above, 0.0) + np.where(at_upper, above, 0.0)
+    gradient, kink = values - problem.linear, problem.kink
+    rises = level - growth_slopes(beta, gradient, kink)
+    falls = fall_slopes(beta, gradient, kink) - level
+    rises[beta >= problem.upper] = 0.0
+    falls[beta <= problem.lower] = 0.0
+    pull = np.where(inside, 0.0, np.maximum(rises, falls))
     wanting = np.flatnonzero(pull > EXACT)
     # Few at a time: joining all at once would make the next margin set far too large.
     limit = max(8, np.count_nonzero(inside) // 4)
     return wanting[np.argsort(-pull[wanting], kind="stable")[:limit]]
+
+
+def _level(problem: DualProblem, beta: Vector, values: Vector) -> float:
+    """Return where the slopes of free members meet: minus the intercept."""
+    if problem.total is None:
+        return 0.0
+    inside, gradient = problem.free(beta), values - problem.linear
+    growth = growth_slopes(beta, gradient, problem.kink)
+    if inside.any():
+        return float(np.sort(growth[inside])[np.count_nonzero(inside) // 2])
+    fall = fall_slopes(beta, gradient, problem.kink)
+    ends = [
+        growth.min(where=beta < problem.upper, initial=np.inf),
+        fall.max(where=beta > problem.lower, initial=-np.inf),
+    ]
+    return float(np.mean([end for end in ends if np.isfinite(end)] or [0.0]))

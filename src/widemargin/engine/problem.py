@@ -1,10 +1,11 @@
 """The one convex problem every kernel system here is a value of.
 
-    minimise    1/2 beta' K beta - linear' beta
+    minimise    1/2 beta' K beta - linear' beta + kink' |beta|
     subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
 
 ``beta_i = y_i alpha_i`` is signed, so no label appears: costs, weights, margins, ramp
-shifts, clusters and screened subsets are values of these four arrays.
+shifts, clusters and screened subsets are values of these arrays. Only losses with a
+tube around zero have a kink.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class DualProblem:
         Linear term and box, ``lower <= upper``.
     total : float or None
         Required sum of ``beta``; None when the model has no intercept.
+    kink : ndarray of shape (n,) or None
+        Price of ``|beta_i|``, not negative: half the width of the tube within which
+        an error is free. None for all zero. Zero must lie in the box of a kink.
     """
 
     gram: Gram
@@ -38,10 +42,12 @@ class DualProblem:
     lower: Vector
     upper: Vector
     total: float | None
+    kink: Vector | None = None
 
     def __post_init__(self) -> None:
         """Check shapes and feasibility before compiled code sees them."""
-        for name in ("linear", "lower", "upper"):
+        arrays = ("linear", "lower", "upper", *(() if self.kink is None else ("kink",)))
+        for name in arrays:
             array = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
             if array.shape != (self.gram.n,):
                 raise ValueError(
@@ -53,6 +59,11 @@ class DualProblem:
             object.__setattr__(self, name, array)
         if (self.lower > self.upper).any():
             raise ValueError("lower must not exceed upper.")
+        if self.kink is not None:
+            if (self.kink < 0.0).any():
+                raise ValueError("kink must not be negative.")
+            if ((self.kink > 0.0) & ((self.lower > 0.0) | (self.upper < 0.0))).any():
+                raise ValueError("kink needs a box that contains zero.")
         if self.total is not None:
             least, most = float(self.lower.sum()), float(self.upper.sum())
             slack = 1e-9 * max(1.0, abs(least), abs(most))
@@ -68,8 +79,10 @@ class DualProblem:
         return self.gram.n
 
     def free(self, beta: Vector) -> NDArray[np.bool_]:
-        """Mask of free variables, strictly between their bounds: the margin set."""
+        """Mask of free variables, neither at a bound nor at a kink: the margin set."""
         mask: NDArray[np.bool_] = (beta > self.lower) & (beta < self.upper)
+        if self.kink is not None:
+            mask &= (beta != 0.0) | (self.kink == 0.0)
         return mask
 
     def reduced(self, active: NDArray[np.intp], beta: Vector) -> DualProblem:
@@ -88,6 +101,7 @@ class DualProblem:
             self.lower[active],
             self.upper[active],
             total,
+            None if self.kink is None else self.kink[active],
         )
 
 

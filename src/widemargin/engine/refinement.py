@@ -21,10 +21,12 @@ from widemargin.runtime.deadline import Deadline
 from .certificate import dual_objective, violation
 from .feasible import project, starting_point
 from .intercept import optimal_intercept
+from .interrupted import Interrupted
 from .kernels import Linear
 from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start
 from .problem import DualProblem
+from .sides import by_sides, joined
 from .solution import Solution
 from .solve_options import DrawnPairs, SolveOptions
 from .stagnation import Stagnation
@@ -92,6 +94,11 @@ class Descent:
         start: ArrayLike | Solution | None,
         options: SolveOptions,
     ) -> None:
+        if problem.kink is not None and not (options.blocks and options.screen is None):
+            raise ValueError(
+                'screening and pair rules know no kink; use selection="blocks" without '
+                "a screen, or the two sides of the problem (engine.sides.by_sides)."
+            )
         spent = Spending(options, SLOW * problem.n)
         beta, values, exact = starting_point(problem, start)
         if options.blocks and isinstance(problem.gram.kernel, Linear):
@@ -200,7 +207,7 @@ class Descent:
             # What an earlier run left behind is good enough to go on from, no more.
             self.errors[self.anchors != CURRENT] = np.inf
             outcome, raised = _core.solve_blocks(
-                *self._arrays(), problem.total is not None,
+                *self._arrays(), problem.kink, problem.total is not None,
                 self.beta, self.gradient, self.errors, self.anchors,
                 self._core_options(tol, spent.steps_to_pause(), single),
                 options.monitor, None if screen is None else decide,
@@ -311,13 +318,30 @@ def primal_start(
     near = None
     if not cold:
         box = problem.linear, problem.lower, problem.upper, problem.total
-        intercept = optimal_intercept(values, *box)
+        intercept = optimal_intercept(values, *box, problem.kink)
         weights = transposed_times(X, beta, problem.gram.threads)
         near = np.append(weights, intercept)
-    moved = newton_start(problem, X, tol, near, deadline)
+    moved = _newton_by_sides(problem, tol, near, deadline)
     moved = project(moved, problem.lower, problem.upper, problem.total)
     there = problem.gram.times(moved)
     # What had no time to become a solution may be worse than where it began.
-    reached = dual_objective(moved, there, problem.linear)
-    better = reached <= dual_objective(beta, values, problem.linear)
+    terms = problem.linear, problem.kink
+    better = dual_objective(moved, there, *terms) <= dual_objective(
+        beta, values, *terms
+    )
     return (moved, there) if better else (beta, values)
+
+
+def _newton_by_sides(
+    problem: DualProblem, tol: float, near: Vector | None, deadline: Deadline
+) -> Vector:
+    """Return dual variables by Newton in the primal, of two members where it bends."""
+    sides = by_sides(problem)
+    try:
+        moved = newton_start(sides, sides.gram.samples, tol, near, deadline)
+    except Interrupted as stop:
+        if sides is problem:
+            raise
+        beta = joined(stop.beta)
+        raise Interrupted(problem, beta, stop.n_iter, stop.seconds) from stop
+    return moved if sides is problem else joined(moved)

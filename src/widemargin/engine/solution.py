@@ -112,11 +112,13 @@ class Solution:
         if self.checked is not None and not self.exact:
             return self.checked.intercept(p)
         values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
+        kink = p.kink
         if self.evidence is not None and (self.evidence.anchors == UNKNOWN).any():
             known = self.evidence.anchors != UNKNOWN
             values, linear = values[known], linear[known]
             lower, upper = lower[known], upper[known]
-        return optimal_intercept(values, linear, lower, upper, p.total)
+            kink = None if kink is None else kink[known]
+        return optimal_intercept(values, linear, lower, upper, p.total, kink)
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -159,11 +161,13 @@ class Solution:
             return self.certificate
         p, values = self.problem, self.known_values
         box = p.linear, p.lower, p.upper
-        objective = primal_objective(self.beta, values, self.intercept, *box, p.total)
+        objective = primal_objective(
+            self.beta, values, self.intercept, *box, p.total, p.kink
+        )
         gap = None
         if is_convex(p, self.beta, values):
             residual = p.linear - values - self.intercept
-            gap = duality_gap(self.beta, residual, p.lower, p.upper)
+            gap = duality_gap(self.beta, residual, p.lower, p.upper, p.kink)
         return Estimate(objective, gap, violation(p, self.beta, values))
 
     @lazy_property

@@ -42,8 +42,10 @@ class Stagnation:
         left = kkt_violation(
             beta[known], gradient[known], problem.lower[known], problem.upper[known],
             problem.total is not None,
+            None if problem.kink is None else problem.kink[known],
         )  # fmt: skip
-        objective = dual_objective(beta, gradient + problem.linear, problem.linear)
+        values = gradient + problem.linear
+        objective = dual_objective(beta, values, problem.linear, problem.kink)
         self._violations.append(left)
         self._objectives.append(objective)
         if left <= ROUNDINGS * FLOAT64 * problem.gram.float32_error(beta):

@@ -24,6 +24,7 @@ from .gram import Gram
 from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
+from .sides import growth_slopes
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -83,6 +84,7 @@ class BoundedValues:
         return optimal_intercept(
             self.values[chosen], problem.linear[chosen], problem.lower[chosen],
             problem.upper[chosen], problem.total,
+            None if problem.kink is None else problem.kink[chosen],
         )  # fmt: skip
 
 
@@ -227,7 +229,8 @@ def _unsettled(
 
     A member that can only grow is settled where its gradient is certain to be at least
     ``-b`` (no loss) and at least that of another member that can grow (it does not
-    decide the violation); one that can only fall, the other way round.
+    decide the violation); one that can only fall, the other way round. One with a kink
+    can do both, each at its own slope.
     """
     if members is None:
         members = np.flatnonzero((beta == 0.0) & (problem.lower < problem.upper))
@@ -236,10 +239,12 @@ def _unsettled(
     for first in range(0, members.size, BLOCK):  # on big data every array counts
         part = members[first : first + BLOCK]
         gradient, error = known.values[part] - problem.linear[part], known.errors[part]
-        beyond = gradient - error >= max(lowest, level)
-        below = gradient + error <= min(highest, level)
-        settled = (problem.lower[part] == 0.0) & beyond
-        settled |= (problem.upper[part] == 0.0) & below
+        kink = 0.0 if problem.kink is None else problem.kink[part]
+        beyond = gradient + kink - error >= max(lowest, level)
+        below = gradient - kink + error <= min(highest, level)
+        settled = (beyond | (problem.upper[part] <= 0.0)) & (
+            below | (problem.lower[part] >= 0.0)
+        )
         found.append(part[~settled])
     return np.concatenate(found) if found else members
 
@@ -254,8 +259,9 @@ def _thresholds(
     values, errors = known.values[support], known.errors[support]
     linear, own = problem.linear[support], beta[support]
     lower, upper = problem.lower[support], problem.upper[support]
-    gradient = values - linear
-    lowest = (gradient - errors).min(where=own < upper, initial=np.inf)
-    highest = (gradient + errors).max(where=own > lower, initial=-np.inf)
-    level = -optimal_intercept(values, linear, lower, upper, problem.total)
+    kink = None if problem.kink is None else problem.kink[support]
+    slopes = growth_slopes(own, values - linear, kink)  # not at 0: also of falling
+    lowest = (slopes - errors).min(where=own < upper, initial=np.inf)
+    highest = (slopes + errors).max(where=own > lower, initial=-np.inf)
+    level = -optimal_intercept(values, linear, lower, upper, problem.total, kink)
     return float(lowest), float(highest), level

@@ -218,7 +218,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
     def _terms(self, data: TrainingData) -> list[Terms]:
         weights = np.ones(data.rows.size) if data.weights is None else data.weights
         nothing = np.zeros(weights.size)
-        return [(nothing, nothing, weights, self.nu * float(weights.sum()))]
+        return [Terms(nothing, nothing, weights, self.nu * float(weights.sum()))]
 
     @property
     def offset_(self) -> float:

@@ -225,7 +225,7 @@ def pinball_terms(
     targets: Vector, costs: Vector, quantile: float, total: float | None
 ) -> Terms:
     """Return linear term, box and total of the dual of the pinball loss."""
-    return targets, (quantile - 1.0) * costs, quantile * costs, total
+    return Terms(targets, (quantile - 1.0) * costs, quantile * costs, total)
 
 
 def rearranged(table: Vector, quantiles: Vector) -> Vector:

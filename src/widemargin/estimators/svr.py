@@ -9,17 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
-from widemargin.engine.solve_options import SolveOptions
 
 from .base.expansion import Terms
 from .base.fitted import FittedExpansion
 from .base.regressor import KernelRegressor
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask, Task
+from .base.task import BoxTask
 from .base.training_data import TargetData
-from .base.tube import TubeAnswer, split, tube_terms
 
 Vector = NDArray[np.float64]
 
@@ -77,7 +74,7 @@ class SVR(KernelRegressor):
     certificate_ : Certificate
         Objective, lower bound, duality gap, KKT violation, iterations, status.
     history_ : list of dict
-        Stage records; their ``size`` counts the two variables of each row.
+        Stage records.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
 fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -140,35 +137,10 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         self.warm_start = warm_start
         self.solver = solver
 
-    @property
-    def _has_tube(self) -> bool:
-        """Whether errors are free within a tube; else one variable a row is enough."""
-        return self.epsilon > 0.0
-
     def _terms(self, data: TargetData) -> list[Terms]:
         costs = self._costs(data)
         total = 0.0 if self.fit_intercept else None
-        if self._has_tube:
-            return [tube_terms(data.targets, costs, float(self.epsilon), total)]
-        return [(data.targets, -costs, costs, total)]
-
-    def _tasks(self, data: TargetData, gram: Gram, kernel: Kernel) -> list[BoxTask]:
-        tasks = super()._tasks(data, gram, kernel)
-        if self._has_tube:
-            for task in tasks:
-                task.gram = gram.subset(np.tile(task.rows, 2))
-        return tasks
-
-    def _warm_start(
-        self, data: TargetData, kernel: Kernel, tasks: Sequence[BoxTask]
-    ) -> None:
-        super()._warm_start(data, kernel, tasks)
-        for task in tasks:
-            if self._has_tube and task.start is not None:
-                task.start = split(task.start)
-
-    def _solve_options(self, n: int, task: Task) -> SolveOptions:
-        return super()._solve_options(n // 2 if self._has_tube else n, task)
+        return [tube_terms(data.targets, costs, float(self.epsilon), total)]
 
     def _model(
         self,
@@ -178,8 +150,6 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         answers: Sequence[Any],
     ) -> FittedExpansion:
         self.class_weight_ = np.empty(0)
-        if self._has_tube:
-            answers = [TubeAnswer(answer) for answer in answers]
         return super()._model(data, kernel, tasks, answers)
 
     def predict(self, X: Any) -> Vector:
@@ -217,3 +187,14 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
             :func:`sklearn.metrics.r2_score` of the predictions.
         """
         return float(super().score(X, y, sample_weight))
+
+
+def tube_terms(
+    targets: Vector, costs: Vector, epsilon: float, total: float | None
+) -> Terms:
+    """Return the terms of the dual of the epsilon-insensitive loss (mathematics 0.6).
+
+    Without a tube the kink at zero is gone: twice the pinball loss of the median.
+    """
+    kink = np.full(targets.size, epsilon) if epsilon > 0.0 else None
+    return Terms(targets, -costs, costs, total, kink)

@@ -106,6 +106,8 @@ class Part:
         Required sum.
     start : array or None
         Where to start from.
+    kink : array or None
+        Price of the size of each variable, where there is one.
     """
 
     rows: Indices | None
@@ -114,6 +116,7 @@ class Part:
     upper: Vector
     total: float | None
     start: Vector | None = None
+    kink: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,9 @@ def solve_cluster(
         if gram is None:
             gram = Gram(samples, kernel, cache_mb=cache_mb)
         own = gram if part.rows is None else gram.subset(part.rows)
-        problem = DualProblem(own, part.linear, part.lower, part.upper, part.total)
+        problem = DualProblem(
+            own, part.linear, part.lower, part.upper, part.total, part.kink
+        )
         try:
             solution = solve(problem, options, start=part.start)
         except Interrupted as stop:  # the point of one cluster is none of the whole
@@ -316,4 +321,5 @@ def _part(
         problem.upper[own],
         None if problem.total is None else float(start[own].sum()),
         start[own] if start[own].any() else None,
+        None if problem.kink is None else problem.kink[own],
     )

@@ -15,13 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from widemargin import SVR, QuantileSVR
+from widemargin.engine.sides import two_sides
 from widemargin.estimators.base.progress import Progress
-from widemargin.estimators.base.tube import split, tube_terms
+from widemargin.estimators.svr import tube_terms
 
 from tests.certified import kernel_matrix
-from tests.oracles.claims import assert_claims_hold
-from tests.oracles.exact_certificate import Model, Truth
-from tests.oracles.expansions import outputs
+from tests.oracles.expansions import assert_judged, outputs
 from tests.oracles.generic_qp import solve_clarabel
 
 KERNELS = ["linear", "rbf", "poly"]
@@ -52,18 +51,14 @@ def test_objective_is_that_of_a_generic_solver_and_the_certificate_is_true(seed)
     ).fit(X, y, weights)  # fmt: skip
     costs = 2.0 * weights
     terms = tube_terms(y, costs, epsilon, 0.0 if intercept else None)
+    sides = two_sides(terms.linear, terms.lower, terms.upper, terms.kink)
     K = np.tile(kernel_matrix(model._kernel, X), (2, 2))
-    best = solve_clarabel(K, *terms)
-    optimum = -(0.5 * best @ K @ best - terms[0] @ best)
+    best = solve_clarabel(K, *sides, terms.total)
+    optimum = -(0.5 * best @ K @ best - sides[0] @ best)
     certificate = model.certificate_
     assert_allclose(certificate.objective, optimum, rtol=1e-8, atol=1e-8)
     assert_allclose(primal(model, X, y, costs), optimum, rtol=1e-8, atol=1e-8)
-    beta, b = next(outputs(model, len(y)))
-    names = {"rbf": ("gamma",), "poly": ("gamma", "coef0", "degree"), "linear": ()}
-    kernel = {name: getattr(model._kernel, name) for name in names[model.kernel]}
-    twice = np.concatenate([X, X])
-    stored = Model(model.kernel, twice, split(beta), b, *terms, **kernel)
-    assert_claims_hold(certificate, Truth(stored))
+    assert_judged(model, X, [terms])
 
 
 @pytest.mark.parametrize("seed", range(20))

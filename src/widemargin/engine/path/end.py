@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from widemargin.engine.certificate import violation
 from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.polish import EXACT, polish
 from widemargin.engine.problem import DualProblem, only_point
+from widemargin.engine.sides import by_sides, joined, split, twice
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 
@@ -47,6 +49,8 @@ def reach(
     account : PathAccount
         What it took.
     """
+    if target.kink is not None:
+        raise ValueError("a path knows no kink; engine.sides.by_sides removes it.")
     begun = time.perf_counter()
     only = only_solution(target)
     if only is not None:
@@ -80,10 +84,35 @@ def repair(
     Where the kernel has few dimensions thousands of rows may tie on the margin; their
     dependence is removed and the small rest polished first, the path does what is left.
     """
+    if solution.problem.kink is not None:
+        return _repaired_by_sides(solution, seed)
     known = accurate(solution)
     spared = independent(known, seed=seed)
     near = spared if spared is known else polish(spared, tol=0.0)
     return reach(Start.of(near), solution.problem, seed=seed)
+
+
+def _repaired_by_sides(
+    solution: Solution, seed: int
+) -> tuple[Solution | None, Vector, PathAccount]:
+    """Repair a solution with kinks by its two sides: a path knows no kink."""
+    problem, known = solution.problem, accurate(solution)
+    beta, values = split(known.beta, problem.kink), twice(known.values, problem.kink)
+    near = Solution(by_sides(problem), beta, values, known.status, exact=True)
+    reached, point, account = repair(near, seed=seed)
+    beta = joined(point)
+    if reached is None:
+        return None, beta, account
+    return (
+        replace(
+            reached,
+            problem=problem,
+            beta=beta,
+            known_values=reached.values[: problem.n],
+        ),
+        beta,
+        account,
+    )
 
 
 def path_seconds(n: int, moving: int, margin: int) -> float:

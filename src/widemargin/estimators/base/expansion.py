@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,17 @@ from .task import BoxTask
 from .training_data import TrainingData
 
 Vector = NDArray[np.float64]
-Terms = tuple[Vector, Vector, Vector, float | None]
 Data = TypeVar("Data", bound=TrainingData)
+
+
+class Terms(NamedTuple):
+    """Terms of a dual problem: linear, box, required sum, and kink if there is one."""
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+    kink: Vector | None = None
 
 
 class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
@@ -38,7 +47,7 @@ class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
 
     @abstractmethod
     def _terms(self, data: Data) -> list[Terms]:
-        """Return linear term, lower and upper bounds and total of each output."""
+        """Return the terms of the dual problem of each output."""
 
     def _tasks(self, data: Data, gram: Gram, kernel: Kernel) -> list[BoxTask]:
         seed, deadline = self._seed(), Deadline.after(self.max_time)

@@ -91,13 +91,18 @@ class BoxTask(Task):
         Linear term and box, one entry a row.
     total : float or None
         Required sum of the coefficients; None without an intercept.
+    kink : ndarray or None
+        Price of the size of each coefficient, where there is one.
     """
 
     linear: Vector
     lower: Vector
     upper: Vector
     total: float | None
+    kink: Vector | None = None
 
     def problem(self) -> DualProblem:
         """Return the problem over the present Gram matrix."""
-        return DualProblem(self.gram, self.linear, self.lower, self.upper, self.total)
+        return DualProblem(
+            self.gram, self.linear, self.lower, self.upper, self.total, self.kink
+        )
