@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from widemargin.tuning import SharedGridSearchCV
 
     from .persistence import load, save
+    from .persistence.libsvm_models import from_libsvm
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ __all__ = [
     "RampSVC",
     "ScaleWarning",
     "SharedGridSearchCV",
+    "from_libsvm",
     "load",
     "privacy_audit",
     "save",
@@ -75,6 +77,7 @@ _HOMES = {
     "RampSVC": "estimators.ramp",
     "ScaleWarning": "estimators.base.feature_scales",
     "SharedGridSearchCV": "tuning",
+    "from_libsvm": "persistence.libsvm_models",
     "load": "persistence",
     "privacy_audit": "estimators.private",
     "save": "persistence",

@@ -33,6 +33,8 @@ _COMMANDS = {
         "Show what MODEL is and whether it holds training rows.",
     ),
     "forget": ("model_commands", "forget", "Remove rows from MODEL, exactly."),
+    "export": ("exchange_commands", "export", "Write MODEL for LIBSVM, or as ONNX."),
+    "import": ("exchange_commands", "import_model", "Read a model file of LIBSVM."),
     "demo": ("demo_command", "demo", "See what widemargin does, in about a minute."),
 }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
+
+from widemargin.exchange.libsvm_form import LibsvmModel, SvmType
 
 from .base.expansion import ExpansionMachine, Terms
 from .base.sklearn_compat import Interval
@@ -104,6 +107,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         **IncrementalMachine._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
+    _svm_type = SvmType.ONE_CLASS
 
     fit_intercept = True  # rho, always
     nu: float
@@ -277,3 +281,8 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         """
         inside = self.decision_function(X) >= 0
         return np.where(inside, 1, -1).astype(np.intp)
+
+    def _libsvm_model(self) -> LibsvmModel:
+        # LIBSVM and scikit-learn have no tolerance at the boundary: the offset does it.
+        model = super()._libsvm_model()
+        return replace(model, rho=model.rho - ON_BOUNDARY * np.abs(model.rho))

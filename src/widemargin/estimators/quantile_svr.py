@@ -178,6 +178,13 @@ n_features_in_, feature_names_in_
         table = values.reshape(len(values), -1)
         return rearranged(table, model.quantiles_) if model.non_crossing else table
 
+    def _check_portable(self) -> None:
+        if self.quantiles_.size > 1:
+            raise ValueError(
+                f"A model of {self.quantiles_.size} quantiles has as many outputs, and "
+                "LIBSVM's form has one. Fit a QuantileSVR for each quantile."
+            )
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the pinball loss that the model removes (D2).
 

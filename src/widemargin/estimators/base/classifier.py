@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem, classification_problem
+from widemargin.exchange.libsvm_form import SvmType
 from widemargin.runtime.deadline import Deadline
 
 from .fitted import FittedClassifier, fitted_classifier
@@ -49,6 +50,7 @@ class KernelClassifier(
         "decision_function_shape": [StrOptions({"ovo", "ovr"})],
         "break_ties": ["boolean"],
     }
+    _svm_type = SvmType.C_SVC
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.

@@ -36,7 +36,7 @@ class FittedModel:
     dual_coef, intercept : array or CSR, ndarray
         Coefficients and constants, as scikit-learn arranges them or a row a pair.
     certificates : list of Certificate
-        One a task.
+        One a task; none where the model was not fitted here.
     n_iter : ndarray
         Iterations of each task.
     converged, exact : bool
@@ -69,8 +69,10 @@ class FittedModel:
         estimator.n_iter_ = self.n_iter
         estimator.shape_fit_ = (self.n_given, estimator.n_features_in_)
         estimator.fit_status_ = int(not self.converged)
-        single = len(self.certificates) == 1
-        estimator.certificate_ = self.certificates[0] if single else self.certificates
+        if self.certificates:  # a model from elsewhere has none
+            single = len(self.certificates) == 1
+            listed = self.certificates
+            estimator.certificate_ = listed[0] if single else listed
         estimator.history_ = self.history
 
 

@@ -34,7 +34,8 @@ from widemargin.runtime.cancellation import CancellationScope
 
 from .feature_scales import warn_if_unscaled
 from .fitted import FittedModel
-from .prediction import KernelPrediction
+from .notebook import CertificateInNotebooks
+from .portable import PortableModel
 from .progress import ClusterProgress, Progress
 from .sklearn_compat import (
     CallbackSupportMixin,
@@ -58,7 +59,8 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 class KernelMachine(
-    KernelPrediction,
+    CertificateInNotebooks,
+    PortableModel,
     QuickParameters,
     CallbackSupportMixin,
     BaseEstimator,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from widemargin.engine.gram import Gram
+from widemargin.exchange.libsvm_form import SvmType
 
 from .expansion import ExpansionMachine
 from .prediction import SAFETY
@@ -22,6 +23,8 @@ SINGLE_SHARE = 0.1  # of tol: what single precision may leave in a predicted num
 
 class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):
     """Base of the kernel regressors; see :class:`widemargin.SVC` for the parameters."""
+
+    _svm_type = SvmType.EPSILON_SVR
 
     C: float
     tol: float

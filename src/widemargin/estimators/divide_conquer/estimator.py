@@ -381,6 +381,14 @@ feature_names_in_
             return lazy_labels(self._at_once(), X)
         return super().predict(X)
 
+    def _check_portable(self) -> None:
+        if self.early_ is not None:
+            raise ValueError(
+                "An early model has a kernel expansion of its own in each cluster, and "
+                "LIBSVM's form has one for all. Fit with prediction='exact', or keep "
+                "the model by widemargin.save."
+            )
+
     @property
     def coef_(self) -> Any:
         """Weights of the features, for an exact model with ``kernel="linear"`` only."""
