@@ -159,6 +159,7 @@ CORE_CALLERS = {
     "numerics/products.py",
     "numerics/cholesky.py",
     "engine/gram.py",
+    "engine/kernel_table.py",
     "engine/refinement.py",
     "engine/chain.py",
     "engine/path/follow.py",

@@ -11,6 +11,7 @@ void bind_gram(nb::module_& module);
 void bind_path(nb::module_& module);
 void bind_solvers(nb::module_& module);
 void bind_subgradient(nb::module_& module);
+void bind_tables(nb::module_& module);
 void bind_text(nb::module_& module);
 }  // namespace widemargin
 
@@ -20,6 +21,7 @@ NB_MODULE(_core, module) {
   widemargin::bind_path(module);
   widemargin::bind_solvers(module);
   widemargin::bind_subgradient(module);
+  widemargin::bind_tables(module);
   widemargin::bind_text(module);
   module.def("target", &widemargin::target_name);
 }

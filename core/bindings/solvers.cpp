@@ -4,12 +4,12 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/python_calls.hpp"
 #include "solver/block_solver.hpp"
 #include "solver/drawn_pairs.hpp"
 #include "solver/matrix_solver.hpp"
@@ -18,24 +18,6 @@
 namespace widemargin {
 
 namespace {
-
-const char* name_of(Status status) {
-  switch (status) {
-    case Status::converged:
-      return "converged";
-    case Status::max_steps:
-      return "max_iter";
-    case Status::max_seconds:
-      return "max_time";
-    case Status::interrupted:
-      return "interrupted";
-    case Status::stalled:
-      return "stalled";
-    case Status::exhausted:
-      return "exhausted";
-  }
-  return "";
-}
 
 struct SolverOutcome {
   std::string status;
@@ -46,67 +28,14 @@ struct SolverOutcome {
 // How a solve ended, and the exception that a callback raised or None: the caller raises it, having
 // noted how far the solve came.
 using Result = std::pair<SolverOutcome, nb::object>;
-using Callback = std::optional<nb::callable>;
 
-// Calls Python from a solve that runs without the GIL. The first exception is kept, and nothing is
-// called after it.
-class PythonCalls {
- public:
-  PythonCalls(const Callback& monitor, const Callback& screen) {
-    callbacks_.monitor = [this, &monitor](const Progress& progress) {
-      bool proceed = true;
-      const bool done = guarded([&] {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (monitor)
-          proceed = nb::cast<bool>((*monitor)(progress.steps, progress.violation, progress.active));
-      });
-      return done && proceed;
-    };
-    if (!screen) return;
-    callbacks_.screen = [this, &screen](long steps, const Index* samples, Size count, char* keep) {
-      guarded([&] {
-        using Samples = nb::ndarray<nb::numpy, const Index, nb::ndim<1>>;
-        using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
-        // Views that live as long as the call: without an owner nanobind would copy them, and what
-        // is written to the flags would be lost.
-        const nb::object borrowed = nb::none();
-        (*screen)(steps, Samples(samples, {count}, borrowed),
-                  Flags(reinterpret_cast<bool*>(keep), {count}, borrowed));
-      });
-    };
-  }
-
-  template <class Solve>
-  Result run(const Solve& solve) {
-    Outcome outcome;
-    {
-      nb::gil_scoped_release release;
-      outcome = solve(callbacks_);
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    return {{name_of(outcome.status), outcome.steps, nb::list()}, raised_};
-  }
-
- private:
-  template <class Call>
-  bool guarded(const Call& call) {
-    nb::gil_scoped_acquire acquire;
-    if (failure_ || !raised_.is_none()) return false;
-    try {
-      call();
-      return true;
-    } catch (const nb::python_error& error) {
-      raised_ = nb::borrow(error.value());
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-    return false;
-  }
-
-  Callbacks callbacks_;
-  nb::object raised_ = nb::none();
-  std::exception_ptr failure_;
-};
+template <class Solve>
+Result run_solver(const Callback& monitor, const Callback& screen, const Solve& solve) {
+  PythonCalls calls(monitor, screen);
+  Outcome outcome;
+  calls.released([&](const Callbacks& callbacks) { outcome = solve(callbacks); });
+  return {{name_of(outcome.status), outcome.steps, nb::list()}, calls.raised()};
+}
 
 Problem make_problem(const Gram& gram, const In<double>& linear, const In<double>& lower,
                      const In<double>& upper, bool equality, const InOut<double>& beta,
@@ -127,7 +56,7 @@ Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, I
       (kink && kink->shape(0) != problem.n))
     throw std::invalid_argument("arrays must have one entry per sample");
   Iterate iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}};
-  Result result = PythonCalls(monitor, screen).run([&](const Callbacks& callbacks) {
+  Result result = run_solver(monitor, screen, [&](const Callbacks& callbacks) {
     return solve_blocks(problem, *gram, options, callbacks, iterate);
   });
   for (std::vector<double>& point : iterate.points)
@@ -148,7 +77,7 @@ Result pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In
              const SolverOptions& options, const Callback& monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
   const PairRule rule = rule_named(name);
-  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+  return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     return solve_pairs(problem, *gram, options, callbacks, rule, beta.data(), gradient.data());
   });
 }
@@ -158,7 +87,7 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
                    const DrawOptions& draw, const SolverOptions& options, const Callback& monitor) {
   const Problem problem = make_problem(*gram, linear, lower, upper, true, beta, gradient);
   DrawnPair choose(draw, options, problem.n);
-  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+  return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     return solve_by_rule(problem, *gram, options, callbacks, choose, Rows::exact, beta.data(),
                          gradient.data());
   });
@@ -180,7 +109,7 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
   const MatrixPart<Real> part{matrix.data(), matrix.shape(1), members.data(), m,
                               others.data(), others.shape(0)};
   const ChainSteps steps{n_steps, linear.data(), lower.data(), upper.data(), equality};
-  return PythonCalls(monitor, {}).run([&](const Callbacks& callbacks) {
+  return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     Control control(options, callbacks);
     return solve_chain(part, steps, options.tolerance, control, betas.data(), values.data(),
                        pair_steps.data());

@@ -71,6 +71,14 @@ bool SampleSource::single_precision_suffices() const {
   return double(far) <= kFarShare * double(size());  // these few are evaluated by differences
 }
 
+// Between a far and a near sample it matters which of them is the row.
+bool SampleSource::mirrors() const {
+  if (kernel_.kind != KernelKind::gaussian) return true;
+  const float* norms = samples_->half_norms<float>();
+  return std::none_of(norms, norms + size(),
+                      [](float half) { return is_far<float>(double(half), 0); });
+}
+
 void SampleSource::rounding(const Sweep<float>& work, double* error) const {
   rounding_of_samples(kernel_, *samples_, *samples_, work, error);
 }

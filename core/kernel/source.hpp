@@ -60,6 +60,9 @@ class Source {
   virtual bool semidefinite() const { return false; }
   // Whether float entries are good to about 1e-6: false where the norm expansion loses digits.
   virtual bool single_precision_suffices() const { return true; }
+  // Whether the bounds of rounding() hold as well for sums of entries K[j, i] in the place of
+  // K[i, j], rounded to single precision if they were.
+  virtual bool mirrors() const { return false; }
 };
 
 // Kernel between two sets of samples (the same one, or the training and the test samples), both
@@ -89,6 +92,7 @@ class SampleSource final : public Source {
   bool sizes_by_sign() const override { return true; }
   bool semidefinite() const override;
   bool single_precision_suffices() const override;
+  bool mirrors() const override;
 
   const Samples& samples() const { return *samples_; }
   const KernelSpec& kernel() const { return kernel_; }
@@ -139,6 +143,7 @@ class SubsetSource final : public Source {
   bool sizes_by_sign() const override { return base_->sizes_by_sign(); }
   bool semidefinite() const override { return base_->semidefinite(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
+  bool mirrors() const override { return base_->mirrors(); }
 
  private:
   template <class Real>

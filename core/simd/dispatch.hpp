@@ -79,6 +79,7 @@ template <class Real>
 struct PairCall {
   Size size;                // padded to a multiple of panel_width<Real>()
   const Real* const* rows;  // of the members, size kernel entries each; the padding is finite
+                            // a row that is nullptr is fetched when a step needs it
   const Real* diagonal;
   Real* gradient;     // moved by the solver, relative to the intercept
   Real* growth;       // added to it where the member grows: its side, +inf where it cannot
@@ -90,6 +91,8 @@ struct PairCall {
   const double* upper;
   double tolerance;
   long max_steps;
+  void (*fetch)(void* owner, Size member) = nullptr;  // sets rows[member]
+  void* owner = nullptr;
 };
 
 // The next two are compiled with every instruction set, so each has its own copy (static).

@@ -51,9 +51,13 @@ long pairs(const PairCall<Real>& call) {
   const Vector zero = {};
   const Vector tiny = splat<Real>(Real(1e-12));
 
+  const auto row_of = [&call](Size k) {
+    if (call.rows[k] == nullptr) call.fetch(call.owner, k);
+    return call.rows[k];
+  };
   Real step = 0;
-  const Real* row_i = call.rows[0];  // with step 0 the first pass only searches
-  const Real* row_j = call.rows[0];
+  const Real* row_i = row_of(0);  // with step 0 the first pass only searches
+  const Real* row_j = row_i;
   for (long steps = 0;; ++steps) {
     Extreme<Real, -1> lowest;
     Vector highest = splat<Real>(Real(-__builtin_inf()));
@@ -71,7 +75,7 @@ long pairs(const PairCall<Real>& call) {
     for (Size k = 0; k < lanes; ++k) most = highest[k] > most ? highest[k] : most;
     if (i < 0 || !(most - least > Real(call.tolerance)) || steps >= call.max_steps) return steps;
 
-    row_i = call.rows[i];
+    row_i = row_of(Size(i));
     Extreme<Real, +1> best_gain;
     index = first_indices;
     const Vector base = splat<Real>(least);
@@ -86,7 +90,7 @@ long pairs(const PairCall<Real>& call) {
     }
     Real gain;
     const Int j = best_gain.reduce(&gain);
-    row_j = call.rows[j];
+    row_j = row_of(Size(j));
 
     double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * double(row_i[j]);
     if (!(curvature > 1e-12)) curvature = 1e-12;

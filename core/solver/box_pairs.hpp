@@ -160,6 +160,11 @@ void move_pair(const PairCall<Real>& call, Size members, Size i, Size j) {
   for (Size k = 0; k < members; ++k) call.gradient[k] += a * row_i[k] + b * row_j[k];
 }
 
+template <class Real>
+void need_row(const PairCall<Real>& call, Size k) {
+  if (call.rows[k] == nullptr) call.fetch(call.owner, k);
+}
+
 // Returns the number of steps.
 template <class Real>
 long box_pairs(const PairCall<Real>& call, Size members) {
@@ -167,7 +172,10 @@ long box_pairs(const PairCall<Real>& call, Size members) {
     double violation = 0.0;
     const Size i = first_of_pair(call, members, violation);
     if (i == members || violation <= call.tolerance || steps >= call.max_steps) return steps;
-    move_pair(call, members, i, second_of_pair(call, members, i));
+    need_row(call, i);
+    const Size j = second_of_pair(call, members, i);
+    need_row(call, j);
+    move_pair(call, members, i, j);
   }
 }
 

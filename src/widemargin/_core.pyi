@@ -42,6 +42,37 @@ class Gram:
     def bounded_cross(self, *samples_weights_out_error: Any) -> None: ...
     def cross_rows(self, *samples_out: Any) -> None: ...
 
+class KernelTable:
+    def __init__(self, gram: Gram) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def solve(
+        self,
+        offsets: NDArray[np.int64],
+        members: _I,
+        linear: _F,
+        lower: _F,
+        upper: _F,
+        totals: _F,
+        equality: bool,
+        beta: _F,
+        values: _F,
+        errors: _F,
+        summed: NDArray[np.bool_],
+        exact: NDArray[np.bool_],
+        steps: NDArray[np.int64],
+        *,
+        tolerance: float,
+        max_steps: int,
+        max_seconds: float,
+        polish: str,
+        polish_limit: int,
+        certify: bool,
+        every_value: bool,
+        threads: int,
+        monitor: _Monitor = None,
+    ) -> tuple[list[str], BaseException | None]: ...
+
 def times(X: NDArray[Any], weights: _F, out: _F, threads: int) -> None: ...
 def transposed_times(X: NDArray[Any], weights: _F, out: _F, threads: int) -> None: ...
 def add_squares(square: _F, X: _F, threads: int) -> None: ...

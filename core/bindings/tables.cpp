@@ -1,0 +1,98 @@
+// Kernel tables and the many small problems on them, for Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "bindings/arrays.hpp"
+#include "bindings/python_calls.hpp"
+#include "solver/table_batch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+using TablePtr = std::shared_ptr<KernelTable>;
+
+PolishRule polish_named(const std::string& name) {
+  if (name == "never") return PolishRule::never;
+  if (name == "auto") return PolishRule::where_it_pays;
+  if (name == "always") return PolishRule::always;
+  throw std::invalid_argument("unknown rule of polishing " + name);
+}
+
+void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Size n) {
+  const Size count = offsets.shape(0) - 1, total = members.shape(0);
+  const std::int64_t* ends = offsets.data();
+  if (ends[0] != 0 || ends[count] != std::int64_t(total))
+    throw std::invalid_argument("offsets must run from 0 to the number of members");
+  for (Size p = 0; p < count; ++p) {
+    if (ends[p] > ends[p + 1]) throw std::invalid_argument("offsets must rise");
+    for (std::int64_t k = ends[p]; k < ends[p + 1]; ++k) {
+      const Index member = members.data()[k];
+      if (member < 0 || Size(member) >= n)
+        throw std::out_of_range("members refer to a sample that is not there");
+      if (k > ends[p] && member <= members.data()[k - 1])
+        throw std::invalid_argument("the members of a problem must rise");
+    }
+  }
+}
+
+// How each problem ended, its steps, and what a callback raised or None.
+nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> members,
+                In<double> linear, In<double> lower, In<double> upper, In<double> totals,
+                bool equality, InOut<double> beta, InOut<double> values, InOut<double> errors,
+                InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps, double tolerance,
+                long max_steps, double max_seconds, const std::string& polish, Size polish_limit,
+                bool certify, bool every_value, int threads, const Callback& monitor) {
+  if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
+  const Size count = offsets.shape(0) - 1, total = members.shape(0);
+  for (const Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0),
+                          values.shape(0), errors.shape(0), summed.shape(0)})
+    if (size != total) throw std::invalid_argument("arrays must have one entry per member");
+  for (const Size size : {totals.shape(0), exact.shape(0), steps.shape(0)})
+    if (size != count) throw std::invalid_argument("arrays must have one entry per problem");
+  check_members(offsets, members, table.size());
+  const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),
+                             polish_limit, certify,   every_value, threads};
+  std::vector<Outcome> outcomes(count);
+  const Batch batch{count,         offsets.data(), members.data(),  linear.data(), lower.data(),
+                    upper.data(),  totals.data(),  equality,        beta.data(),   values.data(),
+                    errors.data(), summed.data(),  outcomes.data(), exact.data()};
+  PythonCalls calls(monitor, {});
+  calls.released(
+      [&](const Callbacks& callbacks) { solve_batch(table, batch, options, callbacks.monitor); });
+  nb::list status;
+  for (Size p = 0; p < count; ++p) {
+    status.append(name_of(outcomes[p].status));
+    steps.data()[p] = outcomes[p].steps;
+  }
+  return nb::make_tuple(status, calls.raised());
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& module) {
+  nb::class_<KernelTable>(module, "KernelTable")
+      .def(
+          "__init__",
+          [](KernelTable* self, std::shared_ptr<Gram> gram) {
+            nb::gil_scoped_release release;
+            new (self) KernelTable(std::move(gram));
+          },
+          nb::arg("gram"))
+      .def_prop_ro("size", &KernelTable::size)
+      .def("solve", &solve, nb::arg("offsets").noconvert(), nb::arg("members").noconvert(),
+           nb::arg("linear").noconvert(), nb::arg("lower").noconvert(),
+           nb::arg("upper").noconvert(), nb::arg("totals").noconvert(), nb::arg("equality"),
+           nb::arg("beta").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("errors").noconvert(), nb::arg("summed").noconvert(),
+           nb::arg("exact").noconvert(), nb::arg("steps").noconvert(), nb::kw_only(),
+           nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"),
+           nb::arg("polish_limit"), nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
+           nb::arg("monitor") = nb::none());
+}
+
+}  // namespace widemargin

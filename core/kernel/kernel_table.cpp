@@ -1,0 +1,70 @@
+#include "kernel/kernel_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr Size kRows = 128;          // evaluated at a time; only the columns from there on
+constexpr Size kTile = 16;           // entries of a cache line
+constexpr double kMirrorCost = 1.0;  // of an entry that is copied, in evaluated ones
+
+Size padded(Size n) {
+  constexpr Size width = panel_width<float>();
+  const Size panels = (n + width - 1) / width;
+  return (panels | 1) * width;  // an odd number of cache lines: columns spread over the cache
+}
+
+}  // namespace
+
+KernelTable::KernelTable(std::shared_ptr<Gram> gram)
+    : gram_(std::move(gram)),
+      n_(gram_->size()),
+      stride_(padded(n_)),
+      slab_(std::max<Size>(1, n_ * stride_) * sizeof(float)),
+      entries_(static_cast<float*>(slab_.data())),
+      diagonal_(n_) {
+  Team team(gram_->threads());
+  const bool symmetric = gram_->source().mirrors();
+  for (Size first = 0; first < n_; first += kRows) {
+    const Size count = std::min(kRows, n_ - first);
+    evaluate(first, count, symmetric ? first : 0, team);
+    if (symmetric) mirror(first, count, team);
+  }
+  std::vector<Index> all(n_);
+  std::iota(all.begin(), all.end(), Index(0));
+  gram_->source().diagonal(all.data(), n_, diagonal_.data());
+}
+
+// Rows [first, first + count), columns from `from` on.
+void KernelTable::evaluate(Size first, Size count, Size from, Team& team) {
+  const WorkLog::Timer timer(gram_->log(), Activity::entries);
+  std::vector<Index> rows(count), columns(n_ - from);
+  std::iota(rows.begin(), rows.end(), Index(first));
+  std::iota(columns.begin(), columns.end(), Index(from));
+  std::vector<float*> store(count);
+  for (Size r = 0; r < count; ++r) store[r] = entries_ + (first + r) * stride_ + from;
+  gram_->source().sweep(
+      Sweep<float>{rows.data(), count, columns.data(), columns.size(), store.data()}, team);
+  gram_->log().count(Purpose::tables, count * columns.size());
+}
+
+// Copies the columns behind these rows to the rows below.
+void KernelTable::mirror(Size first, Size count, Team& team) {
+  const WorkLog::Timer timer(gram_->log(), Activity::arranging);
+  const Size begin = first + count, below = n_ - begin;
+  team.run(below, kTile, kMirrorCost * double(below * count), [&](Size start, Size end) {
+    // Reads of a few rows share their cache lines; writes are long runs.
+    for (Size r = begin + start; r < begin + end; ++r) {
+      const float* from = entries_ + first * stride_ + r;
+      float* to = entries_ + r * stride_ + first;
+      for (Size c = 0; c < count; ++c) to[c] = from[c * stride_];
+    }
+  });
+}
+
+}  // namespace widemargin

@@ -1,0 +1,209 @@
+#include "solver/margin_polish.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "numerics/pivoted_cholesky.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr int kMostRounds = 60;
+constexpr double kExact = 1e-10;         // violation at which a solution counts as exact
+constexpr double kNearlyExact = 100.0;   // times that: where rounding may leave it
+constexpr double kIndependence = 1e-11;  // pivots below this share of the largest are dependent
+constexpr double kTogether = 1e-12;      // of a step: members that reach their bounds as one
+
+class MarginPolish {
+ public:
+  MarginPolish(TablePoint& point, NearMargin& near, const std::function<bool()>& proceed)
+      : point_(point),
+        problem_(point.problem()),
+        near_(near),
+        proceed_(proceed),
+        beta_(point.betas(), point.betas() + point.problem().n) {
+    for (const Size k : near.members()) scale_ = std::max(scale_, std::abs(problem_.linear[k]));
+    const std::vector<Size> support = point.support();
+    std::vector<double> weights;
+    for (const Size k : support) weights.push_back(beta_[k]);
+    near_.evaluate(support);
+    gradient_.assign(near.size(), 0.0);
+    near_.add(support, weights, gradient_);
+    for (Size c = 0; c < near.size(); ++c) gradient_[c] -= problem_.linear[near.members()[c]];
+  }
+
+  bool run(Size limit) {
+    double best = violation();
+    std::vector<double> best_beta = beta_;
+    std::vector<Size> margin = free_members();
+    for (int round = 0; round < kMostRounds && margin.size() <= limit && proceed_(); ++round) {
+      step(margin);
+      const double left = violation();
+      if (left < best) best = left, best_beta = beta_;
+      if (left <= kExact * scale_) break;
+      const std::vector<Size> entering = entrants();
+      if (entering.empty()) break;
+      margin = free_members();
+      margin.insert(margin.end(), entering.begin(), entering.end());
+      std::sort(margin.begin(), margin.end());
+    }
+    std::copy(best_beta.begin(), best_beta.end(), point_.betas());
+    return best <= kNearlyExact * kExact * scale_;
+  }
+
+ private:
+  bool is_free(Size k) const {
+    return beta_[k] > problem_.lower[k] && beta_[k] < problem_.upper[k];
+  }
+
+  std::vector<Size> free_members() const {
+    std::vector<Size> out;
+    for (const Size k : near_.members())
+      if (is_free(k)) out.push_back(k);
+    return out;
+  }
+
+  double violation() const {
+    Extremes extremes;
+    for (Size c = 0; c < near_.size(); ++c) {
+      const Size k = near_.members()[c];
+      extremes.meet(gradient_[c], beta_[k], problem_.lower[k], problem_.upper[k], 0.0);
+    }
+    return extremes.violation(problem_.equality);
+  }
+
+  // Solves the margin system; members that reach a bound are pinned. The gradient follows.
+  void step(const std::vector<Size>& margin) {
+    near_.evaluate(margin);
+    const std::vector<double> before = beta_;
+    solve_margin(margin);
+    if (problem_.equality) restore_sum();
+    std::vector<Size> changed;
+    std::vector<double> changes;
+    for (const Size k : near_.members())
+      if (beta_[k] != before[k]) {
+        changed.push_back(k);
+        changes.push_back(beta_[k] - before[k]);
+      }
+    near_.evaluate(changed);
+    near_.add(changed, changes, gradient_);
+  }
+
+  void solve_margin(const std::vector<Size>& margin) {
+    const Size order = margin.size();
+    std::vector<double> block(order * order), gradient(order);
+    for (Size a = 0; a < order; ++a) {
+      const double* row = near_.row(margin[a]);
+      for (Size b = 0; b < order; ++b) block[a * order + b] = row[near_.place(margin[b])];
+      gradient[a] = gradient_[near_.place(margin[a])];
+    }
+    std::vector<Index> free(order);
+    std::iota(free.begin(), free.end(), Index(0));
+    Team alone(1);
+    while (!free.empty() && proceed_()) {
+      std::vector<double> own, step(free.size());
+      for (const Index a : free) own.push_back(gradient[Size(a)]);
+      newton_step(block.data(), order, free, own.data(), problem_.equality, kIndependence,
+                  step.data(), alone);
+      const std::vector<char> stopped = take(margin, free, step);
+      if (stopped.empty()) return;
+      std::vector<Index> left;
+      for (Size f = 0; f < free.size(); ++f) {
+        const double* row = block.data() + Size(free[f]) * order;
+        for (Size b = 0; b < order; ++b) gradient[b] += step[f] * row[b];
+        if (!stopped[f]) left.push_back(free[f]);
+      }
+      free.swap(left);
+    }
+  }
+
+  // Takes the longest feasible share of a step, which becomes that share; returns which members
+  // limit it, nothing where it was taken whole.
+  std::vector<char> take(const std::vector<Size>& margin, const std::vector<Index>& free,
+                         std::vector<double>& step) {
+    std::vector<double> room(free.size(), kInfinity);
+    double share = 1.0;
+    for (Size f = 0; f < free.size(); ++f) {
+      const Size k = margin[Size(free[f])];
+      if (step[f] == 0.0) continue;
+      room[f] = (end_of(k, step[f]) - beta_[k]) / step[f];
+      share = std::min(share, room[f]);
+    }
+    std::vector<char> stopped;
+    if (share < 1.0) stopped.assign(free.size(), 0);
+    for (Size f = 0; f < free.size(); ++f) {
+      const Size k = margin[Size(free[f])];
+      const double end = end_of(k, step[f]);
+      step[f] *= share;
+      beta_[k] = std::min(std::max(beta_[k] + step[f], problem_.lower[k]), problem_.upper[k]);
+      if (share < 1.0 && room[f] <= share * (1.0 + kTogether)) stopped[f] = 1, beta_[k] = end;
+    }
+    return stopped;
+  }
+
+  double end_of(Size k, double step) const {
+    return step > 0.0 ? problem_.upper[k] : problem_.lower[k];
+  }
+
+  // Pushes the rounding residue of the sum into the member with most room.
+  void restore_sum() {
+    double sum = 0.0, most = -kInfinity;
+    Size widest = 0;
+    for (Size k = 0; k < problem_.n; ++k) {
+      sum += beta_[k];
+      const double room = std::min(problem_.upper[k] - beta_[k], beta_[k] - problem_.lower[k]);
+      if (near_.contains(k) && room > most) most = room, widest = k;
+    }
+    const double residue = problem_.total - sum;
+    if (most > std::abs(residue)) beta_[widest] += residue;
+  }
+
+  // Members at a bound that violate optimality: the worst first. Few at a time: joining all at once
+  // would make the next margin set far too large.
+  std::vector<Size> entrants() const {
+    std::vector<double> inside;
+    Extremes extremes;
+    for (Size c = 0; c < near_.size(); ++c) {
+      const Size k = near_.members()[c];
+      if (is_free(k)) inside.push_back(gradient_[c]);
+      extremes.meet(gradient_[c], beta_[k], problem_.lower[k], problem_.upper[k], 0.0);
+    }
+    const Size most = std::max<Size>(8, inside.size() / 4);
+    double level = extremes.level(problem_.equality);
+    if (problem_.equality && !inside.empty()) {
+      const auto middle = inside.begin() + std::ptrdiff_t(inside.size() / 2);
+      std::nth_element(inside.begin(), middle, inside.end());
+      level = *middle;
+    }
+    std::vector<std::pair<double, Size>> wanting;
+    for (Size c = 0; c < near_.size(); ++c) {
+      const Size k = near_.members()[c];
+      if (is_free(k) || problem_.lower[k] == problem_.upper[k]) continue;
+      const double above = gradient_[c] - level;
+      const double pull = beta_[k] <= problem_.lower[k] ? -above : above;
+      if (pull > kExact) wanting.push_back({-pull, k});
+    }
+    std::sort(wanting.begin(), wanting.end());
+    std::vector<Size> out;
+    for (Size w = 0; w < std::min(most, wanting.size()); ++w) out.push_back(wanting[w].second);
+    return out;
+  }
+
+  TablePoint& point_;
+  const TableProblem& problem_;
+  NearMargin& near_;
+  const std::function<bool()>& proceed_;
+  std::vector<double> beta_, gradient_;  // gradient of the near members
+  double scale_ = 1.0;
+};
+
+}  // namespace
+
+bool polish_margin(TablePoint& point, NearMargin& near, Size limit,
+                   const std::function<bool()>& proceed) {
+  return MarginPolish(point, near, proceed).run(limit);
+}
+
+}  // namespace widemargin

@@ -1,0 +1,149 @@
+#include "solver/near_margin.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simd/clones.hpp"
+#include "simd/dispatch.hpp"
+
+namespace widemargin {
+
+namespace {
+
+constexpr double kNear = 0.1;  // of the largest linear term: how far beyond the margin is near
+
+WIDEMARGIN_CLONES
+void add_sizes(const double* row, double weight, Size count, double* __restrict sizes) {
+  for (Size c = 0; c < count; ++c) sizes[c] += weight * std::abs(row[c]);
+}
+
+std::vector<Index> samples_of(const TableProblem& problem, const std::vector<Size>& members) {
+  std::vector<Index> out;
+  for (const Size k : members) out.push_back(problem.members[k]);
+  return out;
+}
+
+}  // namespace
+
+NearMargin::NearMargin(const TablePoint& point, bool every)
+    : point_(point), places_(point.problem().n, kNowhere), numbers_(point.problem().n, kNowhere) {
+  const TableProblem& problem = point.problem();
+  const Extremes extremes = point.extremes();
+  double largest = 0.0;
+  for (Size k = 0; k < problem.n; ++k) largest = std::max(largest, std::abs(problem.linear[k]));
+  const double slack = kNear * largest;
+  const double low = problem.equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
+  const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
+  every = every || !point.table().gram().source().mirrors();
+  for (Size k = 0; k < problem.n; ++k) {
+    const bool beyond = problem.lower[k] == 0.0 && point.gradient(k) > high + slack;
+    const bool below = problem.upper[k] == 0.0 && point.gradient(k) < low - slack;
+    if (!every && point.beta(k) == 0.0 && (beyond || below)) continue;
+    places_[k] = members_.size();
+    members_.push_back(k);
+  }
+}
+
+void NearMargin::evaluate(const std::vector<Size>& members) {
+  std::vector<Size> wanted;
+  for (const Size k : members)
+    if (numbers_[k] == kNowhere) wanted.push_back(k);
+  if (wanted.empty()) return;
+  Size number = rows_.size() / size();
+  rows_.resize(rows_.size() + wanted.size() * size());
+  std::vector<double*> store;
+  for (const Size k : wanted) {
+    store.push_back(rows_.data() + number * size());
+    numbers_[k] = number++;
+  }
+  const std::vector<Index> rows = samples_of(point_.problem(), wanted);
+  const std::vector<Index> columns = samples_of(point_.problem(), members_);
+  Gram& gram = point_.table().gram();
+  Team alone(1);
+  gram.source().sweep(
+      Sweep<double>{rows.data(), rows.size(), columns.data(), columns.size(), store.data()}, alone);
+  gram.log().count(Purpose::certificate, rows.size() * columns.size());
+}
+
+void NearMargin::add(const std::vector<Size>& members, const std::vector<double>& weights,
+                     std::vector<double>& sums) const {
+  std::vector<const double*> rows;
+  for (const Size k : members) rows.push_back(row(k));
+  routines<double>().combine(rows.data(), weights.data(), rows.size(), size(), sums.data());
+}
+
+void NearMargin::verify(double* values, double* errors) const {
+  const std::vector<Size> support = point_.support();
+  std::vector<double> weights, sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
+  for (const Size k : support) weights.push_back(point_.beta(k));
+  add(support, weights, sums);
+  for (Size a = 0; a < support.size(); ++a)
+    add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
+  const std::vector<Index> rows = samples_of(point_.problem(), support);
+  const std::vector<Index> columns = samples_of(point_.problem(), members_);
+  Sweep<double> work{rows.data(), rows.size(),    columns.data(), columns.size(),
+                     nullptr,     weights.data(), sums.data()};
+  work.sizes = sizes.data();
+  point_.table().gram().source().rounding(work, rounding.data());
+  for (Size c = 0; c < size(); ++c) {
+    values[members_[c]] = sums[c];
+    errors[members_[c]] = rounding[c];
+  }
+}
+
+Extremes worst_extremes(const TablePoint& point, const NearMargin& near, const double* values,
+                        const double* errors) {
+  Extremes out;
+  for (const Size k : near.members()) {
+    const double gradient = values[k] - point.problem().linear[k];
+    if (point.can_grow(k)) out.lowest_up = std::min(out.lowest_up, gradient - errors[k]);
+    if (point.can_fall(k)) out.highest_low = std::max(out.highest_low, gradient + errors[k]);
+  }
+  return out;
+}
+
+std::vector<Size> verify_far(const TablePoint& point, const NearMargin& near, double* values,
+                             double* errors) {
+  std::vector<Size> open;
+  if (near.all()) return open;
+  const TableProblem& problem = point.problem();
+  const std::vector<Size> support = point.support();
+  std::vector<double> weights, absolute, sums(problem.n), sizes(problem.n);
+  for (const Size k : support) {
+    weights.push_back(point.beta(k));
+    absolute.push_back(std::abs(point.beta(k)));
+  }
+  // No entry of a kernel of differences is negative; other kernels bound rounding without sizes.
+  point.products(support, weights, sums.data());
+  point.products(support, absolute, sizes.data());
+  std::vector<Size> far;
+  for (Size k = 0; k < problem.n; ++k)
+    if (!near.contains(k)) far.push_back(k);
+  std::vector<double> far_sums, far_sizes, rounding(far.size(), 0.0);
+  for (const Size k : far) {
+    far_sums.push_back(sums[k]);
+    far_sizes.push_back(sizes[k]);
+  }
+  const std::vector<Index> rows = samples_of(problem, support), columns = samples_of(problem, far);
+  Sweep<float> work{rows.data(), rows.size(),    columns.data(), columns.size(),
+                    nullptr,     weights.data(), far_sums.data()};
+  work.sizes = far_sizes.data();
+  point.table().gram().source().rounding(work, rounding.data());
+  // Between the extremes of the near ones lies minus the intercept: beyond both there is no loss,
+  // and such a member does not decide the violation.
+  const Extremes extremes = worst_extremes(point, near, values, errors);
+  const bool equality = problem.equality;
+  const double low = equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
+  const double high = equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
+  for (Size c = 0; c < far.size(); ++c) {
+    const Size k = far[c];
+    values[k] = far_sums[c], errors[k] = rounding[c];
+    const double gradient = values[k] - problem.linear[k];
+    const bool beyond = problem.lower[k] == 0.0 && gradient - errors[k] > high;
+    const bool below = problem.upper[k] == 0.0 && gradient + errors[k] < low;
+    if (!(beyond || below)) open.push_back(k);
+  }
+  return open;
+}
+
+}  // namespace widemargin

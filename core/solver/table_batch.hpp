@@ -1,0 +1,53 @@
+// Many small dual problems over one kernel table: pairs of classes, folds, costs.
+//
+// Each is solved by one thread, problems side by side: results do not depend on how many threads
+// there are. Single precision steps to the tolerance, the exact polish where it pays, and K beta of
+// the final point with bounds on its rounding.
+#pragma once
+
+#include <functional>
+
+#include "solver/options.hpp"
+#include "solver/problem.hpp"
+#include "solver/table_problem.hpp"
+
+namespace widemargin {
+
+enum class PolishRule { never, where_it_pays, always };
+
+struct BatchOptions {
+  double tolerance = 1e-3;
+  long max_steps = kUnlimitedSteps;  // of each problem
+  double max_seconds = kInfinity;    // of all
+  PolishRule polish = PolishRule::where_it_pays;
+  Size polish_limit = 5000;  // margin members that are polished at most
+  bool certify = true;       // bounds on the rounding of K beta
+  bool every_value = false;  // K beta in double for all members, also those far from the margin
+  int threads = 1;
+};
+
+// Problem p has the members, and the entries of all arrays, from offsets[p] to offsets[p + 1].
+struct Batch {
+  Size count;
+  const std::int64_t* offsets;
+  const Index* members;
+  const double* linear;
+  const double* lower;
+  const double* upper;
+  const double* totals;  // one a problem
+  bool equality;
+  double* beta;    // a feasible start, then the point reached
+  double* values;  // K beta of that point
+  double* errors;  // bounds on the rounding of values; infinite where they were not verified
+  bool* summed;    // whether a value is of double precision entries
+  Outcome* outcomes;
+  bool* exact;  // whether the polish came to its end
+
+  TableProblem problem(Size p) const;
+};
+
+// `monitor` is called by the calling thread a few times a second; false ends all problems.
+void solve_batch(const KernelTable& table, const Batch& batch, const BatchOptions& options,
+                 const std::function<bool(const Progress&)>& monitor);
+
+}  // namespace widemargin
