@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from widemargin.estimators.dpwss import DPWSSClassifier
     from widemargin.estimators.one_class_svm import OneClassSVM
     from widemargin.estimators.private import (
+        NoiseWarning,
+        PrivacyBudgetError,
+        PrivacyLedger,
         PrivacyWarning,
         PrivateSVC,
         PublicBoundsScaler,
@@ -45,7 +48,10 @@ __all__ = [
     "CostSensitiveSVC",
     "DPWSSClassifier",
     "DivideConquerSVC",
+    "NoiseWarning",
     "OneClassSVM",
+    "PrivacyBudgetError",
+    "PrivacyLedger",
     "PrivacyWarning",
     "PrivateSVC",
     "PublicBoundsScaler",
@@ -69,7 +75,10 @@ _HOMES = {
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
     "DivideConquerSVC": "estimators.divide_conquer",
+    "NoiseWarning": "estimators.private",
     "OneClassSVM": "estimators.one_class_svm",
+    "PrivacyBudgetError": "estimators.private",
+    "PrivacyLedger": "estimators.private",
     "PrivacyWarning": "estimators.private",
     "PrivateSVC": "estimators.private",
     "PublicBoundsScaler": "estimators.private",

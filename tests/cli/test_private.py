@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import dump_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import widemargin
 from widemargin.cli.options import convert
@@ -34,7 +36,7 @@ def test_classes_are_given_with_commas(folder: Path) -> None:
     done = command(*TRAIN, "--classes", "0,1,2", "data", "model", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Differentially private: epsilon = 1, delta = 1e-05" in done.stderr
-    assert "warning" not in done.stderr
+    assert "no privacy guarantee" not in done.stderr
     model = widemargin.load(folder / "model")
     assert_array_equal(model.classes_, [0, 1, 2])
     assert model.privacy_report().guarantee
@@ -46,6 +48,41 @@ def test_classes_are_given_with_commas(folder: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert widemargin.load(folder / "model").classes_.tolist() == ["ill", "well"]
+
+
+def test_train_and_info_state_budget_and_mechanism_and_no_time(folder: Path) -> None:
+    done = command(
+        *TRAIN, "--classes", "0,1", "--group-size", "2", "data", "model", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    first = "Differentially private: epsilon = 1, delta = 1e-05, for data sets in which"
+    assert f"{first} up to 2 records are replaced" in done.stderr
+    assert "Mechanism: gradient perturbation, C = 0.1." in done.stderr
+    assert re.search(r"[0-9] s\b", done.stderr) is None  # a function of the data
+    told = command("info", "model", cwd=folder).stdout
+    assert re.search(r"^epsilon +1.0$", told, re.MULTILINE)
+    assert re.search(r"^delta +1e-05$", told, re.MULTILINE)
+    assert re.search(r"^mechanism +gradient$", told, re.MULTILINE)
+    assert f"{first} up to 2 records" in told
+    facts = json.loads(command("info", "--json", "model", cwd=folder).stdout)
+    assert (facts["epsilon"], facts["mechanism"]) == (1.0, "gradient")
+
+
+def test_info_shows_the_ledger(folder: Path) -> None:
+    ledger = widemargin.PrivacyLedger(2.0)
+    X, y = load_svmlight_file(str(folder / "data"))
+    public = {"clip_norm": 3.0, "classes": [0, 1], "n_steps": 2}
+    model = widemargin.PrivateSVC(0.5, ledger=ledger, **public).fit(X, y)
+    widemargin.save(model, folder / "model")
+    told = command("info", "model", cwd=folder).stdout
+    assert "Ledger: 0.5 of epsilon = 2 spent by 1 fit (delta = 1e-05; a copy" in told
+
+
+def test_cross_validation_is_refused(folder: Path) -> None:
+    done = command(*TRAIN, "--classes", "0,1", "-v", "3", "data", cwd=folder)
+    assert done.returncode == 2
+    assert "-v with --method private" in done.stderr and "budget" in done.stderr
+    assert "Accuracy" not in done.stdout
 
 
 def test_without_classes_no_guarantee_is_stated(folder: Path) -> None:

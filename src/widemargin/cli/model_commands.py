@@ -24,7 +24,7 @@ from .output import (
     remark,
     save_model,
 )
-from .train_command import describe
+from .train_command import describe, privacy_lines
 
 
 @click.command()
@@ -41,6 +41,9 @@ def info(model: str, as_json: bool) -> None:
         if name == "parameters":
             changed = ", ".join(f"{k}={v}" for k, v in value.items())
             click.echo(f"{name:<15}{changed or 'all default'}")
+        elif name == "privacy":
+            for line in value:
+                click.echo(line)
         elif name != "training_rows":
             click.echo(f"{name:<15}{value}")
     rows = facts["training_rows"]
@@ -73,6 +76,11 @@ def model_facts(estimator: Any, path: str) -> dict[str, Any]:
         classes = [str(label) for label in final.classes_]
         facts["classes"] = f"{len(classes)}: {', '.join(classes[:20])}"
     facts["fit"] = describe(final)
+    if type(final).__name__ == "PrivateSVC":
+        report = final.privacy_report()
+        facts["epsilon"], facts["delta"] = report.epsilon, report.delta
+        facts["mechanism"] = report.mechanism
+        facts["privacy"] = privacy_lines(final)
     if hasattr(final, "ids_"):
         ids = np.asarray(final.ids_)
         facts["live rows"] = len(ids)

@@ -26,8 +26,8 @@ _FOREIGN = {
     "-b": "for probabilities, put the model into sklearn.calibration."
     "CalibratedClassifierCV",
 }
-# set by the command itself
-_HIDDEN = {"verbose"}
+# set by the command itself, or an object that no text stands for
+_HIDDEN = {"verbose", "ledger"}
 #: parameters that are on or off: a flag without a value
 _FLAGS = {"keep_rows"}
 

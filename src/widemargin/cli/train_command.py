@@ -105,6 +105,11 @@ def train(
     check_model_path(target, data)
     if suspects is not None:
         check_suspects_path(suspects, data, target, method, folds)
+    if folds is not None and method == "private":
+        raise InputError(
+            "-v with --method private: an accuracy on private rows has no guarantee, "
+            "and every fold would spend the budget once more; test on public rows"
+        )
     cls = estimator_class(method)
     parameters = estimator_parameters(cls, method, given)
     check_parameters(cls(**parameters), given)
@@ -143,7 +148,12 @@ def train(
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if suspects is not None:
         write_suspects(suspects, final, content)
-    remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    if method == "private":  # how long it took is a function of the data
+        remark(f"{describe(final)}; written to {target}", quiet)
+        for line in privacy_lines(final)[1:]:
+            remark(line, quiet)
+    else:
+        remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
     ctx.exit(0 if outcome.converged else 1)
 
 
@@ -259,6 +269,14 @@ def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> i
         accuracy = float(np.mean(predicted == content.y))
         click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
     return 0 if outcome.converged else 1
+
+
+def privacy_lines(estimator: Any) -> list[str]:
+    """Return what a private model guarantees: the first lines of its report."""
+    lines: list[str] = estimator.privacy_report().first_lines()
+    if estimator.ledger is not None:
+        lines.append(f"Ledger: {estimator.ledger}.")
+    return lines
 
 
 def describe(estimator: Any) -> str:

@@ -35,6 +35,9 @@ TRANSFORMERS = {
     "FunctionTransformer": "sklearn.preprocessing",
     "SimpleImputer": "sklearn.impute",
 }
+PARAMETERS = {  # objects that estimators hold as a parameter
+    "PrivacyLedger": "widemargin.estimators.private.ledger",
+}
 RECORDS = {
     "Certificate": "widemargin.engine.certificate",
     "Linear": "widemargin.engine.kernels",
@@ -57,7 +60,7 @@ RECORDS = {
 
 def known_class(name: str, *, record: bool) -> Any:
     """Return the class of that name; `StorageError` if there is none."""
-    table = RECORDS if record else ESTIMATORS | TRANSFORMERS
+    table = RECORDS if record else ESTIMATORS | TRANSFORMERS | PARAMETERS
     if name not in table:
         raise StorageError(
             f"names {name!r:.60}, which is no class a model file may hold"
@@ -71,7 +74,7 @@ def known_class(name: str, *, record: bool) -> Any:
 def name_of(cls: type) -> str | None:
     """Return the name under which a file may hold this class, None if it may not."""
     name = cls.__name__
-    module = (ESTIMATORS | TRANSFORMERS | RECORDS).get(name)
+    module = (ESTIMATORS | TRANSFORMERS | PARAMETERS | RECORDS).get(name)
     if module is None:
         return None
     if cls.__module__ == module or cls.__module__.startswith(f"{module}."):

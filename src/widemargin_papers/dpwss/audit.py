@@ -40,7 +40,7 @@ def patients() -> tuple[NDArray[np.float64], NDArray[Any]]:
 
 def contestants() -> dict[str, Any]:
     """Return the three methods under audit by name."""
-    public: Any = {"clip_norm": 1.0, "classes": (0, 1)}
+    public: Any = {"mechanism": "output", "clip_norm": 1.0, "classes": (0, 1)}
     return {
         "DPWSS, stated 0.1": DPWSSClassifier(selection_epsilon=0.1, n_jobs=1),
         "PrivateSVC, stated 1, noise/20": TooLittleNoise(1.0, **public),

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from widemargin_papers.harness.campaign import Campaign
 
-from . import candidates, cost_report, cost_units, costs, label_report, labels
+from . import (
+    candidates,
+    cost_report,
+    cost_units,
+    costs,
+    label_report,
+    labels,
+    private_models,
+    private_report,
+)
 
 CAMPAIGNS = {
     "candidates": Campaign("helps_candidates", candidates.work, candidates.table),
     "units": Campaign("helps_units", cost_units.work, cost_units.table),
     "costs": Campaign("helps_costs", costs.work, cost_report.table),
     "labels": Campaign("helps_labels", labels.work, label_report.table),
+    "private": Campaign("helps_private", private_models.work, private_report.table),
 }

@@ -130,7 +130,9 @@ def test_dpwss_is_refuted_at_nominal_one_tenth(patients):
 
 def test_private_svc_is_not_caught(patients):
     result = privacy_audit(
-        PrivateSVC(clip_norm=1.0, classes=[0, 1]), *patients, random_state=0
+        PrivateSVC(mechanism="output", clip_norm=1.0, classes=[0, 1]),
+        *patients,
+        random_state=0,
     )
     assert result.epsilon_lower <= result.nominal == 1.0
     text = str(result)
@@ -141,7 +143,9 @@ def test_private_svc_is_not_caught(patients):
 
 
 def test_noise_divided_by_twenty_is_caught(patients):
-    broken = dpwss_extra.TooLittleNoise(clip_norm=1.0, classes=[0, 1])
+    broken = dpwss_extra.TooLittleNoise(
+        mechanism="output", clip_norm=1.0, classes=[0, 1]
+    )
     result = privacy_audit(broken, *patients, random_state=0)
     assert result.epsilon_lower > result.nominal == 1.0
     assert result.caught
@@ -149,7 +153,7 @@ def test_noise_divided_by_twenty_is_caught(patients):
 
 def test_the_audit_reproduces_and_fresh_noise_is_audited_too(patients):
     settings = {"runs": 20, "held_out": 10}
-    model = PrivateSVC(clip_norm=1.0, classes=[0, 1])
+    model = PrivateSVC(mechanism="output", clip_norm=1.0, classes=[0, 1])
     first = privacy_audit(model, *patients, random_state=1, **settings)
     second = privacy_audit(model, *patients, random_state=1, **settings)
     assert_array_equal(first.scores, second.scores)
@@ -200,7 +204,7 @@ def test_bad_settings_are_refused_before_training(patients, settings, message):
 
 def test_bad_records_are_refused(patients):
     X, y = patients
-    model = PrivateSVC(clip_norm=1.0, classes=[0, 1])
+    model = PrivateSVC(mechanism="output", clip_norm=1.0, classes=[0, 1])
     with pytest.raises(ValueError, match="contains NaN"):
         privacy_audit(model, np.full_like(X, np.nan), y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -20,6 +20,9 @@ from widemargin.estimators.private import hinge
 from widemargin.estimators.private.hinge import hinge_gap, minimise_hinge
 from widemargin.runtime.deadline import Deadline
 
+# Few records: `warn_of_drowned_signal` has its own test.
+pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
+
 
 def exact(values):
     """Fractions of an array's floats."""

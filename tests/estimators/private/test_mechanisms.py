@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from widemargin.estimators.private import huber_minimum, mechanisms
-from widemargin.estimators.private.calibration import gaussian_scale
+from widemargin.estimators.private.calibration import gaussian_mu, gaussian_scale
 from widemargin.estimators.private.hinge import minimise_hinge
 from widemargin.estimators.private.huber import room_rounding, slope
 from widemargin.estimators.private.huber_minimum import distance_bound, minimise_huber
@@ -48,38 +48,107 @@ def data(rng, n=40, d=3):
 
 
 def test_output_noise_scales_from_the_formulas():
-    gaussian = OutputMechanism.plan(PUBLIC, "gaussian", 1e-6)
+    gaussian = OutputMechanism.plan(PUBLIC, "gaussian", 1e-6, 400)
     assert_allclose(gaussian.gap, TAU)
     assert_allclose(gaussian.sensitivity, DELTA)
     assert_allclose(gaussian.scale, gaussian_scale(0.8, 1e-6, DELTA))
-    laplace = OutputMechanism.plan(PUBLIC, "laplace", 1e-6)
+    laplace = OutputMechanism.plan(PUBLIC, "laplace", 1e-6, 400)
     assert_allclose(laplace.scale, math.sqrt(9) * DELTA / 0.8)
-    spherical = OutputMechanism.plan(PUBLIC, "spherical", 1e-6)
+    spherical = OutputMechanism.plan(PUBLIC, "spherical", 1e-6, 400)
     assert_allclose(spherical.scale, DELTA / 0.8)
     assert (laplace.delta, spherical.delta, gaussian.delta) == (0.0, 0.0, 1e-6)
 
 
 def test_add_remove_halves_the_sensitivity():
     halved = OutputMechanism.plan(
-        PUBLIC._replace(adjacency="add-remove"), "laplace", 0.0
+        PUBLIC._replace(adjacency="add-remove"), "laplace", 0.0, None
     )
     assert_allclose(halved.sensitivity, LARGEST * 2.0)
 
 
 def test_gradient_noise_scale_from_the_formula():
     plan = GradientMechanism.plan(PUBLIC, 0.5, n_steps=25, n_samples=400)
-    log_term = math.log(1e6)
-    rho = (math.sqrt(log_term + 0.8) - math.sqrt(log_term)) ** 2
     sensitivity = 2 * 1.5 * 2.0 / 400
     assert_allclose(plan.sensitivity, sensitivity)
-    assert_allclose(plan.scale, math.sqrt(25 * sensitivity**2 / (2 * rho)))
+    assert_allclose(plan.scale, gaussian_scale(0.8, 1e-6, 5 * sensitivity))
+    assert_allclose(plan.price.mu, gaussian_mu(0.8, 1e-6))
+
+
+def plans(public, n_samples=400):
+    return {
+        "gaussian": OutputMechanism.plan(public, "gaussian", 1e-6, n_samples),
+        "laplace": OutputMechanism.plan(public, "laplace", 1e-6, n_samples),
+        "spherical": OutputMechanism.plan(public, "spherical", 1e-6, n_samples),
+        "objective": ObjectiveMechanism.plan(public, 0.5, n_samples),
+        "gradient": GradientMechanism.plan(public, 0.5, 30, n_samples),
+    }
+
+
+def test_steps_follow_from_the_noise_and_cost_nothing_more():
+    # Ten over the noise-to-signal ratio, within 5 and 100, at the same price.
+    fixed = GradientMechanism.plan(PUBLIC, 0.5, 30, 400)
+    steps = {}
+    for n_samples in (4, 400, 10**6):
+        plan = GradientMechanism.plan(PUBLIC, 0.5, None, n_samples)
+        assert_allclose(plan.price, fixed.price)
+        ratio = GradientMechanism.plan(PUBLIC, 0.5, 7, n_samples).noise_to_signal
+        assert_allclose(plan.noise_to_signal, ratio)
+        steps[n_samples] = plan.n_steps
+        assert plan.n_steps == round(min(max(10 / ratio, 5), 100))
+    assert steps[4] == 5 < steps[400] < 100 == steps[10**6]
+
+
+def test_several_classes_are_one_gaussian_release():
+    # sqrt(k) times the noise, k times for the laws without delta, at the same price.
+    one, nine = plans(PUBLIC), plans(PUBLIC._replace(n_problems=9))
+    for name in ("gaussian", "gradient"):
+        assert_allclose(nine[name].scale, 3 * one[name].scale)
+    for name in ("laplace", "spherical"):
+        assert_allclose(nine[name].scale, 9 * one[name].scale)
+    assert_allclose(nine["objective"].noise_epsilon, 0.999 * 0.8 / 9 / 2)
+    for name, plan in nine.items():
+        assert_allclose(plan.price, one[name].price)
+        assert plan.price.mu * plan.price.epsilon == 0.0
+        assert plan.price.epsilon in (0.0, 0.8)
+
+
+def test_a_group_multiplies_what_a_record_can_do():
+    tiny = PUBLIC._replace(cost=1e-4)  # below the cap of "objective"
+    one, five = plans(tiny), plans(tiny._replace(group_size=5))
+    for name in ("gaussian", "laplace", "spherical", "gradient"):
+        assert_allclose(five[name].scale, 5 * one[name].scale)
+        assert_allclose(five[name].sensitivity, 5 * one[name].sensitivity)
+    bent = math.log1p(five["objective"].largest * 4.0)
+    assert_allclose(five["objective"].noise_epsilon, 0.999 * 0.8 - 5 * bent)
+    scale = 5 * 2 * 2.0 / five["objective"].noise_epsilon
+    assert_allclose(five["objective"].scale, scale)
+
+
+def test_noise_to_signal_by_hand():
+    found = plans(PUBLIC)
+    output = found["gaussian"].scale * 2.0  # a row as long as R; the margin is 1
+    assert_allclose(found["gaussian"].noise_to_signal, output)
+    assert_allclose(
+        found["laplace"].noise_to_signal, math.sqrt(2) * found["laplace"].scale * 2
+    )
+    assert_allclose(
+        found["spherical"].noise_to_signal, math.sqrt(10) * found["spherical"].scale * 2
+    )
+    few = plans(PUBLIC._replace(cost=1e-4), n_samples=10)["gaussian"]
+    assert_allclose(few.noise_to_signal, few.scale * 2 / (10 * 1.5e-4 * 4))
+    hidden = OutputMechanism.plan(PUBLIC, "gaussian", 1e-6, None)
+    assert hidden.noise_to_signal == found["gaussian"].noise_to_signal
+    linear = 9 * found["objective"].scale  # mean length, against 400 pulls of R each
+    assert_allclose(found["objective"].noise_to_signal, linear / (400 * 2.0 / 2))
+    left = found["gradient"].scale * 3 / math.sqrt(30)  # 9 coordinates, 30 steps
+    assert_allclose(found["gradient"].noise_to_signal, left / (1.5 * 2.0 / 2))
 
 
 def test_objective_plan_uses_the_largest_cost():
     plan = ObjectiveMechanism.plan(PUBLIC, 0.5, n_samples=400)
     curvature = 2.0**2 / (2 * 0.5)
     of_noise = 0.999 * 0.8  # the rest covers the distance from the minimum
-    capped = math.expm1(of_noise / 4) / curvature
+    capped = math.expm1(of_noise / 2) / curvature
     assert plan.largest == pytest.approx(min(LARGEST, capped))
     assert plan.cost == pytest.approx(plan.largest / 1.5)
     assert plan.scale == pytest.approx(2 * 2.0 / (of_noise / 2))
@@ -299,7 +368,7 @@ def test_noise_covers_the_distance_from_the_minimum(monkeypatch):
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "spherical"])
 def test_output_without_noise_is_the_hinge_minimiser(law, global_random_seed):
     X, y = data(np.random.default_rng(global_random_seed))
-    plan = OutputMechanism.plan(PUBLIC, law, 1e-10)
+    plan = OutputMechanism.plan(PUBLIC, law, 1e-10, 40)
     released = plan.release(X, y, np.ones(40), Silent()).weights
     best = minimise_hinge(X, y, np.full(40, 0.2), 1e-14)
     assert np.linalg.norm(released - best) <= math.sqrt(2 * plan.gap)

@@ -56,6 +56,19 @@ def test_gaussian_and_laplace_laws(source):
     assert stats.kstest(laplace, stats.laplace(scale=0.4).cdf).pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("source", [SeededNoise(6), OpenDPNoise()])
+def test_noise_fills_bins_of_equal_probability_equally(source, law):
+    # Chi-square over 20 bins, in the middle and in the tails alike.
+    draw = {"gaussian": source.gaussian, "laplace": source.laplace}[law]
+    form = {"gaussian": stats.norm, "laplace": stats.laplace}[law](scale=0.4)
+    noise = draw(np.full(4000, 3.0), 0.4) - 3.0
+    counts, _ = np.histogram(form.cdf(noise), bins=20, range=(0.0, 1.0))
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
+    halved, _ = np.histogram(form.cdf(noise / 2), bins=20, range=(0.0, 1.0))
+    assert stats.chisquare(halved).pvalue < 1e-12  # half of the noise is seen
+
+
 def test_opendp_certifies_the_scales_we_ask_for():
     opendp = noise.import_opendp()
     domain = opendp.vector_domain(opendp.atom_domain(T=float, nan=False))

@@ -5,10 +5,14 @@ from widemargin.estimators.incremental import refuse_updates
 from .audit import AuditResult, privacy_audit
 from .estimator import PrivateSVC
 from .features import PublicBoundsScaler
-from .report import PrivacyReport, PrivacyWarning
+from .ledger import PrivacyBudgetError, PrivacyLedger
+from .report import NoiseWarning, PrivacyReport, PrivacyWarning
 
 __all__ = [
     "AuditResult",
+    "NoiseWarning",
+    "PrivacyBudgetError",
+    "PrivacyLedger",
     "PrivacyReport",
     "PrivacyWarning",
     "PrivateSVC",

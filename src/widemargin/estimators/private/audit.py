@@ -29,7 +29,7 @@ from tqdm import tqdm
 from widemargin.engine.sample_layout import refuse_damaged
 
 from .errors_without_values import without_values
-from .report import PrivacyWarning
+from .report import NoiseWarning, PrivacyWarning
 from .sensitivity import ADJACENCIES
 
 Vector = NDArray[np.float64]
@@ -354,6 +354,7 @@ def privacy_audit(
                     model.set_params(random_state=int(seed))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", PrivacyWarning)
+                    warnings.simplefilter("ignore", NoiseWarning)
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     rows.append(release(model.fit(*data)))
                 bar.update()

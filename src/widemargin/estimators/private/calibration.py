@@ -1,6 +1,10 @@
-"""From a privacy budget to a noise scale, and back: closed forms and one bisection.
+"""From a privacy budget to a noise scale, and back: closed forms and bisections.
 
-Pure functions of public numbers. Each names the theorem that it applies.
+Pure functions of public numbers. Each names the theorem that it applies. The unit in
+which Gaussian releases compose is mu, the sensitivity in standard deviations of the
+noise: several releases, each chosen after seeing those before, tell as much as one of
+sqrt(sum of squared mu) (Gaussian differential privacy; Dong, Roth and Su, 2022,
+Corollary 3.3), without any loss.
 """
 
 from __future__ import annotations
@@ -8,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from scipy.special import log_ndtr
+from scipy.special import expit, log_ndtr, ndtri
 
 
 def gaussian_delta(epsilon: float, ratio: float) -> float:
@@ -49,6 +53,39 @@ def gaussian_scale(epsilon: float, delta: float, sensitivity: float) -> float:
     return sensitivity * high * (1.0 + 1e-9)
 
 
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """Largest mu of Gaussian releases that together are (epsilon, delta)-private."""
+    return 1.0 / gaussian_scale(epsilon, delta, 1.0)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Smallest epsilon at which releases of that mu are (epsilon, delta)-private."""
+    if mu == 0.0 or gaussian_delta(0.0, 1.0 / mu) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, 1.0 / mu) > delta:
+        low, high = high, 2.0 * high
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if gaussian_delta(middle, 1.0 / mu) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """Smallest mu that every epsilon-private release is bounded by.
+
+    No test on such a release errs less than randomised response does, whose two error
+    rates are both 1/(1 + e^epsilon); the Gaussian trade-off curve through that point is
+    convex and lies below the two straight pieces of the pure one (mathematics 1.5).
+    """
+    return 2.0 * float(ndtri(expit(epsilon)))
+
+
 def laplace_scale(epsilon: float, sensitivity: float) -> float:
     """Scale of the Laplace law per coordinate; `sensitivity` is in the L1 norm."""
     return sensitivity / epsilon
@@ -71,38 +108,21 @@ class ObjectiveBudget(NamedTuple):
 
 
 def objective_budget(
-    epsilon: float, cost: float, radius: float, width: float
+    epsilon: float, cost: float, radius: float, width: float, group_size: int = 1
 ) -> ObjectiveBudget:
     """Split epsilon between the curvature of the Huber hinge and the noise.
 
-    c = R^2 / (2h) bounds the curvature that a record adds per unit of C. The part
-    2 ln(1 + C c) pays for the change of variables; the rest, epsilon', is for the
-    noise, whose length is Gamma(dimension, 2R / epsilon'). C is lowered as soon as
+    c = R^2 / (2h) bounds the curvature that a record adds per unit of C. A record's
+    Hessian has rank one, so that replacing it changes the determinant of the whole by
+    a factor of 1 + C c at most, in either direction: ln(1 + C c) pays for the change of
+    variables, for each of `group_size` records. The rest, epsilon', is for the noise,
+    whose length is Gamma(dimension, 2 group_size R / epsilon'). C is lowered as soon as
     the curvature would take more than half (mathematics 1.5): then
     epsilon' = epsilon / 2 exactly. C c is kept below e^18 whatever epsilon: a stiffer
     problem could not be minimised exactly in floating point.
     """
     curvature = radius**2 / (2.0 * width)
-    largest = math.expm1(min(epsilon / 4.0, 18.0)) / curvature
+    largest = math.expm1(min(epsilon / (2.0 * group_size), 18.0)) / curvature
     used = min(cost, largest)
-    remaining = epsilon - 2.0 * math.log1p(used * curvature)
-    return ObjectiveBudget(used, remaining, 2.0 * radius / remaining)
-
-
-def concentrated_budget(epsilon: float, delta: float) -> float:
-    """Largest rho for which rho-zCDP implies (epsilon, delta) by rho + 2 sqrt(rho L).
-
-    rho = (sqrt(L + epsilon) - sqrt(L))^2 with L = ln(1/delta) (Bun and Steinke, 2016),
-    in a form without cancellation.
-    """
-    log_term = math.log(1.0 / delta)
-    return (epsilon / (math.sqrt(log_term + epsilon) + math.sqrt(log_term))) ** 2
-
-
-def gradient_scale(rho: float, n_steps: int, sensitivity: float) -> float:
-    """Noise per step so that `n_steps` Gaussian releases compose to rho-zCDP.
-
-    Each step costs sensitivity^2 / (2 sigma^2), and costs add up:
-    sigma = sensitivity sqrt(T / (2 rho)).
-    """
-    return sensitivity * math.sqrt(n_steps / (2.0 * rho))
+    remaining = epsilon - group_size * math.log1p(used * curvature)
+    return ObjectiveBudget(used, remaining, 2.0 * group_size * radius / remaining)

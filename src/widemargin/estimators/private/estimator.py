@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
-from widemargin.estimators.base.validation import checked_samples
 
-from .bounded_rows import PublicMap
-from .errors_without_values import without_values
+from .ledger import PrivacyLedger
 from .mechanisms import (
     GradientMechanism,
     Mechanism,
@@ -26,29 +22,30 @@ from .mechanisms import (
     Release,
 )
 from .noise import NoiseSource, noise_source
+from .released_model import ReleasedModel
 from .report import (
     CLASSES_FOUND,
     MINIMUM_MISSED,
     SEED_GIVEN,
-    PrivacyReport,
     PrivacyWarning,
     build_report,
 )
 from .settings import (
     CLIP_NORM_MISSING,
-    PrivateScores,
+    chosen_mechanism,
     class_factors,
     encode_labels,
     noise_law,
     refuse_out_of_range,
     refuse_unproven,
+    warn_of_drowned_signal,
     warn_of_large_delta,
 )
 
 Vector = NDArray[np.float64]
 
 
-class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
+class PrivateSVC(ReleasedModel):
     """Support vector classifier with a differential privacy guarantee.
 
     Trains weights w of
@@ -71,10 +68,13 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         Probability with which the epsilon bound may fail; far below 1/n (a
         `PrivacyWarning` says when it is not). 0 asks for pure epsilon-privacy ("output"
         then uses Laplace noise; "gradient" needs > 0; "objective" never spends it).
-    mechanism : {"output", "objective", "gradient"}, default="output"
-        Where the noise goes. "output": on the trained weights. "objective": a random
-        linear term in the training problem with the Huber hinge. "gradient": on every
-        step of gradient descent (zero-concentrated accounting).
+    mechanism : {"auto", "gradient", "objective", "output"}, default="auto"
+        Where the noise goes. "gradient": on every step of gradient descent; all steps
+        together are one Gaussian release. "objective": a random linear term in the
+        training problem with the Huber hinge. "output": on the trained weights.
+        "auto": "gradient", which was the most accurate of those whose noise is safe
+        against floating-point attacks, where it is proven (delta > 0, "replace");
+        else "output".
     C : float, default=0.1
         Cost of a violated margin. Noise grows with C: 0.01 to 0.1 is usual. Tuning it
         on the private data is not covered by the guarantee.
@@ -86,6 +86,12 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
     adjacency : {"replace", "add-remove"}, default="replace"
         Which data sets are neighbours. "objective" and "gradient" are proven for
         "replace" only and refuse the other.
+    group_size : int, default=1
+        Records that one person may have. The guarantee is then for persons; that no
+        person has more is yours to ensure. Noise grows in proportion.
+    ledger : PrivacyLedger, default=None
+        Budget that this fit's epsilon and delta are drawn from, before any noise is
+        drawn; a fit that it cannot pay is refused.
     noise : {"auto", "gaussian", "laplace", "spherical"}, default="auto"
         Law for "output"; the other mechanisms have one each. "auto": Gaussian if
         delta > 0, else Laplace, both drawn by OpenDP and safe against floating-point
@@ -104,8 +110,9 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         Its value, counted in the length bound.
     huber_width : float in (0, 1), default=0.5
         Half-width of the rounded corner of the loss ("objective", "gradient").
-    n_steps : int, default=100
-        Steps of "gradient"; the budget is spread over them.
+    n_steps : int or "auto", default="auto"
+        Steps of "gradient"; the budget is spread over them. "auto": from 5 to 100, the
+        fewer the more noise there is, by public numbers alone.
     class_weight : dict, default=None
         Public factors of C per class. "balanced" would look at the data: refused.
     classes : array of shape (n_classes,), default=None
@@ -160,10 +167,12 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
-        "mechanism": [StrOptions({"output", "objective", "gradient"})],
+        "mechanism": [StrOptions({"auto", "output", "objective", "gradient"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         "clip_norm": [None, Interval(Real, 0, None, closed="neither")],
         "adjacency": [StrOptions({"replace", "add-remove"})],
+        "group_size": [Interval(Integral, 1, None, closed="left")],
+        "ledger": [None, PrivacyLedger],
         "noise": [StrOptions({"auto", "gaussian", "laplace", "spherical"})],
         "kernel": [StrOptions({"linear", "rbf"})],
         "gamma": [Interval(Real, 0, None, closed="neither")],
@@ -171,7 +180,7 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "huber_width": [Interval(Real, 0, 1, closed="neither")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "class_weight": [None, dict],
         "classes": [None, "array-like"],
         "tol": [Interval(Real, 1e-12, None, closed="left")],
@@ -185,10 +194,12 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         epsilon: float = 1.0,
         *,
         delta: float = 1e-5,
-        mechanism: str = "output",
+        mechanism: str = "auto",
         C: float = 0.1,
         clip_norm: float | None = None,
         adjacency: str = "replace",
+        group_size: int = 1,
+        ledger: PrivacyLedger | None = None,
         noise: str = "auto",
         kernel: str = "linear",
         gamma: float = 1.0,
@@ -196,7 +207,7 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         huber_width: float = 0.5,
-        n_steps: int = 100,
+        n_steps: int | str = "auto",
         class_weight: dict[Any, float] | None = None,
         classes: ArrayLike | None = None,
         tol: float = 1e-6,
@@ -210,6 +221,8 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         self.C = C
         self.clip_norm = clip_norm
         self.adjacency = adjacency
+        self.group_size = group_size
+        self.ledger = ledger
         self.noise = noise
         self.kernel = kernel
         self.gamma = gamma
@@ -239,7 +252,7 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        law = self._settings()
+        mechanism, law = self._settings()
         X, y = self._samples(X, y)
         classes, y = encode_labels(y, self.classes)
         source = noise_source(law, self.random_state, self.insecure_noise)
@@ -249,27 +262,29 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         positives = range(len(classes)) if len(classes) > 2 else (1,)
         weights = class_factors(self.class_weight, classes)
         public = Public(
-            epsilon=self.epsilon / len(positives),
-            delta=self.delta / len(positives),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
             cost=float(self.C),
             weight=float(weights.max()),
             radius=mapped.radius,
             dimension=rows.shape[1],
             adjacency=self.adjacency,
+            n_problems=len(positives),
+            group_size=int(self.group_size),
         )
-        plan = self._plan(public, law, rows.shape[0])
+        plan = self._plan(public, mechanism, law, rows.shape[0])
+        if self.ledger is not None:  # before anything is drawn, whatever comes of it
+            self.ledger.spend(plan.price, f"PrivateSVC, {plan.name}")
         releases = []
         for number, k in enumerate(positives):
             if self.verbose:
-                print(f"[PrivateSVC] {self.mechanism}: problem {number + 1}")
+                print(f"[PrivateSVC] {plan.name}: problem {number + 1}")
             signs = np.where(y == k, 1.0, -1.0)
             releases.append(plan.release(rows, signs, weights[y], source))
         self._report = build_report(
             plan,
-            adjacency=self.adjacency,
-            n_problems=len(positives),
+            public,
             clip_norm=mapped.clip_norm,
-            radius=mapped.radius,
             noise_class=source.statement(plan.law),
             voided_by=self._voided_by(releases),
         )
@@ -277,18 +292,15 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         self._store(np.array([release.weights for release in releases]))
         return self
 
-    def _settings(self) -> str:
-        """Refuse what has no proof; return the noise's law."""
+    def _settings(self) -> tuple[str, str]:
+        """Refuse what has no proof; return the mechanism and the noise's law."""
         if self.clip_norm is None:
             raise ValueError(CLIP_NORM_MISSING)
-        refuse_unproven(self.mechanism, self.adjacency)
-        return noise_law(self.mechanism, self.noise, self.delta)
-
-    def _samples(self, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
-        """Check samples (and labels); no error quotes a value of theirs."""
-        return without_values(
-            checked_samples, self, X, y, dtype=np.float64, order=None, reset=reset
+        mechanism = chosen_mechanism(
+            self.mechanism, self.noise, self.delta, self.adjacency
         )
+        refuse_unproven(mechanism, self.adjacency)
+        return mechanism, noise_law(mechanism, self.noise, self.delta)
 
     def _voided_by(self, releases: list[Release]) -> tuple[str, ...]:
         """Return what voids the guarantee of these releases, and warn of it."""
@@ -309,22 +321,25 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
         shape = self.n_features_in_, self.n_components
         return source.frequencies(shape, math.sqrt(2.0 * self.gamma))
 
-    def _map(self, frequencies: Vector | None) -> PublicMap:
-        """Return the public map from records to the rows trained on."""
-        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return PublicMap(cast(float, self.clip_norm), frequencies, constant)
-
-    def _plan(self, public: Public, law: str, n_samples: int) -> Mechanism:
-        """Fix the noise of one binary problem from public numbers alone."""
-        refuse_out_of_range(self.epsilon, public.cost * public.weight, public.radius)
-        if self.adjacency == "replace":
-            warn_of_large_delta(self.delta, n_samples)
+    def _plan(
+        self, public: Public, mechanism: str, law: str, n_samples: int
+    ) -> Mechanism:
+        """Fix the noise from public numbers alone."""
+        refuse_out_of_range(self.epsilon, public.largest, public.radius)
+        known = n_samples if self.adjacency == "replace" else None
+        if known is not None:
+            warn_of_large_delta(self.delta, known)
         width = self.huber_width
-        if self.mechanism == "objective":
-            return ObjectiveMechanism.plan(public, width, n_samples)
-        if self.mechanism == "gradient":
-            return GradientMechanism.plan(public, width, self.n_steps, n_samples)
-        return OutputMechanism.plan(public, law, self.tol)
+        plan: Mechanism
+        if mechanism == "objective":
+            plan = ObjectiveMechanism.plan(public, width, n_samples)
+        elif mechanism == "gradient":
+            steps = None if isinstance(self.n_steps, str) else self.n_steps
+            plan = GradientMechanism.plan(public, width, steps, n_samples)
+        else:
+            plan = OutputMechanism.plan(public, law, self.tol, known)
+        warn_of_drowned_signal(plan.noise_to_signal)
+        return plan
 
     def _store(self, released: Vector) -> None:
         """Split released weights into coefficients and intercept (post-processing)."""
@@ -333,68 +348,3 @@ class PrivateSVC(PrivateScores, ClassifierMixin, BaseEstimator):
             self.intercept_ = self.intercept_scaling * released[:, -1]
         else:
             self.coef_, self.intercept_ = released, np.zeros(len(released))
-
-    def privacy_report(self) -> PrivacyReport:
-        """Return what is guaranteed about this model and what is not.
-
-        Returns
-        -------
-        PrivacyReport
-            Print it for the statement in plain words.
-        """
-        check_is_fitted(self)
-        return self._report
-
-    def decision_function(self, X: Any) -> Vector:
-        """Compute the released model's scores; rows are clipped as in `fit`.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        images = self._map(self.frequencies_).images(self._samples(X, reset=False))
-        scores = np.asarray(images @ self.coef_.T) + self.intercept_
-        return scores.ravel() if len(self.coef_) == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on rows X with labels y; not private if they are.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        return float(without_values(super().score, X, y, sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags: noise may make scores poor."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True
-        return tags

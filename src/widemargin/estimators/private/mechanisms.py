@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calibration import (
-    concentrated_budget,
     gaussian_scale,
-    gradient_scale,
     laplace_scale,
     objective_budget,
     spherical_scale,
@@ -47,16 +45,42 @@ COVER_SHARE = 1e-3
 """Share of epsilon for the noise that covers this distance (objective perturbation)."""
 
 
-class Public(NamedTuple):
-    """The public numbers of one binary problem."""
+STEPS = 10.0, 5, 100
+"""Steps of gradient descent: this over the noise-to-signal ratio, at least, at most.
 
-    epsilon: float
+Chosen on the choosing half of `widemargin_papers.helps.private_models`: a noisier
+gradient is worth fewer steps, and what a step costs does not depend on their number."""
+
+
+class Public(NamedTuple):
+    """The public numbers of a fit: of all its binary problems together."""
+
+    epsilon: float  # of the whole model, as delta
     delta: float
     cost: float  # C
     weight: float  # largest class weight; the largest cost is C times it
     radius: float  # R, constant feature included
     dimension: int  # coordinates of w, constant feature included
     adjacency: str
+    n_problems: int = 1  # one against the rest; every record takes part in each
+    group_size: int = 1  # records that neighbouring data sets may differ in
+
+    @property
+    def largest(self) -> float:
+        """Return the largest cost of a record, C times the largest class weight."""
+        return self.cost * self.weight
+
+    @property
+    def apart(self) -> float:
+        """Return how far a vector moves whose n_problems parts move by 1 each."""
+        return math.sqrt(self.n_problems)
+
+
+class Cost(NamedTuple):
+    """What a release costs: mu of a Gaussian one, or epsilon of a pure one."""
+
+    mu: float
+    epsilon: float
 
 
 class Release(NamedTuple):
@@ -78,6 +102,13 @@ class OutputMechanism:
         tau, the public objective gap at which training stops; never the gap reached.
     scale : float
         Standard deviation (gaussian), Laplace scale, or Gamma scale (spherical).
+    price : Cost
+        Of all problems together. With Gaussian noise they are one release, whose
+        sensitivity is sqrt(n_problems) times that of one; with the other laws
+        epsilon / n_problems each, which one release would not better.
+    noise_to_signal : float
+        Standard deviation of the score of a row as long as R, over the margin 1 or,
+        where all records together cannot reach it, over what they can: n C R^2.
     """
 
     name: ClassVar[str] = "output"
@@ -90,24 +121,47 @@ class OutputMechanism:
     sensitivity: float
     gap: float
     scale: float
+    price: Cost
+    noise_to_signal: float
 
     @classmethod
-    def plan(cls, public: Public, law: str, tolerance: float) -> OutputMechanism:
-        """Fix gap and noise scale; `tolerance` is tau in units of Delta squared."""
-        largest = public.cost * public.weight
-        exact = weight_sensitivity(largest, public.radius, public.adjacency)
+    def plan(
+        cls, public: Public, law: str, tolerance: float, n_samples: int | None
+    ) -> OutputMechanism:
+        """Fix gap and noise scale; `tolerance` is tau in units of Delta squared.
+
+        `n_samples` is None where it is not public ("add-remove").
+        """
+        exact = public.group_size * weight_sensitivity(
+            public.largest, public.radius, public.adjacency
+        )
         gap = tolerance * exact**2
         sensitivity = inflated_sensitivity(exact, gap)
-        epsilon, delta = public.epsilon, 0.0
+        epsilon, delta, dimension = public.epsilon, 0.0, public.dimension
+        price, each = Cost(0.0, epsilon), epsilon / public.n_problems
         if law == "gaussian":
-            delta = public.delta
-            scale = gaussian_scale(epsilon, delta, sensitivity)
+            delta, joint = public.delta, sensitivity * public.apart
+            scale = deviation = gaussian_scale(epsilon, delta, joint)
+            price = Cost(joint / scale, 0.0)
         elif law == "laplace":
-            wide = coordinate_sensitivity(sensitivity, public.dimension)
-            scale = laplace_scale(epsilon, wide)
+            scale = laplace_scale(each, coordinate_sensitivity(sensitivity, dimension))
+            deviation = scale * math.sqrt(2.0)
         else:
-            scale = spherical_scale(epsilon, sensitivity)
-        return cls(law, epsilon, delta, public.cost, sensitivity, gap, scale)
+            scale = spherical_scale(each, sensitivity)
+            deviation = scale * math.sqrt(dimension + 1.0)
+        pulls = math.inf if n_samples is None else n_samples * public.largest
+        signal = min(1.0, pulls * public.radius**2)
+        return cls(
+            law=law,
+            epsilon=epsilon,
+            delta=delta,
+            cost=public.cost,
+            sensitivity=sensitivity,
+            gap=gap,
+            scale=scale,
+            price=price,
+            noise_to_signal=deviation * public.radius / signal,
+        )
 
     def release(
         self, X: Any, y: Vector, weights: Vector, source: NoiseSource
@@ -145,6 +199,11 @@ class ObjectiveMechanism:
         Half-width h of the Huber hinge.
     distance : float
         r, the public distance from the exact minimiser.
+    price : Cost
+        Of all problems together.
+    noise_to_signal : float
+        Mean length of the linear term over half of the largest length of all records'
+        pulls, n C R: pulls of two classes cancel for a good part.
     """
 
     name: ClassVar[str] = "objective"
@@ -161,19 +220,20 @@ class ObjectiveMechanism:
     largest: float  # C times the largest class weight: the factor of the noise term
     distance: float
     cover: float
+    price: Cost
+    noise_to_signal: float
 
     @classmethod
     def plan(cls, public: Public, width: float, n_samples: int) -> ObjectiveMechanism:
         """Split the budget: curvature, linear term, distance; delta stays unspent."""
-        covering = COVER_SHARE * public.epsilon
+        epsilon = public.epsilon / public.n_problems
+        covering = COVER_SHARE * epsilon
         budget = objective_budget(
-            public.epsilon - covering, public.cost * public.weight, public.radius, width
+            epsilon - covering, public.largest, public.radius, width, public.group_size
         )
         of_noise, of_pulls = OBJECTIVE_ACCURACY
-        distance = budget.cost * (
-            of_noise * public.dimension * budget.scale
-            + of_pulls * n_samples * public.radius
-        )
+        length, pulls = public.dimension * budget.scale, n_samples * public.radius
+        distance = budget.cost * (of_noise * length + of_pulls * pulls)
         return cls(
             law="spherical",
             epsilon=public.epsilon,
@@ -185,6 +245,8 @@ class ObjectiveMechanism:
             largest=budget.cost,
             distance=distance,
             cover=spherical_scale(covering, 2.0 * distance),
+            price=Cost(0.0, public.epsilon),
+            noise_to_signal=2.0 * length / pulls,
         )
 
     def release(
@@ -205,10 +267,21 @@ class GradientMechanism:
     J(w) = lambda/2 ||w||^2 + (1/n) sum_i weights_i loss_h(y_i <w, x_i>) with
     lambda = 1/(nC) has the minimiser of F. The data are read in one place, the T noisy
     gradients; each is taken at a point that earlier noisy gradients and public numbers
-    determine, and adaptive composition allows exactly that (zCDP adds up; Bun and
-    Steinke, 2016, Lemma 2.3). Step 1/smoothness, Nesterov's momentum, projection on a
+    determine, and adaptive composition allows exactly that: T of them, of each of the
+    problems, are one Gaussian release of sqrt(n_problems T) times the sensitivity
+    (Dong, Roth and Su, 2022). Step 1/smoothness, Nesterov's momentum, projection on a
     ball that holds the minimiser, and averaging the last half only combine what was
     released already: post-processing, which costs nothing.
+
+    Attributes
+    ----------
+    sensitivity, scale : float
+        Of one gradient.
+    price : Cost
+        Of all steps and problems together.
+    noise_to_signal : float
+        Length of the noise that all steps together leave on a gradient over half of
+        the largest gradient, R times the largest class weight.
     """
 
     name: ClassVar[str] = "gradient"
@@ -220,20 +293,34 @@ class GradientMechanism:
     delta: float
     cost: float
     sensitivity: float
-    rho: float
     n_steps: int
     scale: float
     width: float
     step: float
     ball: float
+    price: Cost
+    noise_to_signal: float
 
     @classmethod
     def plan(
-        cls, public: Public, width: float, n_steps: int, n_samples: int
+        cls, public: Public, width: float, n_steps: int | None, n_samples: int
     ) -> GradientMechanism:
-        """Fix noise and step size; under replace-one n is the same for neighbours."""
-        rho = concentrated_budget(public.epsilon, public.delta)
-        sensitivity = gradient_sensitivity(public.weight, public.radius, n_samples)
+        """Fix noise and step size; under replace-one n is the same for neighbours.
+
+        Without `n_steps` their number follows from the noise, see `STEPS`.
+        """
+        sensitivity = public.group_size * gradient_sensitivity(
+            public.weight, public.radius, n_samples
+        )
+        joint = gaussian_scale(
+            public.epsilon, public.delta, sensitivity * public.apart
+        )  # the noise that all steps together leave on a gradient
+        left = 2.0 * joint * math.sqrt(public.dimension)
+        noise_to_signal = left / (public.weight * public.radius)
+        if n_steps is None:
+            worth, least, most = STEPS
+            n_steps = round(min(max(worth / noise_to_signal, least), most))
+        scale = joint * math.sqrt(n_steps)
         regulariser = 1.0 / (n_samples * public.cost)
         smoothness = public.weight * public.radius**2 / (2.0 * width) + regulariser
         return cls(
@@ -242,13 +329,14 @@ class GradientMechanism:
             delta=public.delta,
             cost=public.cost,
             sensitivity=sensitivity,
-            rho=rho,
             n_steps=n_steps,
-            scale=gradient_scale(rho, n_steps, sensitivity),
+            scale=scale,
             width=width,
             step=1.0 / smoothness,
             # J(minimiser) <= J(0) <= weight, and the loss is not negative.
             ball=math.sqrt(2.0 * public.weight / regulariser),
+            price=Cost(sensitivity * public.apart / joint, 0.0),
+            noise_to_signal=noise_to_signal,
         )
 
     def release(

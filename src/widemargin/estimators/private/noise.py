@@ -110,25 +110,31 @@ class OpenDPNoise(SystemNoise):
     def __init__(self) -> None:
         super().__init__()
         self._opendp: Any = import_opendp()
+        self._measurements: dict[tuple[str, float], Any] = {}
 
     def statement(self, law: str) -> str:
         """Return in one phrase how safe this source is for the given law."""
         return EXACT if law in ("gaussian", "laplace") else REAL_ARITHMETIC
 
-    def _measure(self, make: Any, metric: Any, values: Vector, scale: float) -> Vector:
+    def _measure(self, law: str, values: Vector, scale: float) -> Vector:
+        """Add noise by a measurement that is made once: descent asks in every step."""
         opendp = self._opendp
-        domain = opendp.vector_domain(opendp.atom_domain(T=float, nan=False))
-        return np.array(make(domain, metric, scale)(values.tolist()))
+        if (law, scale) not in self._measurements:
+            domain = opendp.vector_domain(opendp.atom_domain(T=float, nan=False))
+            make, metric = {
+                "gaussian": (opendp.m.make_gaussian, opendp.l2_distance),
+                "laplace": (opendp.m.make_laplace, opendp.l1_distance),
+            }[law]
+            self._measurements[law, scale] = make(domain, metric(T=float), scale)
+        return np.array(self._measurements[law, scale](values.tolist()))
 
     def gaussian(self, values: Vector, scale: float) -> Vector:
         """Return `values` plus independent normal noise of that standard deviation."""
-        make, metric = self._opendp.m.make_gaussian, self._opendp.l2_distance(T=float)
-        return self._measure(make, metric, values, scale)
+        return self._measure("gaussian", values, scale)
 
     def laplace(self, values: Vector, scale: float) -> Vector:
         """Return `values` plus independent Laplace noise of that scale."""
-        make, metric = self._opendp.m.make_laplace, self._opendp.l1_distance(T=float)
-        return self._measure(make, metric, values, scale)
+        return self._measure("laplace", values, scale)
 
 
 def import_opendp() -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .mechanisms import COVER_SHARE, Mechanism
+from .mechanisms import COVER_SHARE, Mechanism, Public
 
 
 class PrivacyWarning(UserWarning):
     """Something asked for weakens or voids a privacy guarantee."""
+
+
+class NoiseWarning(UserWarning):
+    """The noise that privacy asks for exceeds the signal of these public settings."""
 
 
 SEED_GIVEN = (
@@ -27,12 +31,11 @@ MINIMUM_MISSED = (
 
 NOT_COVERED = (
     "choosing C, epsilon, gamma or the mechanism by looking at results on these data "
-    "(each further fit spends its own epsilon; budgets add up)",
+    "(each further fit spends its own epsilon; a PrivacyLedger adds them up)",
     "scaling, imputation, feature or row selection learnt from these data before fit",
     "scores, plots and counts computed from these data and published beside the model",
     "how long fit took, how much memory it used, and an error that it may have raised",
     "rounding inside the training itself, before the noise (parts in 1e16 a step)",
-    "several records of one person: the guarantee is per record",
 )
 
 _LAWS = {
@@ -63,8 +66,13 @@ class PrivacyReport:
         "replace" or "add-remove": which data sets count as neighbours.
     epsilon, delta : float
         The guarantee of the whole model, all classes together.
+    mu : float or None
+        The same as Gaussian differential privacy, which says more (None: not of that
+        kind).
     n_problems : int
-        Binary problems among which the budget is split equally (1 for two classes).
+        Binary problems that are released together (1 for two classes).
+    group_size : int
+        Records that one person may have.
     clip_norm : float
         Public bound to which rows were shortened.
     radius : float
@@ -81,7 +89,9 @@ class PrivacyReport:
     noise : str
         Law of the noise.
     noise_scale : float
-        Its scale, per binary problem.
+        Its scale, of one binary problem and step.
+    noise_to_signal : float
+        How far the noise exceeds the signal, from public numbers; above 1 `fit` warns.
     noise_class : str
         How safe the sampler is.
     treated_as_public : tuple of str
@@ -96,7 +106,9 @@ class PrivacyReport:
     adjacency: str
     epsilon: float
     delta: float
+    mu: float | None
     n_problems: int
+    group_size: int
     clip_norm: float
     radius: float
     C: float
@@ -105,15 +117,18 @@ class PrivacyReport:
     solver_distance: float | None
     noise: str
     noise_scale: float
+    noise_to_signal: float
     noise_class: str
     treated_as_public: tuple[str, ...]
     not_covered: tuple[str, ...]
 
     def __str__(self) -> str:
         """Return the statement in plain words."""
+        several = self.group_size > 1
+        whose = f"up to {self.group_size} records are" if several else "one record is"
         neighbours = {
-            "replace": "one record is replaced by any other",
-            "add-remove": "one record is added or removed",
+            "replace": f"{whose} replaced by any other{'s' if several else ''}",
+            "add-remove": f"{whose} added or removed",
         }[self.adjacency]
         budget = f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
         if self.guarantee:
@@ -126,7 +141,11 @@ class PrivacyReport:
             lines += [f"  - {reason}" for reason in self.voided_by]
             lines.append(f"Without that the same settings would give {budget}.")
         lines.append(f"Mechanism: {self.mechanism} perturbation, C = {self.C:g}.")
-        if self.n_problems > 1:
+        if self.n_problems > 1 and self.mu is not None:
+            lines.append(
+                f"{self.n_problems} one-against-rest problems are one Gaussian release."
+            )
+        elif self.n_problems > 1:
             lines.append(
                 f"The budget is split equally among {self.n_problems} one-against-rest "
                 f"problems: epsilon = {self.epsilon / self.n_problems:g} each."
@@ -149,40 +168,52 @@ class PrivacyReport:
         ]
         return "\n".join(lines + [f"  - {item}" for item in self.not_covered])
 
+    def first_lines(self) -> list[str]:
+        """Return what belongs on one screen: the guarantee and the mechanism."""
+        lines = str(self).splitlines()
+        end = next(i for i, line in enumerate(lines) if line.startswith("Row length"))
+        return lines[:end]
+
 
 def build_report(
     plan: Mechanism,
+    public: Public,
     *,
-    adjacency: str,
-    n_problems: int,
     clip_norm: float,
-    radius: float,
     noise_class: str,
     voided_by: tuple[str, ...],
 ) -> PrivacyReport:
-    """Describe a plan that serves each of `n_problems` binary problems."""
-    public = ["number and names of features"]
+    """Describe a plan that serves all problems of `public`."""
+    taken = ["number and names of features"]
     if CLASSES_FOUND not in voided_by:
-        public.append("class labels")
-    if adjacency == "replace":
-        public.append("number of records")
+        taken.append("class labels")
+    if public.adjacency == "replace":
+        taken.append("number of records")
+    left_out = (
+        "several records of one person: the guarantee is per record"
+        if public.group_size == 1
+        else f"a person with more than {public.group_size} records"
+    )
     return PrivacyReport(
         guarantee=not voided_by,
         voided_by=voided_by,
         mechanism=plan.name,
-        adjacency=adjacency,
-        epsilon=plan.epsilon * n_problems,
-        delta=plan.delta * n_problems,
-        n_problems=n_problems,
+        adjacency=public.adjacency,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        mu=plan.price.mu or None,
+        n_problems=public.n_problems,
+        group_size=public.group_size,
         clip_norm=clip_norm,
-        radius=radius,
+        radius=public.radius,
         C=plan.cost,
         sensitivity=plan.sensitivity,
         solver_gap=plan.gap,
         solver_distance=plan.distance,
         noise=_LAWS[plan.law].format(plan.scale),
         noise_scale=plan.scale,
+        noise_to_signal=plan.noise_to_signal,
         noise_class=noise_class,
-        treated_as_public=tuple(public),
-        not_covered=NOT_COVERED,
+        treated_as_public=tuple(taken),
+        not_covered=(*NOT_COVERED, left_out),
     )

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from widemargin.estimators.base.probabilities import WithoutProbabilities
 
 from .errors_without_values import without_values
-from .report import PrivacyWarning
+from .report import NoiseWarning, PrivacyWarning
 
 CLIP_NORM_MISSING = (
     "clip_norm bounds each row's length and must be known without looking at the data; "
@@ -33,6 +33,14 @@ no guarantee. Calibrate the fitted model on other, public ones:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
     CalibratedClassifierCV(FrozenEstimator(model)).fit(X_public, y_public)"""
+
+
+def chosen_mechanism(mechanism: str, noise: str, delta: float, adjacency: str) -> str:
+    """Return what "auto" stands for: "gradient" where it has a proof, else "output"."""
+    if mechanism != "auto":
+        return mechanism
+    proven = adjacency == "replace" and delta > 0 and noise in ("auto", "gaussian")
+    return "gradient" if proven else "output"
 
 
 def noise_law(mechanism: str, noise: str, delta: float) -> str:
@@ -82,6 +90,19 @@ def warn_of_large_delta(delta: float, n_samples: int) -> None:
             "delta is not below 1/n: it allows publishing a whole record",
             PrivacyWarning,
             stacklevel=4,
+        )
+
+
+def warn_of_drowned_signal(noise_to_signal: float) -> None:
+    """Warn of noise that exceeds the signal, as far as public numbers tell."""
+    if noise_to_signal > 1.0:
+        warnings.warn(
+            f"the noise is {noise_to_signal:.3g} times the signal that it hides in "
+            "(from public numbers alone): expect little better than guesses. Remedies: "
+            "a larger epsilon, more records, fewer features, mechanism='auto', and for "
+            "mechanism='output' a smaller C or clip_norm",
+            NoiseWarning,
+            stacklevel=5,
         )
 
 
