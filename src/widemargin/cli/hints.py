@@ -50,8 +50,9 @@ def hints(
         if support >= _EARLY_PAYS:
             found.append(
                 f"of {content.X.shape[0]} rows about {float(f'{support:.0e}'):.0f} "
-                "will be support vectors: --method dc --prediction early would be ten "
-                "times faster or more, and is nearly as accurate"
+                "will be support vectors: --method dc --prediction early may be ten "
+                "times faster; it measures on held-out rows what that costs and warns "
+                "where it is more than half a point"
             )
     return found
 

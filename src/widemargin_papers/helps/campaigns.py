@@ -9,6 +9,7 @@ from . import (
     cost_report,
     cost_units,
     costs,
+    early_levels,
     label_report,
     labels,
     private_models,
@@ -19,6 +20,7 @@ CAMPAIGNS = {
     "candidates": Campaign("helps_candidates", candidates.work, candidates.table),
     "units": Campaign("helps_units", cost_units.work, cost_units.table),
     "costs": Campaign("helps_costs", costs.work, cost_report.table),
+    "early": Campaign("helps_early", early_levels.work, early_levels.table),
     "labels": Campaign("helps_labels", labels.work, label_report.table),
     "private": Campaign("helps_private", private_models.work, private_report.table),
 }

@@ -7,6 +7,8 @@ fitted there,
 
     F(x) = sum_{i in cluster(x)} beta_i K(x_i, x) + b_{cluster(x)}.
 
+A cluster that lacks a class has borrowed its nearest members
+(:mod:`widemargin.estimators.divide_conquer.borrowing`).
 The glued sum over all clusters is not a model of anything and predicts worse (Table 1).
 """
 
@@ -24,6 +26,8 @@ from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.multilevel.level import Level
 from widemargin.multilevel.router import Router, Samples, order_of
 from widemargin.numerics.products import times
+
+from .borrowing import Loan
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -140,7 +144,11 @@ class EarlyModel:
 
 
 def early_model(
-    level: Level, samples: Samples, kernel: Kernel, rows: Sequence[Indices]
+    level: Level,
+    samples: Samples,
+    kernel: Kernel,
+    rows: Sequence[Indices],
+    loans: Sequence[Loan] = (),
 ) -> EarlyModel:
     """Turn a solved level into a model.
 
@@ -152,14 +160,31 @@ def early_model(
         What was trained on.
     rows : sequence of index arrays
         Training rows of each pair.
+    loans : sequence of Loan
+        Local models of clusters that lacked a class, in the place of constants.
     """
-    partition = level.partition
-    coefficients = np.zeros((len(partition.labels), len(rows)))
+    partition, n_pairs = level.partition, len(rows)
+    clusters, owners, pairs, values = [], [], [], []
     for pair, (own, beta) in enumerate(zip(rows, level.betas, strict=True)):
-        coefficients[own, pair] = beta
-    used = np.flatnonzero(coefficients.any(axis=1))
-    support = used[np.argsort(partition.labels[used], kind="stable")]
-    counts = np.bincount(partition.labels[used], minlength=partition.n_clusters)
+        used = np.flatnonzero(beta)
+        clusters.append(partition.labels[own[used]])
+        owners.append(own[used])
+        pairs.append(np.full(len(used), pair))
+        values.append(beta[used])
+    intercepts = level.intercepts.copy()
+    for loan in loans:
+        used = np.flatnonzero(loan.solution.beta)
+        clusters.append(np.full(len(used), loan.cluster))
+        owners.append(loan.rows[used])
+        pairs.append(np.full(len(used), loan.pair))
+        values.append(loan.solution.beta[used])
+        intercepts[loan.cluster, loan.pair] = loan.solution.intercept
+    places = np.column_stack([np.concatenate(clusters), np.concatenate(owners)])
+    found, at = np.unique(places, axis=0, return_inverse=True)  # by cluster, then row
+    coefficients = np.zeros((len(found), n_pairs))
+    coefficients[at.ravel(), np.concatenate(pairs)] = np.concatenate(values)
+    support = found[:, 1].astype(np.intp)
+    counts = np.bincount(found[:, 0], minlength=partition.n_clusters)
     return EarlyModel(
         partition.router,
         partition.groups,
@@ -167,6 +192,6 @@ def early_model(
         support,
         None if isinstance(kernel, Precomputed) else samples[support],
         np.concatenate([[0], np.cumsum(counts)]),
-        coefficients[support],
-        level.intercepts,
+        coefficients,
+        intercepts,
     )

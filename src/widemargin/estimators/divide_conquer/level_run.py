@@ -6,6 +6,7 @@ at the end, the support vectors of each level.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.bounds import gap_between, total_above, total_below
 from widemargin.engine.certificate import Certificate
+from widemargin.engine.solution import stage_record
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.multilevel.driver import Plan, precision_recall, run_levels
@@ -27,6 +29,7 @@ from widemargin.multilevel.level import (
 )
 
 from . import checkpoint
+from .borrowing import Loan, borrow
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -56,6 +59,7 @@ class LevelRun:
     path: Any = None
     level: Level | None = None
     stages: list[dict[str, Any]] = field(default_factory=list)
+    evidence: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False
     _supports: list[list[Indices]] = field(default_factory=list)
 
@@ -90,6 +94,20 @@ class LevelRun:
                 raise
             self.interrupted = True
         return self.level
+
+    def borrowed(self) -> list[Loan]:
+        """Solve clusters of the last level that lack a class, with borrowed rows."""
+        assert self.level is not None
+        if self.options.deadline.passed:
+            return []
+        begun = time.perf_counter()
+        loans = borrow(self.level, self.division, self.options, self.limits)
+        seconds = time.perf_counter() - begun
+        if loans:
+            parts = [loan.solution for loan in loans]
+            size = sum(len(loan.rows) for loan in loans)
+            self.stages.append(stage_record("borrowing", size, seconds, parts))
+        return loans
 
     def record_support_recovery(self, finals: Sequence[Indices]) -> None:
         """Add to each stage the precision and recall of its support vectors."""
@@ -166,8 +184,14 @@ class EarlySolution:
         return self.status == Status.EARLY
 
 
-def early_solutions(run: LevelRun, threads: int) -> list[EarlySolution]:
-    """One entry a class pair of the last level, for the attributes of an exact fit."""
+def early_solutions(
+    run: LevelRun, threads: int, loans: Sequence[Loan] = ()
+) -> list[EarlySolution]:
+    """One entry a class pair of the last level, for the attributes of an exact fit.
+
+    The problems of clusters that borrowed rows count beside those without them, which
+    have no loss.
+    """
     level = run.level
     assert level is not None
     sizes = level.partition.sizes
@@ -176,11 +200,21 @@ def early_solutions(run: LevelRun, threads: int) -> list[EarlySolution]:
     for pair, (beta, parts) in enumerate(zip(level.betas, level.parts, strict=True)):
         own = level.present[:, pair]
         average = float(np.average(level.intercepts[own, pair], weights=sizes[own]))
-        certificate = block_certificate(parts, seconds, threads)
+        lent = [loan.solution for loan in loans if loan.pair == pair]
+        certificate = block_certificate([*parts, *lent], seconds, threads)
         if run.interrupted:
             certificate = replace(certificate, status=Status.INTERRUPTED.value)
         solutions.append(EarlySolution(beta, average, certificate))
     return solutions
+
+
+def finish_stopped(level: int, clusters: int) -> str:
+    """Return the words of the warning where the time was up in the exact finish."""
+    return (
+        "The exact finish was stopped (max_time); the model is the early one of level "
+        f"{level} ({clusters} clusters). Fit again, with checkpoint= to go on from "
+        "this level."
+    )
 
 
 def block_certificate(

@@ -1,0 +1,141 @@
+"""Clusters without a class borrow its nearest members.
+
+A cluster that saw one class of a pair only would answer with a constant: no ranking, no
+threshold, and for a rare class most clusters are like that. Such a cluster is solved
+once more, with the nearest rows of the missing class beside its own. The rows stay
+members of their own clusters too: the early model solves the problems of all clusters,
+those of borrowers with the rows they borrowed, and its certificate adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Precomputed
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.multilevel.level import (
+    Division,
+    Level,
+    Limits,
+    Part,
+    PartSolution,
+    solve_cluster,
+)
+from widemargin.runtime.cancellation import CancellationScope
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LENT = 100  # rows of the missing class, and no more than the cluster has itself
+CANDIDATES = 5_000  # of which the nearest lend
+MEMBERS = 200  # of the cluster, to which they are near
+
+
+@dataclass(frozen=True)
+class Loan:
+    """A cluster and a pair of classes of which it had one.
+
+    Attributes
+    ----------
+    cluster, pair : int
+        Which.
+    rows : ndarray
+        Training rows of the problem: the cluster's own, then the borrowed ones.
+    solution : PartSolution
+        Of the cluster's problem with the borrowed rows.
+    """
+
+    cluster: int
+    pair: int
+    rows: Indices
+    solution: PartSolution
+
+
+def borrow(
+    level: Level, division: Division, options: SolveOptions, limits: Limits
+) -> list[Loan]:
+    """Solve the problems of the clusters that lack a class, with borrowed rows.
+
+    Parameters
+    ----------
+    level : Level
+        A solved level.
+    division : Division
+        What it divides: pairs of classes, whose sign is that of the linear term.
+    options, limits : SolveOptions, Limits
+        Of every solve.
+
+    Returns
+    -------
+    list of Loan
+        None for a kernel matrix, whose rows have no other representation.
+    """
+    if isinstance(division.kernel, Precomputed) or level.partition.n_clusters == 1:
+        return []
+    wanted = list(_lacking(level, division))
+
+    def solved(cluster: int, pair: int, own: Indices, missing: Indices) -> Loan:
+        nearest = _nearest(division, division.rows[pair][own], missing)
+        problem = division.problems[pair]
+        taken = np.concatenate([own, np.searchsorted(division.rows[pair], nearest)])
+        rows = division.rows[pair][taken]
+        part = Part(
+            None, problem.linear[taken], problem.lower[taken], problem.upper[taken],
+            None if problem.total is None else 0.0,
+        )  # fmt: skip
+        solutions = solve_cluster(
+            division.samples[rows], division.kernel, [part], options, limits.cache_mb
+        )
+        return Loan(cluster, pair, rows, solutions[0])
+
+    with CancellationScope() as scope:
+        parallel = Parallel(limits.n_jobs, prefer="threads")
+        return list(parallel(delayed(scope.run)(solved, *one) for one in wanted))
+
+
+def _lacking(
+    level: Level, division: Division
+) -> Iterator[tuple[int, int, Indices, Indices]]:
+    """Yield clusters with one class of a pair: members, and all of the other class."""
+    labels, clusters = level.partition.labels, level.partition.n_clusters
+    for pair, (problem, rows) in enumerate(
+        zip(division.problems, division.rows, strict=True)
+    ):
+        positive = problem.linear > 0
+        own = labels[rows]
+        ones = np.bincount(own[positive], minlength=clusters)
+        others = np.bincount(own[~positive], minlength=clusters)
+        for cluster in np.flatnonzero((ones == 0) != (others == 0)):
+            missing = rows[positive if ones[cluster] == 0 else ~positive]
+            yield int(cluster), pair, np.flatnonzero(own == cluster), missing
+
+
+def _nearest(division: Division, members: Indices, missing: Indices) -> Indices:
+    """Return the rows nearest to a cluster's members, in feature space.
+
+    The squared distance to their mean is, but for a constant, K(z, z) less twice the
+    mean of K(z, x) over the members; some of each are enough.
+    """
+    rng = np.random.default_rng(len(members))
+    missing = _some(missing, CANDIDATES, rng)
+    lent = min(LENT, len(members))
+    if len(missing) <= lent:
+        return missing
+    sample = _some(members, MEMBERS, rng)
+    near = Gram(division.samples[sample], division.kernel)
+    candidates = division.samples[missing]
+    means = near.cross(candidates, np.full(len(sample), 1.0 / len(sample)))
+    distances = Gram(candidates, division.kernel).diagonal() - 2.0 * means
+    return np.sort(missing[np.argsort(distances, kind="stable")[:lent]])
+
+
+def _some(rows: Indices, size: int, rng: np.random.Generator) -> Indices:
+    if len(rows) <= size:
+        return rows
+    return np.sort(rng.choice(rows, size=size, replace=False))

@@ -1,0 +1,171 @@
+"""What is known of an early level before it is trained: two levels on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class EarlyWarning(UserWarning):
+    """An early model is expected to predict worse than an exact one."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well held-out rows were predicted.
+
+    Attributes
+    ----------
+    right : ndarray of bool
+        Which rows were.
+    truth : ndarray
+        Class of each row.
+    auc : float or None
+        Area under the ROC curve, for two classes.
+    """
+
+    right: NDArray[np.bool_]
+    truth: Indices
+    auc: float | None
+
+    @classmethod
+    def of(cls, values: Vector, truth: Indices) -> Quality:
+        """Judge values of each class, one column a class."""
+        auc = None
+        if values.shape[1] == 2 and len(np.unique(truth)) == 2:
+            auc = float(roc_auc_score(truth, values[:, 1]))
+        return cls(values.argmax(axis=1) == truth, truth, auc)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of the recalls of all classes that are there."""
+        return float(np.mean([own.mean() for own in self._by_class(self.right)]))
+
+    def loss_against(self, other: Quality) -> float:
+        """Return by how much the other is better, in the worse of the figures."""
+        loss = other.balanced_accuracy - self.balanced_accuracy
+        if self.auc is None or other.auc is None:
+            return loss
+        return max(loss, other.auc - self.auc)
+
+    def deviation_against(self, other: Quality) -> float:
+        """Return the standard error of the difference of the balanced accuracies."""
+        differences = other.right.astype(np.float64) - self.right
+        groups = list(self._by_class(differences))
+        variance = sum(own.var() / len(own) for own in groups)
+        return float(np.sqrt(variance)) / len(groups)
+
+    def _by_class(self, figures: NDArray[Any]) -> Iterator[NDArray[Any]]:
+        for own in np.unique(self.truth):
+            yield figures[self.truth == own]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A level against the one above it, in some regions.
+
+    Attributes
+    ----------
+    level : int
+        The finer of the two.
+    finer, coarser : Quality
+        On the same held-out rows.
+    compared : ndarray
+        Those rows.
+    regions : int
+        Clusters of the level above that were looked at.
+    trained, support : int
+        Rows that trained the coarser models, and how many became support vectors.
+    seconds : float
+        What the comparison took.
+    sampled, sampled_rows : Quality or None, int
+        Of one model of random rows, and their number; see
+        :func:`widemargin.estimators.divide_conquer.level_evidence.against_sample`.
+    """
+
+    level: int
+    finer: Quality
+    coarser: Quality
+    compared: Indices
+    regions: int
+    trained: int
+    support: int
+    seconds: float
+    sampled: Quality | None = None
+    sampled_rows: int = 0
+
+    @property
+    def loss(self) -> float:
+        """What the level is expected to lose against the whole problem.
+
+        Each step above the one that was measured is taken to lose half as much.
+        """
+        return self._steps * max(0.0, self.finer.loss_against(self.coarser))
+
+    @property
+    def deviation(self) -> float:
+        """Standard error of that loss."""
+        return self._steps * self.finer.deviation_against(self.coarser)
+
+    def entries(self, rows: float) -> float:
+        """Return the kernel entries that a model of so many rows would need."""
+        return rows * rows * self.support / self.trained
+
+    @property
+    def _steps(self) -> float:
+        return float(2.0 - 0.5 ** (self.level - 1))
+
+    def record(self, size: int) -> dict[str, Any]:
+        """Return it as a stage record of ``history_``."""
+        figures = {
+            "finer": self.finer, "coarser": self.coarser, "sampled": self.sampled
+        }  # fmt: skip
+        return {
+            "stage": f"evidence on level {self.level}",
+            "size": size,
+            "seconds": self.seconds,
+            "objective": None,
+            "gap": None,
+            "regions": self.regions,
+            "held_out": len(self.compared),
+            "expected_loss": self.loss,
+            "deviation": self.deviation,
+            "sampled_rows": self.sampled_rows,
+            **{
+                f"{name}_{figure}": None if own is None else getattr(own, figure)
+                for name, own in figures.items()
+                for figure in ("balanced_accuracy", "auc")
+            },
+        }
+
+
+def disappointing(evidence: Evidence, machine: Any) -> str:
+    """Return the words of the warning: both figures, and what to do."""
+    finer, coarser = evidence.finer, evidence.coarser
+    clusters = machine.n_branches**evidence.level
+    text = (
+        f"Early prediction with {clusters} clusters is expected to lose "
+        f"{100 * evidence.loss:.1f} points against the exact model (early_tolerance="
+        f"{machine.early_tolerance}): on {len(evidence.compared)} held-out rows of "
+        f"{evidence.regions} regions its balanced accuracy was "
+        f"{100 * finer.balanced_accuracy:.1f} %, that of clusters "
+        f"{machine.n_branches} times as large {100 * coarser.balanced_accuracy:.1f} %"
+    )
+    if finer.auc is not None and coarser.auc is not None:
+        text += f" (area under the ROC curve {finer.auc:.3f}, {coarser.auc:.3f})"
+    text += ". Choose a smaller early_level, or prediction='exact'"
+    sampled = evidence.sampled
+    if sampled is not None and sampled.loss_against(finer) < 0:
+        text += (
+            f"; SVC on {evidence.sampled_rows} random rows, which costs a quarter, "
+            f"reached {100 * sampled.balanced_accuracy:.1f} %"
+        )
+    return text + "."

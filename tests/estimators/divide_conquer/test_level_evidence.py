@@ -1,0 +1,170 @@
+"""Early models that are right or say so: levels chosen by what held-out rows show."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_blobs, make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.preprocessing import scale
+
+from widemargin import SVC, DivideConquerSVC
+from widemargin.estimators.divide_conquer import level_evidence
+from widemargin.estimators.divide_conquer.level_quality import (
+    EarlyWarning,
+    Evidence,
+    Quality,
+)
+
+TEST = 4000
+
+
+def generated(n, n_features, **keywords):
+    """Overlapping classes of a smooth boundary, split into training and test rows."""
+    X, y = make_classification(
+        n + TEST, n_features, n_informative=n_features - 4, n_redundant=2,
+        n_clusters_per_class=4, class_sep=0.8, random_state=0, **keywords,
+    )  # fmt: skip
+    X = scale(X)
+    return X[TEST:], y[TEST:], X[:TEST], y[:TEST]
+
+
+def early(**keywords):
+    return DivideConquerSVC(prediction="early", **keywords)
+
+
+def evidence_of(model):
+    return [s for s in model.history_ if s["stage"].startswith("evidence")]
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    return generated(12_000, 20)
+
+
+def balanced(model, Z, labels):
+    return balanced_accuracy_score(labels, model.predict(Z))
+
+
+def test_a_smooth_boundary_is_not_cut_into_pieces(smooth):
+    X, y, Z, labels = smooth
+    exact = balanced(SVC().fit(X, y), Z, labels)
+    assert exact - balanced(early(early_level=2).fit(X, y), Z, labels) > 0.02
+    model = early().fit(X, y)
+    assert exact - balanced(model, Z, labels) <= 0.005
+    assert [s["stage"][-1] for s in evidence_of(model)] == ["2", "1"]
+    first = evidence_of(model)[0]
+    assert first["coarser_balanced_accuracy"] > first["finer_balanced_accuracy"]
+    assert first["expected_loss"] - first["deviation"] > 0.005
+    assert 2000 <= first["held_out"] <= 10_000
+
+
+def test_nothing_is_asked_of_a_local_kernel():
+    X, y = make_moons(3000, noise=0.2, random_state=0)
+    model = early(gamma=200.0).fit(X, y)
+    assert evidence_of(model) == [] and model.early_.n_clusters == 4
+
+
+def test_pieces_that_lose_nothing_are_taken():
+    X, y = make_blobs(3000, 12, cluster_std=0.3, random_state=0)
+    model = early(gamma=0.05).fit(X, y % 2)
+    assert len(evidence_of(model)) == 1 and model.early_.n_clusters == 4
+
+
+def test_the_same_level_and_model_for_the_same_data(smooth):
+    X, y, Z, _ = smooth
+    one, two = (early().fit(X[:4000], y[:4000]) for _ in range(2))
+    assert one.early_.n_clusters == two.early_.n_clusters
+    assert_array_equal(one.decision_function(Z), two.decision_function(Z))
+
+
+def test_rare_positives_are_ranked_as_by_the_exact_model():
+    X, y, Z, labels = generated(10_000, 10, weights=[0.98], flip_y=0)
+    weights = {0: 1, 1: 50}
+    auc = [
+        roc_auc_score(labels, model.fit(X, y).decision_function(Z))
+        for model in (
+            SVC(class_weight=weights),
+            early(class_weight=weights),
+            early(class_weight=weights, early_level=2),
+        )
+    ]
+    assert auc[0] - auc[1] <= 0.01
+    assert auc[0] - auc[2] > 0.02  # what was given before, without a word
+
+
+def test_several_classes(smooth):
+    X, y, Z, labels = generated(6000, 12, n_classes=3)
+    model = early().fit(X, y)
+    assert evidence_of(model)[0]["finer_auc"] is None
+    exact = balanced(SVC().fit(X, y), Z, labels)
+    assert exact - balanced(model, Z, labels) <= 0.005
+
+
+@pytest.mark.parametrize(("most", "level", "rows"), [(3e6, 2, 1500), (3e7, 1, 2684)])
+def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
+    smooth, monkeypatch, most, level, rows
+):
+    X, y, _, _ = smooth
+    monkeypatch.setattr(level_evidence, "MOST_ENTRIES", most)
+    with pytest.warns(EarlyWarning, match="clusters is expected to lose") as caught:
+        model = early().fit(X, y)
+    words = str(caught[0].message)
+    assert model.early_.n_clusters == 4**level
+    record = evidence_of(model)[-1]
+    for figure in ("finer", "coarser"):
+        assert f"{100 * record[f'{figure}_balanced_accuracy']:.1f} %" in words
+    assert record["sampled_rows"] == rows
+    wins = record["sampled_auc"] > record["finer_auc"]
+    assert wins == (level == 1) == ("random rows" in words)
+
+
+def test_the_tolerance_is_the_users(smooth):
+    X, y, _, _ = smooth
+    model = early(early_tolerance=0.5).fit(X, y)
+    assert model.early_.n_clusters == 16 and len(evidence_of(model)) == 1
+    with pytest.raises(ValueError, match="early_tolerance"):
+        early(early_tolerance=-1.0).fit(X, y)
+
+
+def test_a_level_of_ones_own_is_not_questioned(smooth):
+    X, y, _, _ = smooth
+    model = early(early_level=2).fit(X, y)
+    assert evidence_of(model) == [] and model.early_.n_clusters == 16
+
+
+def test_class_and_sample_weights_reach_the_comparison(smooth, monkeypatch):
+    X, y, _, _ = smooth
+    seen = []
+    compare = level_evidence.compare_levels
+    monkeypatch.setattr(
+        level_evidence,
+        "compare_levels",
+        lambda machine, rows, *rest: seen.append(rows) or compare(machine, rows, *rest),
+    )
+    weights = np.linspace(1, 2, 3000)
+    model = early(class_weight={0: 1, 1: 3}, C=2.0, early_tolerance=1.0)
+    model.fit(X[:3000], y[:3000], weights)
+    assert_array_equal(seen[0].weights, weights * np.where(y[:3000] == 1, 3.0, 1.0))
+
+
+def test_a_time_limit_ends_the_comparison_too(smooth):
+    X, y, _, _ = smooth
+    with pytest.raises(ValueError, match="max_time"):
+        early(max_time=1e-4).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        early(max_iter=3).fit(X, y)
+
+
+def test_the_loss_is_the_worse_of_two_figures_over_all_steps():
+    truth = np.repeat([0, 1], 100)
+    right = np.ones(200, dtype=bool)
+    wrong = right.copy()
+    wrong[:10] = False  # a tenth of one of two classes
+    finer, coarser = Quality(wrong, truth, 0.9), Quality(right, truth, 0.93)
+    found = Evidence(2, finer, coarser, np.arange(200), 1, 50, 20, 0.0)
+    assert np.isclose(found.loss, 1.5 * 0.05)
+    assert np.isclose(found.deviation, 1.5 * np.sqrt(0.1 * 0.9 / 100) / 2)
+    ranked = Evidence(1, Quality(right, truth, 0.9), coarser, truth, 1, 50, 20, 0.0)
+    assert np.isclose(ranked.loss, 0.03)
+    assert ranked.entries(1000) == 400_000
