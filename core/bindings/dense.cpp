@@ -72,10 +72,13 @@ void bind_dense(nb::module_& module) {
       nb::arg("matrix").noconvert(), nb::arg("right").noconvert(), nb::arg("threads"));
   module.def(
       "newton_step",
-      [](In2<double> block, In<Index> members, In<double> gradient, bool bordered,
+      [](In2<double> block, In<Index> members, In<double> gradient, In<Index> groups,
          double independence, InOut<double> step, int threads) {
         const Size count = members.shape(0);
         require(gradient.shape(0) == count && step.shape(0) == count);
+        require(groups.shape(0) == count || groups.shape(0) == 0);
+        for (Size k = 0; k < groups.shape(0); ++k)
+          require(groups.data()[k] == 0 || groups.data()[k] == 1);
         for (Size k = 0; k < count; ++k)
           require(members.data()[k] >= 0 && Size(members.data()[k]) < block.shape(0) &&
                   Size(members.data()[k]) < block.shape(1));
@@ -83,10 +86,11 @@ void bind_dense(nb::module_& module) {
         Team team(threads);
         newton_step(block.data(), block.shape(1),
                     std::vector<Index>(members.data(), members.data() + count), gradient.data(),
-                    bordered, independence, step.data(), team);
+                    std::vector<Index>(groups.data(), groups.data() + groups.shape(0)),
+                    independence, step.data(), team);
       },
       nb::arg("block").noconvert(), nb::arg("members").noconvert(), nb::arg("gradient").noconvert(),
-      nb::arg("bordered"), nb::arg("independence"), nb::arg("step").noconvert(),
+      nb::arg("groups").noconvert(), nb::arg("independence"), nb::arg("step").noconvert(),
       nb::arg("threads"));
 }
 

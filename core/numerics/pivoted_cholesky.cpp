@@ -119,29 +119,46 @@ void PivotedCholesky::solve(double* first, double* second) const {
 }
 
 void newton_step(const double* block, Size stride, const std::vector<Index>& members,
-                 const double* gradient, bool bordered, double independence, double* step,
-                 Team& team) {
+                 const double* gradient, const std::vector<Index>& groups, double independence,
+                 double* step, Team& team) {
   const Size order = members.size();
+  const bool bordered = !groups.empty();
   double largest = 0, sum = 0;
   for (const Index i : members) {
     const double own = block[Size(i) * stride + Size(i)];
     largest = std::max(largest, own);
     sum += own;
   }
-  double corner = 0;  // added to every entry, it makes the border's solution a combination of two
+  // Added to every entry of a group, it makes the solution with a border a combination of those
+  // without.
+  double corner = 0;
   if (bordered) corner = sum > 0 ? sum / double(order) : 1.0;
   std::vector<double> matrix(order * order);
   for (Size i = 0; i < order; ++i)
     for (Size j = 0; j <= i; ++j)
-      matrix[i * order + j] = block[Size(members[i]) * stride + Size(members[j])] + corner;
+      matrix[i * order + j] = block[Size(members[i]) * stride + Size(members[j])] +
+                              (bordered && groups[i] == groups[j] ? corner : 0.0);
   const PivotedCholesky factor(std::move(matrix), order, independence * (largest + corner), team);
-  std::vector<double> ones(order, 1.0);
-  for (Size k = 0; k < order; ++k) step[k] = -gradient[k];
-  factor.solve(step, ones.data());
+  std::vector<double> ones[2] = {std::vector<double>(order), std::vector<double>(order)};
+  for (Size k = 0; k < order; ++k) {
+    step[k] = -gradient[k];
+    if (bordered) ones[groups[k]][k] = 1.0;
+  }
+  factor.solve(step, ones[0].data());
   if (!bordered || factor.rank() == 0) return;
-  const double shift =
-      std::accumulate(step, step + order, 0.0) / std::accumulate(ones.begin(), ones.end(), 0.0);
-  for (Size k = 0; k < order; ++k) step[k] -= shift * ones[k];
+  std::vector<double> spare(order);
+  factor.solve(spare.data(), ones[1].data());
+  double sums[2] = {}, table[2][2] = {};  // of the step and of the two columns, group by group
+  for (Size k = 0; k < order; ++k) {
+    sums[groups[k]] += step[k];
+    for (int column = 0; column < 2; ++column) table[groups[k]][column] += ones[column][k];
+  }
+  for (int g = 0; g < 2; ++g)
+    if (table[g][g] == 0) table[g][g] = 1.0;  // no such member
+  const double determinant = table[0][0] * table[1][1] - table[0][1] * table[1][0];
+  const double shifts[2] = {(sums[0] * table[1][1] - sums[1] * table[0][1]) / determinant,
+                            (sums[1] * table[0][0] - sums[0] * table[1][0]) / determinant};
+  for (Size k = 0; k < order; ++k) step[k] -= shifts[0] * ones[0][k] + shifts[1] * ones[1][k];
 }
 
 }  // namespace widemargin

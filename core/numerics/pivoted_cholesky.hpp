@@ -30,11 +30,12 @@ class PivotedCholesky {
   std::vector<Size> members_;  // in the order of the factor
 };
 
-// [0 1'; 1 K] [shift; step] = [0; -gradient], K the kernel entries `block[members, members]`;
-// without a border K step = -gradient. Members whose pivot is below the share `independence` of the
-// largest diagonal element stay where they are (mathematics 3.4).
+// [0 A'; A K] [shifts; step] = [0; -gradient], K the kernel entries `block[members, members]` and A
+// a column of ones for each of the groups 0 and 1 that `groups` tells the members of; without
+// groups K step = -gradient. Members whose pivot is below the share `independence` of the largest
+// diagonal element stay where they are (mathematics 3.4).
 void newton_step(const double* block, Size stride, const std::vector<Index>& members,
-                 const double* gradient, bool bordered, double independence, double* step,
-                 Team& team);
+                 const double* gradient, const std::vector<Index>& groups, double independence,
+                 double* step, Team& team);
 
 }  // namespace widemargin

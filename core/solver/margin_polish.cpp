@@ -105,8 +105,8 @@ class MarginPolish {
     while (!free.empty() && proceed_()) {
       std::vector<double> own, step(free.size());
       for (const Index a : free) own.push_back(gradient[Size(a)]);
-      newton_step(block.data(), order, free, own.data(), problem_.equality, kIndependence,
-                  step.data(), alone);
+      const std::vector<Index> group(problem_.equality ? free.size() : 0);
+      newton_step(block.data(), order, free, own.data(), group, kIndependence, step.data(), alone);
       const std::vector<char> stopped = take(margin, free, step);
       if (stopped.empty()) return;
       std::vector<Index> left;

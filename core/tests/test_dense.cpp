@@ -135,25 +135,29 @@ WIDEMARGIN_TEST(dependent_members_are_left_out_of_the_factor) {
   }
 }
 
-WIDEMARGIN_TEST(a_newton_step_makes_all_gradients_equal_and_keeps_the_sum) {
+WIDEMARGIN_TEST(a_newton_step_makes_all_gradients_of_a_group_equal_and_keeps_its_sum) {
   const Size order = 60;
   const std::vector<double> K = definite(order, order + 3, 0.5, 8);
   std::vector<Index> members;
   for (Index i = 1; i < Index(order); i += 2) members.push_back(i);
   const std::vector<double> gradient = numbers(members.size(), 9);
   Team team(1);
-  for (const bool bordered : {true, false}) {
+  for (const Size groups : {0, 1, 2}) {
     std::vector<double> step(members.size());
-    newton_step(K.data(), order, members, gradient.data(), bordered, 1e-11, step.data(), team);
-    double sum = 0, level = 0;
+    std::vector<Index> group(groups == 0 ? 0 : members.size());
+    for (Size i = 0; i < group.size(); ++i) group[i] = Index(i % groups);
+    newton_step(K.data(), order, members, gradient.data(), group, 1e-11, step.data(), team);
+    double sums[2] = {}, levels[2] = {};
     for (Size i = 0; i < members.size(); ++i) {
       double after = gradient[i];
       for (Size j = 0; j < members.size(); ++j)
         after += K[Size(members[i]) * order + Size(members[j])] * step[j];
-      if (i == 0) level = bordered ? after : 0.0;
-      require_close(after, level, 1e-10, "a gradient after the step");
-      sum += step[i];
+      const Size own = groups == 0 ? 0 : Size(group[i]);
+      if (i < groups) levels[own] = after;
+      require_close(after, levels[own], 1e-10, "a gradient after the step");
+      sums[own] += step[i];
     }
-    if (bordered) require_close(sum, 0.0, 1e-10, "the sum of the step");
+    for (Size g = 0; g < groups; ++g)
+      require_close(sums[g], 0.0, 1e-10, "the sum of the step of a group");
   }
 }

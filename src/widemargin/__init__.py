@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     )
     from widemargin.estimators.divide_conquer import DivideConquerSVC
     from widemargin.estimators.dpwss import DPWSSClassifier
+    from widemargin.estimators.nu_svc import NuSVC
+    from widemargin.estimators.nu_svr import NuSVR
     from widemargin.estimators.one_class_svm import OneClassSVM
     from widemargin.estimators.private import (
         NoiseWarning,
@@ -49,6 +51,8 @@ __all__ = [
     "DPWSSClassifier",
     "DivideConquerSVC",
     "NoiseWarning",
+    "NuSVC",
+    "NuSVR",
     "OneClassSVM",
     "PrivacyBudgetError",
     "PrivacyLedger",
@@ -75,6 +79,8 @@ _HOMES = {
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
     "DivideConquerSVC": "estimators.divide_conquer",
+    "NuSVC": "estimators.nu_svc",
+    "NuSVR": "estimators.nu_svr",
     "NoiseWarning": "estimators.private",
     "OneClassSVM": "estimators.one_class_svm",
     "PrivacyBudgetError": "estimators.private",

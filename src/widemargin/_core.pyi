@@ -81,7 +81,7 @@ def newton_step(
     block: _F,
     members: _I,
     gradient: _F,
-    bordered: bool,
+    groups: _I,
     independence: float,
     step: _F,
     threads: int,

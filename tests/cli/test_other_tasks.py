@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
 
-from widemargin import SVR, OneClassSVM, QuantileSVR
+from widemargin import SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 from tests.cli.running import command
 
@@ -59,6 +59,28 @@ def test_regression_by_the_flags_of_libsvm(folder: Path) -> None:
     error = np.mean(np.abs(expected.predict(X) - y))
     assert_allclose(scores["mean_absolute_error"], error, rtol=1e-8)
     assert "R2" in command("evaluate", "data", "model", cwd=folder).stdout
+
+
+def test_nu_by_the_flags_of_libsvm(folder: Path) -> None:
+    flags = "-s 4 -n 0.3 -c 2 -g 0.5".split()
+    done = command("train", *flags, "data", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = command("evaluate", "data", "model", "--json", cwd=folder)
+    expected = NuSVR(nu=0.3, C=2, gamma=0.5).fit(X, y)
+    scores = json.loads(done.stdout)
+    assert_allclose(scores["r2"], expected.score(X, y), rtol=1e-7)
+    error = np.mean(np.abs(expected.predict(X) - y))
+    assert_allclose(scores["mean_absolute_error"], error, rtol=1e-7)
+    labels = np.where(y > 0, 1, -1)
+    dump_svmlight_file(X, labels, str(folder / "signs"), zero_based=False)
+    flags = "-s 1 -n 0.3 -g 0.5".split()
+    done = command("train", *flags, "signs", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = command("evaluate", "signs", "model", "--json", cwd=folder)
+    expected = NuSVC(nu=0.3, gamma=0.5).fit(X, labels)
+    assert_allclose(json.loads(done.stdout)["accuracy"], expected.score(X, labels))
+    done = command("train", "-s", "1", "-n", "0.999", "signs", "model", cwd=folder)
+    assert done.returncode == 2 and "nu is infeasible" in done.stderr
 
 
 def test_one_quantile_is_measured_as_a_regression(folder: Path) -> None:

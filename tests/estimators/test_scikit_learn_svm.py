@@ -1,4 +1,4 @@
-"""scikit-learn's tests of SVC, SVR and OneClassSVM, run with ours in their place."""
+"""scikit-learn's tests of its five kernel SVMs, run with ours in their place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.oracles.substituted import substituted
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-FOUND = substituted(["SVC", "SVR", "OneClassSVM"])
+FOUND = substituted(["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
 
 PROBABILITY = "probability=True is refused; it is deprecated there as well"
 PRIVATE = "about private attributes of scikit-learn's classes"
@@ -26,6 +26,11 @@ EXPECTED = {
     "test_probability_raises_futurewarning[True-SVC-SVC]": PROBABILITY,
     "test_probability_raises_futurewarning[False-SVC-SVC]": PROBABILITY,
     "test_svc_nusvc_probA_probB_deprecated[SVC]": PROBABILITY,
+    "test_probability_raises_futurewarning[True-NuSVC-NuSVC]": PROBABILITY,
+    "test_probability_raises_futurewarning[False-NuSVC-NuSVC]": PROBABILITY,
+    "test_svc_nusvc_probA_probB_deprecated[NuSVC]": PROBABILITY,
+    "test_n_iter_libsvm[42-4-NuSVC-ndarray]": "at nu=0.5 the linear margin of the "
+    "classes 0 and 2 is zero (the optimum of a generic solver is 1e-13), and refused",
     "test_bad_input[42-lil_matrix]": SPARSE,
     "test_bad_input[42-lil_array]": SPARSE,
     "test_sparse_precomputed[csr_matrix]": SPARSE,

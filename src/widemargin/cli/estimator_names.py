@@ -17,12 +17,20 @@ METHODS: dict[str, tuple[str, str]] = {
     "private": ("widemargin.estimators.private", "PrivateSVC"),
     "svr": ("widemargin.estimators.svr", "SVR"),
     "quantile": ("widemargin.estimators.quantile_svr", "QuantileSVR"),
+    "nusvc": ("widemargin.estimators.nu_svc", "NuSVC"),
+    "nusvr": ("widemargin.estimators.nu_svr", "NuSVR"),
     "oneclass": ("widemargin.estimators.one_class_svm", "OneClassSVM"),
     "dpwss": ("widemargin.estimators.dpwss", "DPWSSClassifier"),
 }
 
 #: LIBSVM's ``-s`` -> ``--method``
-LIBSVM_KINDS = {"0": "svc", "2": "oneclass", "3": "svr"}
+LIBSVM_KINDS = {
+    "0": "svc",
+    "1": "nusvc",
+    "2": "oneclass",
+    "3": "svr",
+    "4": "nusvr",
+}
 
 
 def estimator_class(method: str) -> Any:

@@ -122,8 +122,8 @@ def translate(args: Sequence[str]) -> list[str]:
             kind = remaining.pop(0) if remaining else ""
             if kind not in LIBSVM_KINDS:
                 raise click.UsageError(
-                    f"-s {kind}: only -s 0 (C-SVC), -s 2 (one-class SVM) and -s 3 "
-                    "(epsilon-SVR) are available"
+                    f"-s {kind}: only -s 0 (C-SVC), 1 (nu-SVC), 2 (one-class SVM), "
+                    "3 (epsilon-SVR) and 4 (nu-SVR) are available"
                 )
             if kind != "0":
                 result += ["--method", LIBSVM_KINDS[kind]]

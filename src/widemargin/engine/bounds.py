@@ -63,7 +63,7 @@ def objective_bound(
         for part in _blocks(problem.n)
     ]
     offset = 0.0 if problem.total is None else problem.total * intercept
-    half_square = sum_above(_half_square(beta, values, errors))
+    half_square = half_square_above(beta, values, errors)
     return total_above([*losses, half_square, offset + UNIT * abs(offset)])
 
 
@@ -175,6 +175,11 @@ def violation_bound(
         return max(0.0, -growth, fall)
     spread = fall - growth
     return max(0.0, spread + 2.0 * UNIT * abs(spread))
+
+
+def half_square_above(beta: Vector, values: Vector, errors: Vector) -> float:
+    """Return an upper bound on 1/2 beta' K beta, of the values and their rounding."""
+    return sum_above(_half_square(beta, values, errors))
 
 
 def _half_square(beta: Vector, values: Vector, errors: Vector) -> Vector:

@@ -13,7 +13,7 @@ from widemargin.engine.kernels import Kernel
 
 from .base.expansion import Terms
 from .base.fitted import FittedExpansion
-from .base.regressor import KernelRegressor
+from .base.regressor import KernelRegressor, OneNumber
 from .base.sklearn_compat import Interval
 from .base.task import BoxTask
 from .base.training_data import TargetData
@@ -21,7 +21,7 @@ from .base.training_data import TargetData
 Vector = NDArray[np.float64]
 
 
-class SVR(KernelRegressor):
+class SVR(OneNumber, KernelRegressor):
     """Kernel support vector regression, exact, fast, and with a certificate.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, |y_i - <w, phi(x_i)> - b| - epsilon)``
@@ -151,42 +151,6 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
     ) -> FittedExpansion:
         self.class_weight_ = np.empty(0)
         return super()._model(data, kernel, tasks, answers)
-
-    def predict(self, X: Any) -> Vector:
-        """Return the predicted numbers.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n_samples, n_features)
-            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Predictions in the unit of y.
-        """
-        return self._at_once()._values(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination, R squared.
-
-        1 is perfect, 0 is as good as the mean of y.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n_samples, n_features)
-            Samples.
-        y : array of shape (n_samples,)
-            Target values.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the samples.
-
-        Returns
-        -------
-        float
-            :func:`sklearn.metrics.r2_score` of the predictions.
-        """
-        return float(super().score(X, y, sample_weight))
 
 
 def tube_terms(

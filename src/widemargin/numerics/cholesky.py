@@ -35,16 +35,21 @@ def newton_step(
     gradient: Vector,
     *,
     bordered: bool,
+    groups: NDArray[np.int32] | None = None,
     threads: int = 1,
 ) -> Vector:
     """Return the step that makes all gradients equal, or zero without a border.
 
     ``block[members, members]`` is the matrix K of a convex quadratic, the step solves
-    ``[0 1'; 1 K] [shift; step] = [0; -gradient]``, or ``K step = -gradient``. Members
-    that depend on others, in feature space, are left where they are (mathematics 3.4).
+    ``[0 1'; 1 K] [shift; step] = [0; -gradient]``, or ``K step = -gradient``. With
+    ``groups``, 0 or 1 for each member, gradients become equal within each group, and
+    the sum of each is kept. Members that depend on others, in feature space, are left
+    where they are (mathematics 3.4).
     """
+    if groups is None:
+        groups = np.zeros(members.size if bordered else 0, dtype=np.int32)
     step = np.empty(members.size)
     _core.newton_step(
-        block, members.astype(np.int32), gradient, bordered, INDEPENDENCE, step, threads
+        block, members.astype(np.int32), gradient, groups, INDEPENDENCE, step, threads
     )
     return step

@@ -22,6 +22,8 @@ ESTIMATORS = {
     "PrivateSVC": "widemargin.estimators.private",
     "SVR": "widemargin.estimators.svr",
     "QuantileSVR": "widemargin.estimators.quantile_svr",
+    "NuSVC": "widemargin.estimators.nu_svc",
+    "NuSVR": "widemargin.estimators.nu_svr",
     "OneClassSVM": "widemargin.estimators.one_class_svm",
 }
 TRANSFORMERS = {

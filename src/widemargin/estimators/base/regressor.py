@@ -72,3 +72,43 @@ class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):
         single = error <= SINGLE_SHARE * self.tol
         values = gram.cross(X, weights, np.float32 if single else np.float64)
         return np.asarray(values + self.intercept_)
+
+
+class OneNumber:
+    """A regressor with one output: SVR and NuSVR."""
+
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` of shape (n_samples, n_training).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions in the unit of y.
+        """
+        return self._at_once()._values(X)  # type: ignore[attr-defined, no-any-return]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination, R squared.
+
+        1 is perfect, 0 is as good as the mean of y.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,)
+            Target values.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            :func:`sklearn.metrics.r2_score` of the predictions.
+        """
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]

@@ -20,6 +20,10 @@ from .validation import (
 )
 
 
+class OneClassLeft(ValueError):
+    """Without the rows of no weight only one class is left."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingData:
     """Validated training data: the rows with positive weight.
@@ -148,7 +152,7 @@ def validate_labelled(
     if weights is not None:
         classes, labels = np.unique(y[rows], return_inverse=True)
         if classes.size == 1:
-            raise ValueError(
+            raise OneClassLeft(
                 "Invalid input - all samples with positive weights belong to the same "
                 "class."
             )

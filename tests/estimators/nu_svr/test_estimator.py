@@ -1,0 +1,208 @@
+"""NuSVR: a generic solver, scikit-learn's answers, SVR at its epsilon, corners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import svm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+import widemargin
+from widemargin import SVR, NuSVR
+from widemargin.estimators.base.progress import Progress
+
+from tests.oracles.expansions import outputs
+from tests.oracles.nu_problems import long_kernel, nu_optimum, svr_objective
+
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf", "gamma": 0.4},
+    {"kernel": "poly", "gamma": 0.4, "coef0": 1.0, "degree": 2},
+]
+
+
+def data(seed: int, n: int = 50, d: int = 3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = X[:, 0] + np.sin(2 * X[:, -1]) + 0.3 * rng.standard_normal(n)
+    return X, y, rng.uniform(0.2, 3.0, n)
+
+
+def own_objective(model, X, y, weights):
+    """Return the objective of the stored model, in long double."""
+    beta, b = next(outputs(model, len(y)))
+    K, costs = long_kernel(model, X), model.C * weights
+    return svr_objective(K, y, costs, model.nu, beta, b, model.epsilon_)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_objective_is_that_of_a_generic_solver_and_the_certificate_is_true(seed):
+    X, y, weights = data(seed, 25 + seed)
+    nu, intercept = (0.2, 0.5, 0.8, 1.0)[seed % 4], seed % 5 != 0
+    settings = {"nu": nu, "C": 2.0, "fit_intercept": intercept, **KERNELS[seed % 3]}
+    model = NuSVR(**settings).fit(X, y, weights)
+    K, costs = np.asarray(long_kernel(model, X), dtype=float), 2.0 * weights
+    best = nu_optimum(
+        K, y, -costs, costs, nu * costs.sum(), at_least=False, fit_intercept=intercept
+    )
+    certificate, reached = model.certificate_, own_objective(model, X, y, weights)
+    assert certificate.status == "polished"
+    assert_allclose(float(reached), best, rtol=1e-8, atol=1e-8)
+    assert_allclose(certificate.objective, best, rtol=1e-8, atol=1e-8)
+    assert certificate.bound <= reached <= certificate.objective
+    assert certificate.gap <= 1e-8 * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_answers_are_those_of_scikit_learn(seed):
+    X, y, weights = data(seed, 150)
+    settings = {"C": (0.5, 3.0)[seed % 2], "nu": (0.2, 0.5, 0.9)[seed // 3 % 3]}
+    settings |= KERNELS[seed % 3]
+    weights = weights if seed % 2 else None
+    model = NuSVR(**settings).fit(X, y, weights)
+    peer = svm.NuSVR(tol=1e-10, **settings).fit(X, y, weights)
+    full = np.zeros(150)
+    full[peer.support_] = peer.dual_coef_[0]
+    K = np.asarray(long_kernel(model, X), dtype=float)
+    theirs = y @ full - 0.5 * full @ K @ full
+    assert_allclose(model.certificate_.bound, theirs, rtol=1e-7)
+    assert_allclose(model.predict(X), peer.predict(X), atol=5e-4)
+    assert model.dual_coef_.shape[0] == 1 and model.n_support_.shape == (1,)
+    assert isinstance(model.n_iter_, int) and model.class_weight_.shape == (0,)
+    if model.kernel == "linear":
+        assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", KERNELS)
+def test_it_is_svr_at_the_epsilon_found(settings):
+    X, y, weights = data(3, 120)
+    model = NuSVR(nu=0.3, C=2.0, **settings).fit(X, y, weights)
+    same = SVR(epsilon=model.epsilon_, C=2.0, **settings).fit(X, y, weights)
+    assert_allclose(model.predict(X), same.predict(X), atol=1e-7)
+    errors = np.abs(y - model.predict(X))
+    outside = weights[errors > model.epsilon_ + 1e-9].sum() / weights.sum()
+    support = weights[model.support_].sum() / weights.sum()
+    assert outside <= 0.3 <= support
+
+
+def test_slack_in_the_sum_leaves_no_tube():
+    # without noise and with a large C the curve meets every target: nothing is outside
+    X = np.linspace(0, 6, 40)[:, None]
+    y = np.sin(X[:, 0])
+    model = NuSVR(nu=0.9, C=100.0, gamma=1.0).fit(X, y)
+    spent = np.abs(model.dual_coef_).sum()
+    assert model.epsilon_ == 0.0 and spent < 0.9 * 0.9 * 100.0 * 40
+    K = np.asarray(long_kernel(model, X), dtype=float)
+    costs = np.full(40, 100.0)
+    best = nu_optimum(K, y, -costs, costs, 0.9 * costs.sum(), at_least=False)
+    assert_allclose(model.certificate_.objective, best, rtol=1e-7, atol=1e-7)
+    assert model.certificate_.bound <= own_objective(model, X, y, np.ones(40))
+
+
+def test_a_weight_of_k_is_a_row_k_times():
+    X, y, _ = data(2, 60)
+    times = np.random.default_rng(0).integers(0, 4, 60)
+    weighted = NuSVR(gamma=0.5).fit(X, y, times.astype(float))
+    rows = np.repeat(np.arange(60), times)
+    repeated = NuSVR(gamma=0.5).fit(X[rows], y[rows])
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
+    assert_allclose(weighted.epsilon_, repeated.epsilon_, atol=1e-7)
+
+
+def test_every_kind_of_samples_gives_the_same_model(tmp_path):
+    X, y, _ = data(4, 80)
+    X[X < 0.3] = 0.0
+    first = NuSVR(gamma=0.5).fit(X, y)
+    expected = first.predict(X)
+    rows = sparse.csr_matrix(X)
+    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
+    model = NuSVR(gamma=0.5).fit(rows, y)
+    assert_allclose(model.predict(rows), expected, atol=1e-8)
+    assert_allclose(first.predict(rows), expected, atol=1e-8)
+    K = rbf_kernel(X, gamma=0.5)
+    given = NuSVR(kernel="precomputed").fit(K, y)
+    assert_allclose(given.predict(K), expected, atol=1e-8)
+    called = NuSVR(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y)
+    assert_allclose(called.predict(X), expected, atol=1e-8)
+    single = NuSVR(gamma=0.5).fit(X.astype("f4"), y)
+    assert_allclose(single.predict(X.astype("f4")), expected, atol=1e-4)
+    widemargin.save(first, tmp_path / "model")
+    again = widemargin.load(tmp_path / "model")
+    assert_array_equal(again.predict(X), expected)
+    assert again.epsilon_ == first.epsilon_
+
+
+def test_a_large_fit_is_certified_however_it_is_solved():
+    X, y, _ = data(6, 3000)
+    direct = NuSVR(n_jobs=1).fit(X, y)
+    assert direct.certificate_.kkt_violation <= 1e-3
+    assert_array_equal(direct.dual_coef_, NuSVR(n_jobs=2).fit(X, y).dual_coef_)
+    divided = NuSVR(solver="divide").fit(X, y)
+    assert "level 1" in [stage["stage"] for stage in divided.history_]
+    warm = NuSVR(warm_start=True).fit(X, y)
+    steps = warm.n_iter_
+    assert warm.fit(X, y).n_iter_ < steps / 10
+    objective = own_objective(direct, X, y, np.ones(3000))
+    for model in (direct, divided, warm):
+        certificate = model.certificate_
+        assert certificate.kkt_violation <= 1e-3
+        assert certificate.bound <= objective
+        assert_allclose(certificate.objective, float(objective), rtol=1e-3)
+
+
+def test_a_limit_leaves_a_certified_model():
+    X, y, _ = data(8, 2200)
+    best = NuSVR(C=10.0).fit(X, y).certificate_
+    for limit in ({"max_iter": 50}, {"max_time": 1e-3}):
+        with pytest.warns(ConvergenceWarning, match=next(iter(limit))):
+            model = NuSVR(C=10.0, **limit).fit(X, y)
+        assert model.fit_status_ == 1
+        assert own_objective(model, X, y, np.ones(2200)) <= model.certificate_.objective
+        assert model.certificate_.bound <= best.objective
+
+
+def test_ctrl_c_leaves_the_point_reached(monkeypatch):
+    X, y, _ = data(8, 2200)
+    watched, pressed = Progress.__call__, []
+
+    def press(progress, n_iter, violation, active):
+        if n_iter > 0 and not pressed:
+            pressed.append(n_iter)
+            os.kill(os.getpid(), signal.SIGINT)
+        return watched(progress, n_iter, violation, active)
+
+    monkeypatch.setattr(Progress, "__call__", press)
+    model = NuSVR(C=1e3, tol=1e-7, n_jobs=1, verbose=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert pressed and model.certificate_.status == "interrupted"
+    objective = own_objective(model, X, y, np.ones(2200))
+    assert model.certificate_.bound <= objective <= model.certificate_.objective
+
+
+@pytest.mark.parametrize("nu", [0.0, -0.1, 1.5])
+def test_a_nu_that_cannot_be(nu):
+    X, y, _ = data(0, 20)
+    with pytest.raises(ValueError, match="'nu' parameter"):
+        NuSVR(nu=nu).fit(X, y)
+
+
+def test_constant_targets_one_row_and_huge_targets():
+    X, y, _ = data(0, 40)
+    constant = NuSVR().fit(X, np.full(40, 7.0))
+    assert constant.epsilon_ == 0.0
+    assert_allclose(constant.predict(X), 7.0, atol=1e-12)
+    assert_allclose(NuSVR().fit(X[:1], y[:1]).predict(X), y[0], atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it converges
+        model = NuSVR(gamma=0.5, tol=1e3, C=1e12).fit(X, 1e12 * y)
+    small = NuSVR(gamma=0.5).fit(X, y)
+    assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
+    assert_allclose(model.epsilon_, 1e12 * small.epsilon_, rtol=1e-6)
