@@ -28,7 +28,7 @@ FarRows<Real>::FarRows(const KernelSpec& kernel, const Samples& samples, const S
     : work_(work) {
   if (kernel.kind != KernelKind::gaussian) return;
   const Real* norms = samples.half_norms<Real>();
-  const Size terms = samples.most_terms();
+  const Size terms = samples.most_roundings();
   const auto far = [&](Index id) { return is_far<Real>(double(norms[id]), terms); };
   if (std::none_of(work.rows, work.rows + work.n_rows, far)) return;
   for (Size r = 0; r < work.n_rows; ++r) {

@@ -15,7 +15,7 @@
 namespace widemargin {
 
 // Whether a sample of this half squared norm (scaled by the kernel) is far: single precision is
-// to steer a solve, double precision to be good to 1e-12 (with dot products of `terms` terms).
+// to steer a solve, double precision to be good to 1e-12 (with `terms` roundings in dot products).
 template <class Real>
 bool is_far(double half_norm, Size terms);
 

@@ -61,20 +61,21 @@ double expansion_share(double half_norm, double largest, Size terms, double size
 template <class Real>
 void gaussian(const Samples& row_samples, const Samples& column_samples, const Sweep<Real>& work,
               double* error) {
-  const Size terms = std::max(row_samples.most_terms(), column_samples.most_terms());
+  const Size terms = std::max(row_samples.most_roundings(), column_samples.most_roundings());
   const Real* row_norms = row_samples.half_norms<Real>();
   const Real* column_norms = column_samples.half_norms<Real>();
   double largest = 0.0;
   bool far = false;
   for (Size r = 0; r < work.n_rows; ++r) {
     const double norm = double(row_norms[work.rows[r]]);
-    if (is_far<Real>(norm, terms))
+    if (is_far<Real>(norm, row_samples.most_roundings()))
       far = true;
     else
       largest = std::max(largest, norm);
   }
   // An error that is a share e of the exponent itself: K |ln K| e <= e / exp(1).
-  const double share = double(terms + 10) * 0.37;
+  const Size features = std::max(row_samples.most_terms(), column_samples.most_terms());
+  const double share = double(features + 10) * 0.37;
   const double total = sum_of_sizes(work.weights, work.n_rows);
   const double scaled = 4.0 * unit_roundoff<double>() +
                         (far ? share * unit_roundoff<double>() : 0.0) + exp2_floor<Real>();
@@ -123,7 +124,7 @@ double feature_norm(const KernelSpec& kernel, double half_norm) {
 template <class Real>
 void dot_products(const KernelSpec& kernel, const Samples& row_samples,
                   const Samples& column_samples, const Sweep<Real>& work, double* error) {
-  const Size terms = std::max(row_samples.most_terms(), column_samples.most_terms());
+  const Size terms = std::max(row_samples.most_roundings(), column_samples.most_roundings());
   const double* row_norms = row_samples.half_norms<double>();
   const double* column_norms = column_samples.half_norms<double>();
   const bool bounded = kernel.kind == KernelKind::sigmoid;  // |tanh| <= 1, with slope <= 1
@@ -147,8 +148,8 @@ void dot_products(const KernelSpec& kernel, const Samples& row_samples,
 
 }  // namespace
 
-// The packed coordinates, a dot product of `terms` terms, two norms and two subtractions leave
-// (terms + 8) units of 1/2 (|x| + |z|)^2 <= |x|^2 + |z|^2 in the exponent.
+// The packed coordinates, a dot product with `terms` roundings, two norms and two subtractions
+// leave (terms + 8) units of 1/2 (|x| + |z|)^2 <= |x|^2 + |z|^2 in the exponent.
 template <class Real>
 double expansion_error(double first_half_norm, double second_half_norm, Size terms) {
   const double units = double(terms + 8) * unit_roundoff<Real>();

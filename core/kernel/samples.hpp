@@ -31,6 +31,8 @@ class Samples {
 
   // Of a dot product: the features, or the values of the fullest sparse row.
   Size most_terms() const { return most_terms_; }
+  // Between a product and the dot product it enters.
+  Size most_roundings() const { return sparse() ? most_terms_ : dot_roundings(features_); }
   // Of each feature over evenly spaced samples: a lone far sample does not move it. Dense only.
   std::vector<double> median() const;
   void transform(std::vector<double> shift, double scale);

@@ -15,6 +15,16 @@ constexpr Size panel_width() {
 
 constexpr Size kStripRows = 4;
 
+// Dot products of dense samples are summed by blocks of features: fewer roundings lie between a
+// product and the sum than there are features.
+constexpr Size kDotBlock = 128;
+constexpr Size dot_block(Size features, Size first) {
+  return features - first < kDotBlock ? features - first : kDotBlock;
+}
+constexpr Size dot_roundings(Size features) {
+  return dot_block(features, 0) + (features > kDotBlock ? (features - 1) / kDotBlock : 0);
+}
+
 // Entries of kernels of differences are cut off at 2 to this power: far below the rounding of the
 // sums they enter, and far enough above the least normal number that their products with weights
 // are normal too. (Many processors take a hundred cycles and more for a product that is not.)

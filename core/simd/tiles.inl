@@ -1,5 +1,24 @@
 // Kernel entries: dense strips and CSR columns; part of routines.inl.
 
+// dot[r] += the products of `count` features of four rows and a panel of columns
+template <class Real>
+__attribute__((always_inline)) inline void add_products(
+    const Real* row, const Real* column, Size count,
+    typename Lanes<Real>::Vector (&dot)[kStripRows][2]) {
+  using Vector = typename Lanes<Real>::Vector;
+  constexpr Size width = panel_width<Real>();
+  constexpr Size half = width / 2;
+  for (Size k = 0; k < count; ++k, row += kStripRows, column += width) {
+    const Vector left = load(column), right = load(column + half);
+#pragma GCC unroll 4
+    for (Size r = 0; r < kStripRows; ++r) {
+      const Vector value = splat<Real>(row[r]);
+      dot[r][0] += value * left;
+      dot[r][1] += value * right;
+    }
+  }
+}
+
 template <class Real, KernelKind kind>
 void strip_kind(const StripCall<Real>& call) {
   using Vector = typename Lanes<Real>::Vector;
@@ -9,15 +28,14 @@ void strip_kind(const StripCall<Real>& call) {
   const Real* panel = call.panels;
   for (Size p = 0; p < call.n_panels; ++p, panel += features * width) {
     Vector dot[kStripRows][2] = {};
-    const Real* row = call.strip;
-    const Real* column = panel;
-    for (Size k = 0; k < features; ++k, row += kStripRows, column += width) {
-      const Vector left = load(column), right = load(column + half);
+    add_products(call.strip, panel, dot_block(features, 0), dot);
+    for (Size k = kDotBlock; k < features; k += kDotBlock) {
+      Vector block[kStripRows][2] = {};
+      add_products(call.strip + k * kStripRows, panel + k * width, dot_block(features, k), block);
 #pragma GCC unroll 4
       for (Size r = 0; r < kStripRows; ++r) {
-        const Vector value = splat<Real>(row[r]);
-        dot[r][0] += value * left;
-        dot[r][1] += value * right;
+        dot[r][0] += block[r][0];
+        dot[r][1] += block[r][1];
       }
     }
     Vector left_norm = {}, right_norm = {};
@@ -67,10 +85,15 @@ void panel_norms(const Real* panel, Size features, Real* norms) {
   using Vector = typename Lanes<Real>::Vector;
   constexpr Size half = panel_width<Real>() / 2;
   Vector left = {}, right = {};
-  for (Size k = 0; k < features; ++k, panel += 2 * half) {
-    const Vector a = load(panel), b = load(panel + half);
-    left += a * a;
-    right += b * b;
+  for (Size first = 0; first < features; first += kDotBlock) {  // in the order of the strips
+    Vector left_block = {}, right_block = {};
+    for (Size k = 0; k < dot_block(features, first); ++k, panel += 2 * half) {
+      const Vector a = load(panel), b = load(panel + half);
+      left_block += a * a;
+      right_block += b * b;
+    }
+    left += left_block;
+    right += right_block;
   }
   save(norms, Real(0.5) * left);
   save(norms + half, Real(0.5) * right);

@@ -12,7 +12,9 @@ constexpr Size kPieceSamples = Size(1) << 16;  // and samples: on big data their
 constexpr Size kLeastPiece = 1024;             // samples, so that a sweep is worth its overhead
 constexpr Size kProbes = 512;                  // samples that show how far gradients have moved
 constexpr Size kProbesPay = 4 * kProbes;       // fewer samples are updated without probing
-constexpr double kProbeReach = 1.5;  // others may have moved this much farther than any probe
+// Share of the farthest probe's movement that others are expected to stay within. What it misses is
+// seen before a solution is believed, and most of what a larger share sees does not violate.
+constexpr double kProbeReach = 0.7;
 // moved_since() is a difference of sums over float rows: what they may have lost, per unit and at
 // least.
 constexpr double kRelativeLoss = 1e-5, kAbsoluteLoss = 1e-9;

@@ -111,6 +111,26 @@ WIDEMARGIN_TEST(bounds_on_rounding_hold) {
     }
 }
 
+// Dot products of many features are summed by blocks, and so are the norms: a sample has distance 0
+// from itself.
+WIDEMARGIN_TEST(bounds_on_rounding_hold_over_several_blocks_of_features) {
+  for (const Size features : {kDotBlock, kDotBlock + 1, 2 * kDotBlock + 37}) {
+    const Data data = moved(41, features, 30.0, false);
+    for (const KernelSpec& spec : kKernels) {
+      require_bounded<double>(*data.dense(spec), data, spec);
+      require_bounded<float>(*data.dense(spec), data, spec);
+    }
+    const auto source = data.dense({KernelKind::gaussian, 0.3, 0.0, 1});
+    Team team(1);
+    for (Index i = 0; i < Index(data.n); ++i) {
+      float entry = 0.0f;
+      float* store = &entry;
+      source->sweep(Sweep<float>{&i, 1, &i, 1, &store}, team);
+      require(entry == 1.0f, "the entry of a sample with itself is 1");
+    }
+  }
+}
+
 WIDEMARGIN_TEST(far_samples_do_not_cancel) {
   const KernelSpec spec{KernelKind::gaussian, 1.0, 0.0, 1};
   for (const bool all : {false, true}) {

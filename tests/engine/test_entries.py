@@ -27,7 +27,7 @@ def solved(d, gamma, threads=1, n=6000, **gram):
 
 @pytest.mark.parametrize(
     ("d", "gamma", "most"),
-    [(4, 0.5, 6.3), (16, 0.05, 3.6), (200, 0.002, 2.2)],
+    [(4, 0.5, 5.9), (16, 0.05, 3.55), (200, 0.002, 2.2)],
     ids=["narrow", "medium", "wide"],
 )
 def test_entries_stay_near_what_is_needed(d, gamma, most):
@@ -52,7 +52,7 @@ def test_on_wide_data_inactive_samples_and_certificates_evaluate_little():
     # Stages extend the rows they have; of the certificate the support vectors remain,
     # each pair of them once, and what float32 sums of cached rows do not settle.
     assert gram.entries["inactive"] <= len(gram) * support
-    assert gram.entries["certificate"] <= support * support
+    assert gram.entries["certificate"] <= 0.75 * support * support
 
 
 def test_wide_data_gives_the_same_bits_for_any_number_of_threads():

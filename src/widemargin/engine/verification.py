@@ -35,6 +35,7 @@ SPARE = 1.01  # for bounds that are themselves rounded
 AT_ONCE = 200_000  # kernel entries up to which all values are simply summed in float64
 EXTENDED = 100_000  # entries of X up to which linear products take extended precision
 FLOAT32_FIRST = 64  # members from which float32 sums are tried before float64 ones
+FLOAT32_PROBES = 16  # of them, on which it is seen whether float32 settles anything
 LATE_ENTRIES = 20_000_000  # entries evaluated at most once the time is up
 
 
@@ -122,19 +123,43 @@ def verify(
         return _everywhere(*gram.bounded_times(beta, np.arange(problem.n)))
     known = _from_anchors(gram, beta, support, values, evidence)
     open_members = _unsettled(problem, beta, known)
-    for dtype in (np.float32, np.float64):
-        if dtype == np.float32 and open_members.size < FLOAT32_FIRST:
-            continue
-        if late and open_members.size * support.size > LATE_ENTRIES:
-            finite = np.isfinite(known.errors[open_members])
-            open_members = open_members[~finite]  # of these nothing is known at all
-        for first in range(0, open_members.size, BLOCK):
-            part = open_members[first : first + BLOCK]
-            sums, errors = gram.bounded_times(beta, part, dtype)
-            known.values[part], known.errors[part] = sums, errors
-        known.summed[open_members] = True
-        open_members = _unsettled(problem, beta, known, open_members)
+    if _float32_settles(problem, beta, known, open_members):
+        open_members = _summed_anew(
+            problem, beta, known, open_members, np.float32, late
+        )
+    _summed_anew(problem, beta, known, open_members, np.float64, late)
     return known
+
+
+def _float32_settles(
+    problem: DualProblem, beta: Vector, known: BoundedValues, members: Indices
+) -> bool:
+    """Whether float32 sums settle most members, judged by a few: they cost half."""
+    if members.size < FLOAT32_FIRST:
+        return False
+    probes = members[:: members.size // FLOAT32_PROBES]
+    left = _summed_anew(problem, beta, known, probes, np.float32, late=False)
+    return left.size <= probes.size // 2
+
+
+def _summed_anew(
+    problem: DualProblem,
+    beta: Vector,
+    known: BoundedValues,
+    members: Indices,
+    dtype: type[np.floating[Any]],
+    late: bool,
+) -> Indices:
+    """Sum the values of some members at zero; return those still not settled."""
+    if late and members.size * np.count_nonzero(beta) > LATE_ENTRIES:
+        finite = np.isfinite(known.errors[members])
+        members = members[~finite]  # of these nothing is known at all
+    for first in range(0, members.size, BLOCK):
+        part = members[first : first + BLOCK]
+        sums, errors = problem.gram.bounded_times(beta, part, dtype)
+        known.values[part], known.errors[part] = sums, errors
+    known.summed[members] = True
+    return _unsettled(problem, beta, known, members)
 
 
 def bounded_cross(gram: Gram, Z: Any, weights: Vector) -> tuple[Vector, Vector]:
