@@ -47,8 +47,9 @@ class Contestant:
     """A solver under measurement.
 
     ``module`` must be importable for it to take part; ``build`` makes the unfitted
-    estimator; ``answer`` returns the signed dual variable over all n samples, None for
-    a primal solver, whose ``coef_`` is judged instead.
+    estimator; ``answer`` returns the signed dual variable over all n samples (a row
+    a class but one where there are several, as in ``dual_coef_``), None for a primal
+    solver, whose ``coef_`` is judged instead.
     """
 
     name: str
@@ -63,13 +64,13 @@ class Contestant:
 
 
 def _dual_answer(model: Any, n: int) -> Vector:
-    """Spread ``dual_coef_`` of a two-class model over all n samples."""
-    beta = np.zeros(n)
+    """Spread ``dual_coef_`` over all n samples; of two classes it is one row."""
     coefficients = model.dual_coef_
     if hasattr(coefficients, "toarray"):
         coefficients = coefficients.toarray()
-    beta[np.asarray(model.support_)] = np.asarray(coefficients).ravel()
-    return beta
+    beta = np.zeros((len(coefficients), n))
+    beta[:, np.asarray(model.support_)] = np.asarray(coefficients)
+    return beta[0] if len(beta) == 1 else beta
 
 
 def _no_dual_answer(model: Any, n: int) -> None:

@@ -240,8 +240,9 @@ def generated(
     seed: int = 0,
     density: float | None = None,
     noise: float = 0.02,
+    classes: int = 2,
 ) -> tuple[Samples, Vector]:
-    """Generate a two-class problem of n rows and d features, CSR given a density.
+    """Generate a problem of n rows and d features, CSR given a density.
 
     Two clusters per class in a few informative features, the rest redundant or noise.
     """
@@ -252,10 +253,11 @@ def generated(
         n_informative=informative,
         n_redundant=min(d - informative, 2),
         n_clusters_per_class=2 if informative > 2 else 1,
+        n_classes=classes,
         flip_y=noise,
         random_state=seed,
     )
-    y = np.where(y > 0, 1.0, -1.0)
+    y = np.where(y > 0, 1.0, -1.0) if classes == 2 else y.astype(np.float64)
     if density is None:
         return np.ascontiguousarray(X), y
     kept = np.random.default_rng(seed).random(X.shape) < density

@@ -166,6 +166,32 @@ def judge(
     return Judgement(objective, bound, objective - bound, moved)
 
 
+def judge_pairs(
+    choice: KernelChoice, X: Any, y: Vector, cost: float, coefficients: Matrix
+) -> Judgement:
+    """Judge a one-versus-one answer of several classes: sums over the pairs.
+
+    ``coefficients`` are laid out as LIBSVM's: in the pair of classes i < j, those of
+    class i stand in row j - 1 and those of class j in row i.
+    """
+    classes = np.unique(y)
+    found = []
+    for i, first in enumerate(classes):
+        for j in range(i + 1, len(classes)):
+            rows = np.flatnonzero((y == first) | (y == classes[j]))
+            own = np.where(y[rows] == first, 1.0, -1.0)
+            beta = np.where(own > 0, coefficients[j - 1, rows], coefficients[i, rows])
+            if beta @ own < 0:  # some say +1 of the second class
+                beta = -beta
+            found.append(judge(choice, X[rows], own, cost, beta))
+    return Judgement(
+        sum(one.objective for one in found),
+        sum(one.bound for one in found),
+        sum(one.gap for one in found),
+        max(one.infeasible for one in found),
+    )
+
+
 def judge_linear(
     X: Any, y: Vector, costs: Vector | float, weights: Vector, b: float = 0.0
 ) -> float:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .contestants import CONTESTANTS, Settings
@@ -128,10 +129,15 @@ def measure(folder: Path) -> dict[str, Any]:
         "repeats": len(runs.wall),
         "peak_mb": runs.peak_mb,
         "resident_mb": resident,
-        "n_support": int(np.count_nonzero(beta)) if beta is not None else None,
+        "n_support": None if beta is None else _support(beta),
         "n_iter": int(np.max(getattr(model, "n_iter_", -1))),
     }
     return record
+
+
+def _support(beta: NDArray[np.float64]) -> int:
+    """Count the samples with a coefficient, in any row."""
+    return int(np.count_nonzero(np.atleast_2d(beta).any(axis=0)))
 
 
 def main() -> None:

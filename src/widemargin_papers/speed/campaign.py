@@ -36,7 +36,7 @@ def measure(
     *,
     force: bool = False,
     cap: float | None = None,
-    budget: float = 60.0,
+    budget: float = 20.0,
 ) -> None:
     """Measure ourselves and then the peers on one problem, and store the records.
 
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--print", action="store_true", help="measure nothing")
     parser.add_argument("--force", action="store_true", help="measure again")
     parser.add_argument("--cap", type=float, help="seconds after which peers stop")
-    parser.add_argument("--budget", type=float, default=60.0, help="for repeats")
+    parser.add_argument("--budget", type=float, default=20.0, help="for repeats")
     parser.add_argument("--minutes", type=float, help="start no problem after these")
     options = parser.parse_args(arguments)
     if options.suite == "entries":

@@ -155,15 +155,23 @@ def test_machine_is_described():
 
 
 def test_the_problems_are_those_asked_for():
-    asked = {"letter": (9, 5), "cod-rna 20000x8 in": (25, 14), "ijcnn1": (18, 8)}
+    asked = {
+        "letter": (20, 10), "cod-rna 20000x8 in": (25, 14), "ijcnn1": (40, 20),
+        "covtype 5": (60, 18), "images 1": (18, 1.4), "images, ten": (12, 4.5),
+        "magic04": (15, 5), "phoneme": (15, 5), "protein": (15, 5), "w5a": (15, 5),
+    }  # fmt: skip
     problems = speed.problems()
     for start, (first, second) in asked.items():
         (found,) = [p for name, p in problems.items() if name.startswith(start)]
         assert found.target == {"scikit-learn": first, "intelex": second}
     sweep = speed.sweep()
-    assert len(sweep) == 60
-    shapes = [tuple(map(int, p.name.split(": ")[1].split("x"))) for p in sweep]
-    assert all(100 <= n <= 20_000 and 2 <= d <= 500 for n, d in shapes)
+    assert len(sweep) == 80
+    shapes = [
+        tuple(map(int, p.name.split(": ")[1].split(",")[0].split("x"))) for p in sweep
+    ]
+    assert all(100 <= n <= 20_000 and 2 <= d <= 500 for n, d in shapes[:60])
+    assert all(500 <= d <= 2_000 for _, d in shapes[60::2])
+    assert sum("classes" in p.name for p in sweep) == 10
     assert len(speed.growing()) == 10
     assert all(p.settings.threads == 1 for p in speed.one_thread())
     assert all(p.settings.tol == 1e-6 for p in speed.tighter())

@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize_scalar
+from sklearn.datasets import load_iris
 
+from widemargin import SVC
 from widemargin.engine.kernels import (
     Gaussian,
     Laplacian,
@@ -16,11 +18,13 @@ from widemargin.engine.kernels import (
     Sigmoid,
 )
 from widemargin.engine.solve import solve
+from widemargin_papers.harness.contestants import CONTESTANTS, Settings
 from widemargin_papers.harness.objective import (
     KernelChoice,
     best_intercept,
     judge,
     judge_linear,
+    judge_pairs,
     kernel_block,
     kernel_times,
 )
@@ -92,6 +96,22 @@ def test_an_infeasible_answer_is_put_inside_and_reported():
     judgement = judge(KernelChoice("rbf", 0.5), named.X, named.y, 1.0, 5.0 * named.y)
     assert judgement.infeasible >= 4.0
     assert judgement.gap >= 0.0
+
+
+@pytest.mark.parametrize("library", ["widemargin", "scikit-learn"])
+def test_several_classes_are_judged_pair_by_pair(library):
+    X, y = load_iris(return_X_y=True)
+    settings = Settings(C=2.0, gamma=0.5)
+    contestant = CONTESTANTS[library]
+    beta = contestant.answer(contestant.build(settings).fit(X, y), len(y))
+    judgement = judge_pairs(KernelChoice("rbf", 0.5), X, y, 2.0, beta)
+    pairs = SVC(C=2.0, gamma=0.5).fit(X, y).certificate_
+    objective, bound = sum(p.objective for p in pairs), sum(p.bound for p in pairs)
+    assert_allclose(judgement.objective, objective, rtol=2e-3)
+    assert_allclose(judgement.bound, bound, rtol=2e-3)
+    assert judgement.infeasible <= 1e-2
+    worse = judge_pairs(KernelChoice("rbf", 0.5), X, y, 2.0, beta[::-1])
+    assert worse.gap > 10 * judgement.gap + 1.0
 
 
 def test_linear_objective():
