@@ -30,8 +30,8 @@ from widemargin.multilevel.level import Division, Limits
 from . import checkpoint as checkpoints
 from .dask.workers import is_dask
 from .early import EarlyModel, early_model
-from .level_choice import check_levels, early_levels, exact_levels, skipped_stage
-from .level_evidence import Rows, chosen_level
+from .level_choice import check_levels, exact_levels, skipped_stage
+from .level_evidence import Rows, levels_by_evidence
 from .level_quality import Evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
 
@@ -79,8 +79,7 @@ n_jobs
         with 700 rows a cluster that loses at most `early_tolerance`, measured on
         held-out rows, and warns where none does. At most `n_levels`.
     early_tolerance : float, default=0.005
-        What ``early_level="auto"`` may lose against the exact model, in balanced
-        accuracy and in the area under the ROC curve.
+        What "auto" may lose, in balanced accuracy and area under the ROC curve.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering; early models depend on it, exact ones do not. None is a
         fixed seed: two fits give the same model.
@@ -90,10 +89,9 @@ n_jobs
         point that was reached. So it is after Ctrl-C, which is raised, if there was no
         model before.
     warm_start : bool, default=False
-        Start an exact fit without levels from the last fit's solution.
+        Start an exact fit without levels from the last solution.
     checkpoint : path, optional
-        File that keeps the last level: a killed fit on the same data and settings goes
-        on above it. Removed when the fit is complete.
+        File of the last level, from which a killed fit on the same data goes on.
 
     Attributes
     ----------
@@ -109,8 +107,8 @@ n_jobs
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, \
 n_iter_, fit_status_, shape_fit_, class_weight_, gamma_, n_features_in_, \
 feature_names_in_
-        As in ``SVC``. In an early model ``dual_coef_`` holds the local coefficients
-        side by side and ``intercept_`` their average; the model itself is ``early_``.
+        As in ``SVC``. In an early model, which is ``early_``, ``dual_coef_`` holds the
+        local coefficients side by side.
 
     Examples
     --------
@@ -248,15 +246,10 @@ feature_names_in_
         evidence: list[Evidence] = []
         check_levels(self.n_levels, self.early_level)
         if self.prediction == "early":
-            finest, end = early_levels(
-                n, self.n_levels, self.early_level, self.n_branches
+            rows = Rows(data.X, data.labels, self._costs(data) / self.C)
+            finest, end, evidence = levels_by_evidence(
+                self, rows, division.kernel, seed, task.deadline
             )
-            if self.early_level == "auto":
-                rows = Rows(data.X, data.labels, self._costs(data) / self.C)
-                end, evidence = chosen_level(
-                    self, rows, division.kernel, end, seed, task.deadline
-                )
-                finest = end if self.n_levels == "auto" else finest
         else:
             forced = self.n_levels != "auto" or self.checkpoint is not None
             wanted = forced or levels_pay(division.samples, division.kernel, seed)
@@ -395,9 +388,8 @@ feature_names_in_
     def _check_portable(self) -> None:
         if self.early_ is not None:
             raise ValueError(
-                "An early model has a kernel expansion of its own in each cluster, and "
-                "LIBSVM's form has one for all. Fit with prediction='exact', or keep "
-                "the model by widemargin.save."
+                "An early model has an expansion in each cluster, LIBSVM's form has "
+                "one. Fit with prediction='exact', or keep it by widemargin.save."
             )
 
     @property

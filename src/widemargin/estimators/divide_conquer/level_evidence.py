@@ -30,6 +30,7 @@ from widemargin.multilevel.partition import divide, mass_between_clusters
 from widemargin.multilevel.router import Samples
 from widemargin.runtime.deadline import NEVER, Deadline
 
+from .level_choice import early_levels
 from .level_quality import EarlyWarning, Evidence, Quality, disappointing
 
 Vector = NDArray[np.float64]
@@ -237,6 +238,22 @@ def _values(model: Any, samples: Samples, codes: Indices) -> Vector:
     values = np.full((samples.shape[0], n_classes), -np.inf)
     values[:, model.classes_] = given
     return values
+
+
+def levels_by_evidence(
+    machine: Any, rows: Rows, kernel: Kernel, seed: int, deadline: Deadline
+) -> tuple[int, int, list[Evidence]]:
+    """Return the finest level to solve, the one to stop at, and how that is known.
+
+    Only ``early_level="auto"`` is asked about.
+    """
+    finest, end = early_levels(
+        len(rows.codes), machine.n_levels, machine.early_level, machine.n_branches
+    )
+    if machine.early_level != "auto":
+        return finest, end, []
+    end, evidence = chosen_level(machine, rows, kernel, end, seed, deadline)
+    return (end if machine.n_levels == "auto" else finest), end, evidence
 
 
 def chosen_level(
