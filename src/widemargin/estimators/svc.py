@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
+import numpy as np
+
+from widemargin.engine.problem import DualProblem
+
+from .base.hard_margin import solve_hard_margin
+from .base.multiclass import BinaryTask
+from .base.sklearn_compat import Interval
+from .base.task import Answer
+from .base.training_data import LabelledData
 from .incremental import IncrementalClassifier
+
+NOT_KEPT = (
+    "C=inf: rows that are kept to be added to, removed or re-priced need a finite C. "
+    "Fit without keep_rows and ids, or give a large C."
+)
 
 
 class SVC(IncrementalClassifier):
@@ -19,6 +34,7 @@ class SVC(IncrementalClassifier):
     ----------
     C : float, default=1.0
         Price of a unit of margin violation; larger fits the training data more closely.
+        ``np.inf`` is the hard margin: no violation at all, or an error.
     kernel : str or callable, default="rbf"
         Inner product of two samples in feature space. One of "linear", "poly", "rbf",
         "laplacian" (``exp(-gamma * ||x - z||_1)``), "sigmoid" and "precomputed". A
@@ -101,6 +117,11 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     0.99
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **IncrementalClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+    }
+
     def __init__(
         self,
         *,
@@ -147,3 +168,18 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.warm_start = warm_start
         self.solver = solver
         self.keep_rows = keep_rows
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
+        if np.isinf(self.C) and (self.keep_rows or ids is not None):
+            raise ValueError(NOT_KEPT)
+        return super()._validated(X, y, sample_weight, ids)
+
+    def _problem(self, task: BinaryTask) -> DualProblem:
+        if np.isinf(self.C):
+            raise ValueError(NOT_KEPT)
+        return super()._problem(task)
+
+    def _solve_task(self, task: BinaryTask) -> Answer:
+        if np.isinf(self.C):
+            return solve_hard_margin(self, task, self.fit_intercept)
+        return super()._solve_task(task)
