@@ -37,7 +37,8 @@ Solver = Callable[[DualProblem, SolveOptions, Any], Solution]
 Record = Callable[[dict[str, Any]], None]
 
 THIN = 6  # every so many-th row gives the first multiplier
-THIN_FROM = 400  # rows
+THIN_FROM = 1000  # rows
+PROBES = 100  # rows that a rough level is taken from
 SMALL = 1e-3  # in the same unit: where nothing is known of the margin
 COARSE = 1e-3  # of the margin or of the spread of the targets: tolerance there
 ROUGH = 0.05  # of the budget: as near as a thinned problem is solved
@@ -177,10 +178,11 @@ class Search:
         origin = self.origin
         if origin.gram.n > THIN_FROM:
             return self.from_fewer_rows()
-        values = np.zeros(origin.gram.n)
+        part = origin.thinned(max(1, origin.gram.n // PROBES))
+        values = np.zeros(part.gram.n)
         if origin.has_margin:
-            values = origin.gram.times(origin.feasible(values))
-        return max(origin.levels(values)[0], SMALL * self.natural)
+            values = part.gram.times(part.feasible(values))
+        return max(part.levels(values)[0], SMALL * self.natural)
 
     def from_fewer_rows(self) -> float:
         """Return the multiplier of every so many-th row, or what two such tell."""
