@@ -24,7 +24,8 @@ def test_every_public_estimator_has_a_row(table: dict[str, dict[str, str]]) -> N
         name
         for name in widemargin.__all__
         if hasattr(getattr(widemargin, name), "predict")
-    }
+        and getattr(widemargin, name).__module__.startswith("widemargin.estimators.")
+    }  # what chooses among models of these has no row of its own
     assert public == set(table)
     assert all(tuple(row) == COLUMNS for row in table.values())
 
