@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,9 +17,15 @@ namespace {
 
 constexpr Size kHeapBytes = Size(8) << 20;  // the heap has such pages ready from last time
 constexpr Size kAlignment = 64;
-constexpr Size kGrain = Size(2) << 20;        // of mappings: a huge page
-constexpr Size kKeptSlabs = 2;                // in a process: most fits run one after the other
-constexpr Size kKeptBytes = Size(512) << 20;  // of each, from its start: the rest is given back
+constexpr Size kGrain = Size(2) << 20;  // of mappings: a huge page
+constexpr Size kKeptSlabs = 2;          // in a process: most fits run one after the other
+
+// Of each, from its start: the rest is given back. A sixteenth of the memory, but 512 MB always.
+Size kept_bytes() {
+  static const Size share =
+      Size(std::max(0L, sysconf(_SC_PHYS_PAGES))) * Size(std::max(0L, sysconf(_SC_PAGESIZE))) / 16;
+  return std::max(Size(512) << 20, share);
+}
 
 struct Mapping {
   void* memory = nullptr;
@@ -55,10 +62,10 @@ class KeptSlabs {
   // Keeps the mapping in the place of the smallest, or gives it back.
   void put(Mapping mapping) {
 #ifdef MADV_FREE
-    if (mapping.bytes > kKeptBytes)
-      madvise(static_cast<char*>(mapping.memory) + kKeptBytes, mapping.bytes - kKeptBytes,
-              MADV_DONTNEED);
-    madvise(mapping.memory, std::min(mapping.bytes, kKeptBytes), MADV_FREE);
+    const Size kept = std::min(mapping.bytes, kept_bytes());
+    if (mapping.bytes > kept)
+      madvise(static_cast<char*>(mapping.memory) + kept, mapping.bytes - kept, MADV_DONTNEED);
+    madvise(mapping.memory, kept, MADV_FREE);
     std::lock_guard<std::mutex> lock(mutex_);
     Mapping& smallest = *std::min_element(
         kept_.begin(), kept_.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
