@@ -30,6 +30,7 @@ SYSTEMS = (
 )
 COMMAND = (
     "cli",
+    "playground",
     "display",
     "docs",
     "persistence",

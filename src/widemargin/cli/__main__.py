@@ -35,6 +35,11 @@ _COMMANDS = {
     "forget": ("model_commands", "forget", "Remove rows from MODEL, exactly."),
     "export": ("exchange_commands", "export", "Write MODEL for LIBSVM, or as ONNX."),
     "import": ("exchange_commands", "import_model", "Read a model file of LIBSVM."),
+    "playground": (
+        "playground_command",
+        "playground",
+        "Add, drag and forget points in the browser.",
+    ),
     "demo": ("demo_command", "demo", "See what widemargin does, in about a minute."),
 }
 
