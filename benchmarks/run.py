@@ -7,6 +7,7 @@ python benchmarks/run.py --suite growth       fit time against n, with the expon
 python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
 python benchmarks/run.py --suite entries      kernel entries against what is needed
+python benchmarks/run.py --suite small        fit, grid and predict on small data
 """
 
 from widemargin_papers.speed.campaign import main

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bindings/arrays.hpp"
+#include "kernel/few_rows.hpp"
 #include "kernel/rounding.hpp"
 #include "kernel/slab.hpp"
 #include "kernel/symmetric_products.hpp"
@@ -238,7 +239,19 @@ void cross_rows_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_
 }
 
 template <class T>
+void entries_of_few(In2<double> Z, In2<T> X, const std::string& kind, double gamma, double coef0,
+                    int degree, InOut2<double> out) {
+  if (Z.shape(1) != X.shape(1) || out.shape(0) != Z.shape(0) || out.shape(1) != X.shape(0))
+    throw std::invalid_argument("samples differ in their features, or out has another shape");
+  few_rows(make_kernel(kind, gamma, coef0, degree), Z.data(), Z.shape(0), X.data(), X.shape(0),
+           X.shape(1), out.data());
+}
+
+template <class T>
 void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
+  module.def("entries_of_few", &entries_of_few<T>, nb::arg("Z").noconvert(),
+             nb::arg("X").noconvert(), nb::arg("kind"), nb::arg("gamma"), nb::arg("coef0"),
+             nb::arg("degree"), nb::arg("out").noconvert());
   module.def("dense_gram", &dense<T>, nb::arg("X").noconvert(), nb::arg("kind"), nb::arg("gamma"),
              nb::arg("coef0"), nb::arg("degree"), nb::arg("cache_bytes"), nb::arg("threads"));
   module.def("sparse_gram", &sparse<T>, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),

@@ -25,15 +25,15 @@ KernelTable::KernelTable(std::shared_ptr<Gram> gram)
     : gram_(std::move(gram)),
       n_(gram_->size()),
       stride_(padded(n_)),
+      mirrors_(gram_->source().mirrors()),
       slab_(std::max<Size>(1, n_ * stride_) * sizeof(float)),
       entries_(static_cast<float*>(slab_.data())),
       diagonal_(n_) {
   Team team(gram_->threads());
-  const bool symmetric = gram_->source().mirrors();
   for (Size first = 0; first < n_; first += kRows) {
     const Size count = std::min(kRows, n_ - first);
-    evaluate(first, count, symmetric ? first : 0, team);
-    if (symmetric) mirror(first, count, team);
+    evaluate(first, count, mirrors_ ? first : 0, team);
+    if (mirrors_) mirror(first, count, team);
   }
   std::vector<Index> all(n_);
   std::iota(all.begin(), all.end(), Index(0));

@@ -18,6 +18,8 @@ class KernelTable {
   Size size() const { return n_; }
   Gram& gram() const { return *gram_; }
   const float* row(Index sample) const { return entries_ + Size(sample) * stride_; }
+  // Whether bounds on rounding hold for sums of these entries: see Source::mirrors.
+  bool mirrors() const { return mirrors_; }
   double diagonal(Index sample) const { return diagonal_[Size(sample)]; }
 
  private:
@@ -26,6 +28,7 @@ class KernelTable {
 
   std::shared_ptr<Gram> gram_;
   Size n_, stride_;
+  bool mirrors_;
   Slab slab_;
   float* entries_;
   std::vector<double> diagonal_;

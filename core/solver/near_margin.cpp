@@ -34,7 +34,7 @@ NearMargin::NearMargin(const TablePoint& point, bool every)
   const double slack = kNear * largest;
   const double low = problem.equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
   const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
-  every = every || !point.table().gram().source().mirrors();
+  every = every || !point.table().mirrors();
   for (Size k = 0; k < problem.n; ++k) {
     const bool beyond = problem.lower[k] == 0.0 && point.gradient(k) > high + slack;
     const bool below = problem.upper[k] == 0.0 && point.gradient(k) < low - slack;

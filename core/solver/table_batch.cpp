@@ -21,8 +21,9 @@ constexpr long kStepsPerMember = 100;  // beyond it, pair steps creep: another m
 constexpr double kNearly = 0.97;       // of the tolerance: rounding must not lift what is proved
 constexpr Size kMostEntries = Size(1) << 22;  // in double, that a thread holds for a problem
 constexpr double kPolishShare = 0.25;         // of the work of a solve that the polish may take
-constexpr double kPolishRounds = 3.0;         // systems that a polish solves, mostly
-constexpr double kFixedWork = 4e5;            // of any fit, beside the solve
+constexpr double kPolishRounds = 2.0;         // systems that a polish solves, mostly
+constexpr double kProductCost = 0.25;         // of a multiplication in its factor, in entries
+constexpr double kFixedWork = 1e6;            // of any fit, beside the solve
 constexpr double kDoubleCost = 2.0;           // of an entry in double precision
 constexpr double kThreadWork = 2e6;           // members squared, below which no thread is started
 constexpr std::chrono::milliseconds kPeriod{20};  // between two calls of the monitor
@@ -96,22 +97,24 @@ class BatchSolver {
   }
 
  private:
-  // The polish, and K beta with bounds: converged where these prove that the tolerance is met.
+  // The polish, and K beta with bounds: converged where these prove that the tolerance is met, and
+  // a polish that was begun came to its end.
   Status finish(TablePoint& point, long steps, const std::function<bool()>& proceed, double* values,
                 double* errors, bool* summed, bool& exact) const {
     Status status = Status::stalled;
     for (const bool every : {options_.every_value, true}) {
       NearMargin near(point, every);
       if (near.entries() > kMostEntries) return Status::stalled;
-      if (polish_pays(point, near, steps))
-        exact = polish_margin(point, near, options_.polish_limit, proceed);
+      const bool polish = polish_pays(point, near, steps);
+      if (polish) exact = polish_margin(point, near, options_.polish_limit, proceed);
       near.evaluate(point.support());
       near.verify(values, errors);
       for (Size k = 0; k < point.problem().n; ++k) summed[k] = near.contains(k);
       const Extremes extremes = worst_extremes(point, near, values, errors);
       const double violation = extremes.violation(point.problem().equality);
-      status = violation <= options_.tolerance ? Status::converged : Status::stalled;
-      exact = exact && status == Status::converged;
+      const bool proved = violation <= options_.tolerance && exact == polish;
+      status = proved ? Status::converged : Status::stalled;
+      exact = exact && proved;
       if (verify_far(point, near, values, errors).empty()) return status;
       point.renew();  // some are nearer than they seemed: once more, with all in double precision
     }
@@ -121,14 +124,15 @@ class BatchSolver {
   // Whether the polish takes at most a share of the work of the solve, in entries of few features:
   // a count, no clock, so that results can be repeated.
   bool polish_pays(const TablePoint& point, const NearMargin& near, long steps) const {
-    if (options_.polish != PolishRule::where_it_pays) return options_.polish == PolishRule::always;
     const double n = double(point.problem().n), cost = table_.gram().source().entry_cost();
     double margin = 0.0;
     for (const Size k : near.members()) margin += point.is_free(k) ? 1.0 : 0.0;
+    if (margin > double(options_.polish_limit)) return false;
+    if (options_.polish != PolishRule::where_it_pays) return options_.polish == PolishRule::always;
     const double solve = kFixedWork + 0.5 * n * n * cost + double(steps) * n +
                          kDoubleCost * cost * double(near.entries());
     const double polish =
-        kPolishRounds * (margin * margin * margin / 6.0 + margin * double(near.size()));
+        kPolishRounds * kProductCost * margin * (margin * margin / 6.0 + double(near.size()));
     return polish <= kPolishShare * solve;
   }
 

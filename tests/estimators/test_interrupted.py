@@ -153,7 +153,7 @@ def test_rows_are_kept_with_the_point_and_an_update_makes_it_exact(press):
     model = SVC(gamma=0.05, C=100.0, tol=1e-7, verbose=True, keep_rows=True)
     stop(model, X, y)
     model.forget(np.arange(300, 2100))
-    again = SVC(gamma=0.05, C=100.0).fit(X[:300], y[:300])
+    again = SVC(gamma=0.05, C=100.0, polish=True).fit(X[:300], y[:300])
     np.testing.assert_allclose(
         model.decision_function(X), again.decision_function(X), atol=1e-7
     )

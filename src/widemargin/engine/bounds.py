@@ -76,13 +76,25 @@ def _loss_above(
         problem.linear[part], problem.lower[part], problem.upper[part], kink
     )
     values, errors = twice(values, kink), twice(errors, kink)
+    return sum_above(loss_terms(linear, lower, upper, intercept, values, errors))
+
+
+def loss_terms(
+    linear: Vector,
+    lower: Vector,
+    upper: Vector,
+    intercept: float | Vector,
+    values: Vector,
+    errors: Vector,
+) -> Vector:
+    """Return the loss of each member at the worse end of its value."""
     residual = linear - values - intercept
-    size = np.abs(linear) + np.abs(values) + abs(intercept)
+    size = np.abs(linear) + np.abs(values) + np.abs(intercept)
     slack = np.where((lower != 0.0) | (upper != 0.0), errors + 4.0 * UNIT * size, 0.0)
     # The loss is convex and piecewise linear: largest at one of the two ends.
     rises, falls = residual + slack, residual - slack
     ends = (lower * rises, upper * rises, lower * falls, upper * falls)
-    return sum_above(np.maximum.reduce(ends))
+    return np.asarray(np.maximum.reduce(ends))
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -185,10 +197,19 @@ def half_square_above(beta: Vector, values: Vector, errors: Vector) -> float:
 def _half_square(beta: Vector, values: Vector, errors: Vector) -> Vector:
     """Terms that sum to at least 1/2 beta' K beta."""
     support = np.flatnonzero(beta)
-    own = beta[support]
-    return 0.5 * (own * values[support] + np.abs(own) * errors[support])
+    return square_terms(beta[support], values[support], errors[support])
+
+
+def square_terms(beta: Vector, values: Vector, errors: Vector) -> Vector:
+    """Return of each member what it adds at most to 1/2 beta' K beta."""
+    return np.asarray(0.5 * (beta * values + np.abs(beta) * errors))
 
 
 def sum_above(terms: Vector) -> float:
     """Return an upper bound on the sum; each term may be off by a few roundings."""
-    return float(terms.sum()) + SUM * float(np.abs(terms).sum())
+    return float(sums_above(terms))
+
+
+def sums_above(terms: Vector) -> Vector:
+    """Return the same for the sums over the last axis."""
+    return np.asarray(terms.sum(axis=-1) + SUM * np.abs(terms).sum(axis=-1))

@@ -23,11 +23,9 @@ from .kernels import (
     CallableKernel,
     Gaussian,
     Kernel,
-    Laplacian,
     Linear,
-    Polynomial,
     Precomputed,
-    Sigmoid,
+    compiled_form,
 )
 from .sample_layout import array_parts, matched, prepared_samples
 
@@ -385,16 +383,5 @@ def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
             np.asarray(out)[:] = _called(kernel, X[rows], X[columns])
 
         return _core.callback_gram(fill, X.shape[0], cache_bytes)
-    match kernel:
-        case Linear():
-            values: tuple[str, float, float, int] = ("linear", 1.0, 0.0, 1)
-        case Polynomial(degree, gamma, coef0):
-            values = ("polynomial", gamma, coef0, degree)
-        case Gaussian(gamma):
-            values = ("gaussian", gamma, 0.0, 1)
-        case Laplacian(gamma):
-            values = ("laplacian", gamma, 0.0, 1)
-        case Sigmoid(gamma, coef0):
-            values = ("sigmoid", gamma, coef0, 1)
     maker = _core.sparse_gram if sparse.issparse(X) else _core.dense_gram
-    return maker(*array_parts(X), *values, cache_bytes, threads)
+    return maker(*array_parts(X), *compiled_form(kernel), cache_bytes, threads)

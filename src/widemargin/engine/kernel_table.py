@@ -42,7 +42,8 @@ class ProblemBatch:
     offsets : ndarray of int64, shape (n_problems + 1,)
         From 0 to the number of all members.
     members : ndarray of int32
-        Rows of the matrix, rising within a problem.
+        Rows of the matrix, none twice in a problem; rising, unless the table has an
+        order of its own.
     linear, lower, upper : ndarray
         Linear terms and boxes.
     totals : ndarray of shape (n_problems,) or None
@@ -183,11 +184,24 @@ class KernelTable:
     gram : Gram
         Samples and kernel. Float32 must do for them
         (``gram.single_precision_suffices``).
+    order : ndarray, optional
+        Order of the samples in the matrix: where those with the same problems stand
+        together, a problem reads whole pieces of its rows.
     """
 
-    def __init__(self, gram: Gram) -> None:
+    def __init__(self, gram: Gram, order: NDArray[np.intp] | None = None) -> None:
         self.gram = gram
-        self._core = _core.KernelTable(gram._core)
+        self._ordered = gram if order is None else gram.subset(order)
+        self._core = _core.KernelTable(self._ordered._core)
+        self._places: NDArray[np.intp] | None = None
+        if order is not None:
+            self._places = np.empty_like(order)
+            self._places[order] = np.arange(order.size)
+
+    @property
+    def entries(self) -> dict[str, int]:
+        """Kernel entries computed so far, by purpose: see :attr:`Gram.entries`."""
+        return self._ordered.entries
 
     def solve(
         self,
@@ -218,9 +232,15 @@ class KernelTable:
         values, errors, summed = np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_)
         exact, n_iter = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
         totals = np.zeros(count) if batch.totals is None else batch.totals
+        members, terms = batch.members, (batch.linear, batch.lower, batch.upper)
+        order = self._rising(batch)
+        if order is not None:
+            assert self._places is not None
+            members = self._places[members[order]].astype(np.int32)
+            terms = (batch.linear[order], batch.lower[order], batch.upper[order])
+            beta = beta[order]
         status, raised = self._core.solve(
-            batch.offsets, batch.members, batch.linear, batch.lower, batch.upper,
-            totals, batch.totals is not None,
+            batch.offsets, members, *terms, totals, batch.totals is not None,
             beta, values, errors, summed, exact, n_iter,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
@@ -230,11 +250,22 @@ class KernelTable:
         )  # fmt: skip
         if raised is not None:
             raise raised
+        if order is not None:
+            for array in (beta, values, errors, summed):
+                array[order] = array.copy()
         ends = [
             Status.POLISHED if polished else Status(word)
-            for word, polished in zip(status, exact, strict=True)
+            for word, polished in zip(status, exact.tolist(), strict=True)
         ]
         seconds = time.perf_counter() - begun
         return BatchSolution(
             self.gram, batch, beta, values, errors, summed, ends, n_iter, seconds
         )
+
+    def _rising(self, batch: ProblemBatch) -> NDArray[np.intp] | None:
+        """Return the order in which the members of each problem rise in the matrix."""
+        if self._places is None:
+            return None
+        problems = np.repeat(np.arange(batch.count), np.diff(batch.offsets))
+        keys = problems * self._places.size + self._places[batch.members]
+        return np.argsort(keys)

@@ -99,6 +99,23 @@ Kernel = (
 )
 
 
+def compiled_form(
+    kernel: Linear | Polynomial | Gaussian | Laplacian | Sigmoid,
+) -> tuple[str, float, float, int]:
+    """Return name, gamma, coef0 and degree as the compiled core takes them."""
+    match kernel:
+        case Linear():
+            return "linear", 1.0, 0.0, 1
+        case Polynomial(degree, gamma, coef0):
+            return "polynomial", gamma, coef0, degree
+        case Gaussian(gamma):
+            return "gaussian", gamma, 0.0, 1
+        case Laplacian(gamma):
+            return "laplacian", gamma, 0.0, 1
+        case Sigmoid(gamma, coef0):
+            return "sigmoid", gamma, coef0, 1
+
+
 def make_kernel(
     kernel: str | KernelFunction, *, gamma: float, degree: float, coef0: float
 ) -> Kernel:

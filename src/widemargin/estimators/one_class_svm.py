@@ -75,6 +75,8 @@ class OneClassSVM(
         Start from the last fit's solution when rows and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit goes on to the exact solution, as in SVC.
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
         as in SVC.
@@ -130,6 +132,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
         keep_rows: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -147,6 +150,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
         self.keep_rows = keep_rows
 
     def fit(

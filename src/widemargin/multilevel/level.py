@@ -216,7 +216,8 @@ def _constant(part: Part) -> PartSolution:
     at_lower = not part.lower.any()
     intercept = float(part.linear.max() if at_lower else part.linear.min())
     residual = part.linear - intercept
-    loss = sum_above(np.maximum(part.lower * residual, part.upper * residual))
+    losses = np.maximum(part.lower * residual, part.upper * residual)
+    loss = sum_above(losses)
     return PartSolution(beta, intercept, loss, 0.0, 0.0, 0, Status.CONVERGED)
 
 

@@ -25,6 +25,7 @@ from widemargin_papers.harness.text_tables import provenance
 
 from . import problems as speed
 from .entries import entries_table
+from .small import small_table
 from .tables import OURS, growth_table, ratio_table, seconds
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
@@ -128,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--suite", default="ratios", choices=["entries", *sorted(SUITES)]
+        "--suite", default="ratios", choices=["entries", "small", *sorted(SUITES)]
     )
     parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
@@ -144,6 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for half, problems in speed.counted().items()
         }
         print(entries_table(halves))
+        return
+    if options.suite == "small":
+        print(small_table(options.only))
         return
     chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")

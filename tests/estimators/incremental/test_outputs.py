@@ -40,7 +40,7 @@ def outputs(model, samples):
 
 def assert_is_the_fit(model, samples, targets, weight=None, rows=None):
     """Assert that the model is that of fit on these rows, exactly optimal."""
-    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0)
+    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0, polish=True)
     fresh.fit(samples, targets, sample_weight=weight)
     for ours, theirs in zip(certificates(model), certificates(fresh), strict=True):
         unit = 1.0 + abs(theirs.objective)

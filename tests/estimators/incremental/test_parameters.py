@@ -43,6 +43,7 @@ def test_update_is_set_params_for_every_parameter(estimator):
         "max_time": 100.0,
         "warm_start": True,
         "solver": "direct",
+        "polish": True,
         "keep_rows": False,  # of the next fit: the rows that are there stay
     }
     if estimator is CostSensitiveSVC:

@@ -17,7 +17,7 @@ def assert_is_the_fit(model, samples, labels, weight=None, atol=1e-8):
     for certificate in certificates(model):
         assert certificate.kkt_violation <= 1e-8
         assert certificate.gap >= 0
-    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0)
+    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0, polish=True)
     fresh.fit(samples, labels, sample_weight=weight)
     expected = fresh.decision_function(samples)
     assert_allclose(model.decision_function(samples), expected, rtol=0, atol=atol)

@@ -73,10 +73,10 @@ def test_no_intercept():
 
 def test_warm_start_is_the_cold_answer_sooner():
     big, labels = make_classification(1500, 10, flip_y=0.1, random_state=0)
-    model = SVC(C=1.0, warm_start=True).fit(big, labels)
+    model = SVC(C=1.0, warm_start=True, polish=True).fit(big, labels)
     model.set_params(C=1.05)
     model.fit(big, labels)
-    cold = SVC(C=1.05).fit(big, labels)
+    cold = SVC(C=1.05, polish=True).fit(big, labels)
     assert model.certificate_.kkt_violation <= 1e-3
     assert_allclose(
         model.decision_function(big), cold.decision_function(big), atol=1e-6

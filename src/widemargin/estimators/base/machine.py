@@ -23,14 +23,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.kernel_table import BatchOptions, ProblemBatch
 from widemargin.engine.kernels import MAX_DEGREE, Kernel, make_kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
-from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.solve_options import POLISH_LIMIT, SolveOptions
 from widemargin.multilevel.driver import Plan, automatic_levels, solve_divided
 from widemargin.multilevel.level import Limits
-from widemargin.runtime.cancellation import CancellationScope
+from widemargin.runtime.cancellation import (
+    CancellationScope,
+    check_cancelled,
+    is_cancellable,
+)
 
 from .feature_scales import warn_if_unscaled
 from .fitted import FittedModel
@@ -42,7 +47,16 @@ from .sklearn_compat import (
     Interval,
     QuickParameters,
     StrOptions,
+    has_callbacks,
     validated,
+)
+from .small_fit import (
+    Terms,
+    answers_of,
+    batch_of,
+    is_small,
+    solve_together,
+    start_of,
 )
 from .task import Answer, Task
 from .training_data import TrainingData
@@ -52,6 +66,7 @@ from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_
 # unless the margin set is so large that its factorisation would cost more than the fit.
 EXACT_SIZE = 2000
 EXACT_MARGIN = 600
+POLISH_RULES = {"auto": "auto", True: "always", False: "never"}
 PARALLEL_TASKS = 4  # from this many tasks on, they run side by side
 
 Data = TypeVar("Data", bound=TrainingData)
@@ -99,6 +114,7 @@ class KernelMachine(
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
         "solver": [StrOptions({"auto", "direct", "divide"})],
+        "polish": [StrOptions({"auto"}), "boolean"],
     }
 
     solver: str
@@ -124,7 +140,7 @@ class KernelMachine(
         """Fit; return False where Ctrl-C ended it and the point reached is stored."""
         data, gram, tasks = self._begin(X, y, sample_weight, ids)
         kernel = gram.kernel
-        answers, complete = self._solve_or_stop(tasks)
+        answers, complete = self._solve_all(data, gram, tasks)
         self._store(data, kernel, tasks, answers)
         if complete:
             self._warn_unless_converged(answers)
@@ -194,6 +210,63 @@ class KernelMachine(
         megabytes = cache_megabytes(self.cache_size, data.rows.size)
         threads = effective_threads(self.n_jobs)
         return Gram(data.X, kernel, cache_mb=megabytes, threads=threads)
+
+    def _solve_all(
+        self, data: Data, gram: Gram, tasks: Sequence[AnyTask]
+    ) -> tuple[list[Any], bool]:
+        """Solve the tasks of a fit, all together where rows are few.
+
+        What is open then, where more than float32 or pair steps are needed, is solved
+        task by task from there.
+        """
+        batch = self._small_batch(gram, tasks)
+        if batch is None:
+            return self._solve_or_stop(tasks)
+        options = BatchOptions(
+            tol=self.tol,
+            polish=POLISH_RULES[self._polish()],
+            deadline=tasks[0].deadline,
+            every_value=self._keeps_rows(data),
+            threads=gram.threads,
+            monitor=check_cancelled if is_cancellable() else None,
+        )
+        solved = solve_together(gram, batch, options, start_of(tasks, batch))
+        answers = answers_of(solved, tasks, keep=options.every_value)
+        left = [number for number, answer in enumerate(answers) if answer is None]
+        if not left:
+            return answers, True
+        for number in left:
+            tasks[number].start = solved.beta[batch.part(number)]
+        others, complete = self._solve_or_stop([tasks[number] for number in left])
+        for number, answer in zip(left, others, strict=True):
+            answers[number] = answer
+        return answers, complete
+
+    def _small_batch(self, gram: Gram, tasks: Sequence[AnyTask]) -> ProblemBatch | None:
+        """Return the problems of a fit to be solved together; None to solve each."""
+        watched = self.verbose or has_callbacks(self)
+        if self._own_way() or watched or self.solver == "divide" or self.max_iter >= 0:
+            return None
+        if not is_small(gram, tasks, self.tol):
+            return None
+        terms = [self._terms_of(task) for task in tasks]
+        known = [term for term in terms if term is not None]
+        return batch_of(tasks, known) if len(known) == len(tasks) else None
+
+    def _own_way(self) -> bool:
+        """Whether tasks are not simply solved: a system has its own way."""
+        return type(self)._solve_task is not KernelMachine._solve_task
+
+    def _terms_of(self, task: AnyTask) -> Terms | None:
+        """Return linear term, bounds and total of a task; None if it has a kink."""
+        problem = self._problem(task)
+        if problem.kink is not None:
+            return None
+        return problem.linear, problem.lower, problem.upper, problem.total
+
+    def _keeps_rows(self, data: Data) -> bool:
+        """Whether exact updates will start from this fit."""
+        return False
 
     def _solve_or_stop(
         self,
@@ -284,15 +357,21 @@ class KernelMachine(
 
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
         """Return the options of every solve of `n` samples in this fit."""
+        polish = self._polish()
         return SolveOptions(
             tol=self.tol,
-            exact=n <= EXACT_SIZE,
-            polish_limit=EXACT_MARGIN,
+            exact=polish is True or (polish == "auto" and n <= EXACT_SIZE),
+            polish_limit=POLISH_LIMIT if polish is True else EXACT_MARGIN,
             max_iter=self.max_iter,
             deadline=task.deadline,
             shrinking=self.shrinking,
             seed=task.seed,
         )
+
+    def _polish(self) -> bool | str:
+        """Return the parameter ``polish``; "auto" for estimators without it."""
+        chosen: bool | str = vars(self).get("polish", "auto")
+        return chosen
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
         worst = max(

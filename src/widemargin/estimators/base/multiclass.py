@@ -119,21 +119,23 @@ def stack(
     the pair with the m-th of the other classes (LIBSVM's layout). That has no place for
     a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
-    coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
-    for number, (pair, answer) in enumerate(zip(pairs, answers, strict=True)):
-        if by_pair:
-            coefficients[number, pair.rows] = answer.beta
-            continue
-        first, second = sorted((pair.positive, pair.negative))
-        own = labels[pair.rows]
-        of_first, of_second = own == first, own == second
-        if not (of_first | of_second).all():
+    rows = np.concatenate([pair.rows for pair in pairs])
+    values = np.concatenate([answer.beta for answer in answers])
+    sizes = [pair.rows.size for pair in pairs]
+    if by_pair:
+        places = np.repeat(np.arange(len(pairs)), sizes)
+    else:
+        classes = np.array([sorted((pair.positive, pair.negative)) for pair in pairs])
+        first, second = np.repeat(classes.T, sizes, axis=1)
+        own = labels[rows]
+        if not ((own == first) | (own == second)).all():
             raise ValueError(
-                f"the pair of classes {first} and {second} has rows of a third, which "
-                "LIBSVM's layout cannot hold"
+                "a pair of classes has rows of a third, which LIBSVM's layout cannot "
+                "hold"
             )
-        coefficients[second - 1, pair.rows[of_first]] = answer.beta[of_first]
-        coefficients[first, pair.rows[of_second]] = answer.beta[of_second]
+        places = np.where(own == first, second - 1, first)
+    coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
+    coefficients[places, rows] = values
     used = np.flatnonzero(coefficients.any(axis=0))
     support = used[np.argsort(labels[used], kind="stable")]
     return Stacked(
@@ -161,6 +163,20 @@ def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
     entries = dual_coef.T[vectors[order], others[order]]
     shape = (dual_coef.shape[1], tables.second.size)
     return sparse.csc_array((entries, vectors[order], ends), shape=shape)
+
+
+def pair_sums(entries: Vector, dual_coef: Vector, n_support: Any) -> Vector:
+    """Return the sums of all pairs from the kernel entries of a few rows.
+
+    In LIBSVM's layout: each row of coefficients is summed class by class, and a pair
+    takes one sum of either class. Every class has support vectors.
+    """
+    tables = _pair_tables(len(n_support))
+    starts = np.cumsum(n_support) - n_support
+    terms = entries[:, None, :] * dual_coef
+    sums = np.add.reduceat(terms, starts, axis=2)
+    first, second = tables.first, tables.second
+    return np.asarray(sums[:, second - 1, first] + sums[:, first, second])
 
 
 def is_by_pair(dual_coef: Any, n_classes: int) -> bool:
@@ -201,7 +217,8 @@ def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:
 class _PairTables:
     """What is the same for all models of so many classes."""
 
-    second: Indices  # class of each pair
+    first: Indices  # class of each pair
+    second: Indices
     with_others: Indices  # pair of each class with its m-th other one
     points: Indices  # by pair and class: what a win of the first class changes
     losses: Indices  # votes of each class if no first class wins
@@ -216,6 +233,7 @@ def _pair_tables(n_classes: int) -> _PairTables:
     points = np.zeros((first.size, n_classes), dtype=np.intp)
     points[pairs, first], points[pairs, second] = 1, -1
     return _PairTables(
+        first=first,
         second=second,
         with_others=number[~np.eye(n_classes, dtype=bool)].reshape(n_classes, -1),
         points=points,

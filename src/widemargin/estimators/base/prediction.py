@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.engine.few_rows import are_few, entries_of_few
 from widemargin.engine.gram import Gram
 from widemargin.numerics.products import products, times, transposed_times
 
-from .multiclass import one_vs_rest_scores, pair_coefficients, vote
+from .multiclass import one_vs_rest_scores, pair_coefficients, pair_sums, vote
 from .object_samples import checked_for_kernel
 from .probabilities import WithoutProbabilities
 from .state import WholeState
@@ -61,6 +62,10 @@ class KernelPrediction(WholeState):
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Return the values of all outputs, intercepts included."""
         X = self._checked(X)
+        given = self.kernel in ("precomputed", "linear")
+        if not given and are_few(X, self.support_vectors_, self._kernel):
+            entries = entries_of_few(X, self.support_vectors_, self._kernel)
+            return self._few_sums(entries) + self.intercept_
         weights = self._expansion()
         threads = effective_threads(self.n_jobs)
         if self.kernel == "precomputed":
@@ -81,6 +86,15 @@ class KernelPrediction(WholeState):
                 return self._in_single_precision(gram, X, weights)
             values = gram.cross(X, weights)
         return np.asarray(values, dtype=np.float64) + self.intercept_
+
+    def _few_sums(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of the expansion from the kernel entries of a few rows."""
+        table = self._expansion()
+        if table.ndim == 1:
+            return np.asarray((entries * table).sum(axis=1))
+        if sparse.issparse(table):
+            return np.asarray(entries @ table)
+        return np.asarray(np.einsum("rs,so->ro", entries, table))
 
     def _in_single_precision(
         self, gram: Gram, X: Any, weights: Any
@@ -143,6 +157,12 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
     def _expansion(self) -> Any:
         """Return the coefficients of all pairs: a vector for two classes."""
         return pair_coefficients(self._dense_dual_coef(), self.n_support_)
+
+    def _few_sums(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
+        coefficients = self._dense_dual_coef()
+        if len(coefficients) == len(self.n_support_) - 1 > 1 and self.n_support_.all():
+            return pair_sums(entries, coefficients, self.n_support_)
+        return super()._few_sums(entries)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return signed distances to the boundary, in units of the margin.

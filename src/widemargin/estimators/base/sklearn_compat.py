@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache, wraps
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 # Parameter constraints: error messages as scikit-learn words them. Without them every
@@ -100,11 +101,25 @@ class QuickParameters:
             if name in listed and listed[name] != "no_validation"
         }
 
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = signature(cls.__init__).parameters.values()
+        return {one.name: one.default for one in parameters}
+
     def _validate_params(self) -> None:
+        defaults = self._defaults()
         for name, constraints in self._constraints().items():
             value = getattr(self, name)
+            if value is defaults[name]:  # it satisfies them
+                continue
             if not any(constraint.is_satisfied_by(value) for constraint in constraints):
                 super()._validate_params()  # type: ignore[misc]  # words the error
+
+
+def has_callbacks(estimator: Any) -> bool:
+    """Whether a user has set callbacks that follow a fit."""
+    return bool(getattr(estimator, "_skl_callbacks", None))
 
 
 class CallbackTask:
@@ -116,8 +131,9 @@ class CallbackTask:
     def __init__(self, estimator: Any, name: str, steps: int) -> None:
         self._estimator = estimator
         self._context: Any = None
-        callbacks = getattr(estimator, "_skl_callbacks", None)
-        if not callbacks or not hasattr(estimator, "_init_callback_context"):
+        if not has_callbacks(estimator):
+            return
+        if not hasattr(estimator, "_init_callback_context"):
             return
         with _OPENING:
             if not hasattr(estimator, "_callback_fit_ctx"):

@@ -102,6 +102,8 @@ class CostSensitiveSVC(IncrementalClassifier):
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         Whether ``fit`` goes through clusters first.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit goes on to the exact solution, as in SVC.
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need.
 
@@ -179,6 +181,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
         keep_rows: bool = False,
     ) -> None:
         self.C = C
@@ -205,6 +208,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
         self.keep_rows = keep_rows
 
     def fit(

@@ -91,6 +91,9 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
 
     # ---- rows that are kept --------------------------------------------------
 
+    def _keeps_rows(self, data: Data) -> bool:
+        return data.ids is not None or self.keep_rows
+
     def _store(
         self,
         data: Data,

@@ -1,0 +1,166 @@
+"""A fit on few rows: all its tasks in one compiled call, over one kernel matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.batch_certificates import certify_batch
+from widemargin.engine.certificate import Certificate
+from widemargin.engine.feasible import project
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernel_table import (
+    BatchOptions,
+    BatchSolution,
+    KernelTable,
+    ProblemBatch,
+)
+from widemargin.engine.kernels import CallableKernel, Linear
+from widemargin.engine.solution import Solution, stage_record, summary
+from widemargin.engine.solve import SINGLE_PRECISION
+from widemargin.engine.status import Status
+
+from .task import Task
+
+Vector = NDArray[np.float64]
+Terms = tuple[Vector, Vector, Vector, float | None]
+
+SMALL = 2000  # rows up to which one task takes the whole matrix
+SEVERAL = 4000  # and several tasks
+GROUPED = 3  # tasks from which rows of the same tasks are put together,
+LONG = 256  # and rows: shorter ones are in the cache anyway
+
+
+@dataclass(frozen=True, eq=False)
+class BatchAnswer:
+    """The answer of a task that was solved with others; see ``task.Answer``."""
+
+    beta: Vector
+    intercept: float
+    n_iter: int
+    status: Status
+    certificate: Certificate
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status.solved
+
+
+def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
+    """Whether the tasks of a fit are solved together over one matrix.
+
+    Float32 entries must do; a linear kernel has faster ways, and a function of the
+    user's is called for the entries that a solve needs.
+    """
+    few = gram.n <= (SMALL if len(tasks) == 1 else SEVERAL)
+    fits = 4e-6 * gram.n * (gram.n + 16) <= gram.cache_mb
+    plain = not isinstance(gram.kernel, Linear | CallableKernel)
+    return (
+        few and fits and plain and tol >= SINGLE_PRECISION
+        and gram.single_precision_suffices and not gram.overflows
+    )  # fmt: skip
+
+
+def batch_of(tasks: Sequence[Task], terms: Sequence[Terms]) -> ProblemBatch | None:
+    """Put the problems of tasks, on rows of one matrix, one behind the other.
+
+    None where they are no batch: a task without rows, intercepts for some only, a cost
+    that is not finite, or an origin that is not feasible.
+    """
+    sizes = [task.rows.size for task in tasks]
+    linear, lower, upper = (
+        np.concatenate([term[k] for term in terms]) for k in range(3)
+    )
+    totals = {term[3] for term in terms}
+    within = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
+    finite = bool(np.isfinite(lower.sum() + upper.sum()))
+    if not (min(sizes) and within and finite and totals in ({None}, {0.0})):
+        return None
+    return ProblemBatch(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate([task.rows for task in tasks]).astype(np.int32),
+        linear,
+        lower,
+        upper,
+        None if None in totals else np.zeros(len(tasks)),
+    )
+
+
+def start_of(tasks: Sequence[Task], batch: ProblemBatch) -> Vector | None:
+    """Return the feasible points that tasks start from; None for the origin."""
+    if all(task.start is None for task in tasks):
+        return None
+    starts = np.zeros(batch.members.size)
+    for number, task in enumerate(tasks):
+        if task.start is not None:
+            part = batch.part(number)
+            total = None if batch.totals is None else float(batch.totals[number])
+            box = batch.lower[part], batch.upper[part], total
+            starts[part] = project(task.start, *box)
+    return starts
+
+
+def solve_together(
+    gram: Gram, batch: ProblemBatch, options: BatchOptions, start: Vector | None
+) -> BatchSolution:
+    """Solve all problems of a fit."""
+    grouped = batch.count >= GROUPED and gram.n >= LONG
+    order = _grouped(gram.n, batch) if grouped else None
+    return KernelTable(gram, order).solve(batch, options, start)
+
+
+def _grouped(n: int, batch: ProblemBatch) -> NDArray[np.intp]:
+    """Return an order of the rows in which those of the same problems stand together.
+
+    A number a problem, added up over the problems of a row, tells which they are.
+    """
+    numbers = np.sqrt(np.arange(2.0, batch.count + 2.0))
+    weights = np.repeat(numbers, np.diff(batch.offsets))
+    keys = np.bincount(batch.members, weights=weights, minlength=n)
+    return np.argsort(keys, kind="stable")
+
+
+def answers_of(
+    solved: BatchSolution, tasks: Sequence[Task], *, keep: bool
+) -> list[Any]:
+    """Return the answers of the tasks, each recorded; None where one is open.
+
+    Open is what float32 entries, or a hundred steps a row, did not bring to its end.
+    With `keep` they are whole solutions, from which exact updates can start.
+    """
+    done = [status.solved or status == Status.MAX_TIME for status in solved.status]
+    if not all(status.solved for status in solved.status):
+        return [
+            _alone(solved.solution(number), task) if done[number] else None
+            for number, task in enumerate(tasks)
+        ]
+    intercepts, certificates = certify_batch(solved)
+    answers: list[Any] = []
+    for number, task in enumerate(tasks):
+        certificate, n_iter = certificates[number], int(solved.n_iter[number])
+        beta = solved.beta[solved.batch.part(number)]
+        task.history.append(
+            stage_record(
+                "solve", beta.size, certificate.seconds, [certificate],
+                kkt_violation=certificate.kkt_violation, n_iter=n_iter,
+                n_support=int(np.count_nonzero(beta)), status=certificate.status,
+            )
+        )  # fmt: skip
+        answers.append(
+            solved.solution(number) if keep
+            else BatchAnswer(
+                beta, float(intercepts[number]), n_iter, solved.status[number],
+                certificate,
+            )
+        )  # fmt: skip
+    return answers
+
+
+def _alone(solution: Solution, task: Task) -> Solution:
+    task.history.append(summary(solution.verified(), "solve"))
+    return solution.verified()

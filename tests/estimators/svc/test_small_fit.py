@@ -1,0 +1,276 @@
+"""Fits on few rows: all pairs in one compiled call, over one kernel matrix."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.svm import SVC as LibSVC
+
+from widemargin import SVC, SVR, CostSensitiveSVC, QuantileSVR
+from widemargin.engine.batch_certificates import certify_batch
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernel_table import BatchOptions, KernelTable
+from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed, Sigmoid
+from widemargin.estimators.base import machine, small_fit
+from widemargin.estimators.base.multiclass import BinaryTask, samples_of_classes
+from widemargin.estimators.base.small_fit import batch_of, solve_together
+
+from tests.certified import kernel_matrix, truth_of
+from tests.oracles.claims import assert_claims_hold
+from tests.problems import standard
+
+
+def some_digits(n=600):
+    X, y = load_digits(return_X_y=True)
+    return np.ascontiguousarray(X[:n] / 16.0), y[:n]
+
+
+def pairs_of(X, y, kernel, C=1.0, total=0.0, **options):
+    """Return all pairs of classes solved in one batch."""
+    gram = Gram(X, kernel)
+    tasks, terms = [], []
+    classes = int(y.max()) + 1
+    for first in range(classes):
+        for second in range(first + 1, classes):
+            samples = samples_of_classes(y, (first, second))
+            ends = C * samples.y
+            tasks.append(
+                BinaryTask(gram, samples.rows, samples.y, np.abs(ends), first, second)
+            )
+            box = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+            terms.append((samples.y, *box, total))
+    batch = batch_of(tasks, terms)
+    assert batch is not None
+    return solve_together(gram, batch, BatchOptions(**options), None)
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """Count the fits that went together."""
+    seen = []
+    original = machine.solve_together
+
+    def counted(gram, batch, *rest):
+        seen.append(batch.count)
+        return original(gram, batch, *rest)
+
+    monkeypatch.setattr(machine, "solve_together", counted)
+    return seen
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_small_fits_are_exact_and_those_of_scikit_learn(load, fit_intercept, batches):
+    X, y = load(return_X_y=True)
+    X = standard(X)
+    model = SVC(fit_intercept=fit_intercept).fit(X, y)
+    classes = model.classes_.size
+    assert batches == [classes * (classes - 1) // 2]
+    for certificate in np.atleast_1d(model.certificate_):
+        assert certificate.status == "polished"
+        assert certificate.kkt_violation < 1e-9
+        assert 0.0 <= certificate.gap < 1e-8 * (1.0 + certificate.objective)
+    if fit_intercept:
+        reference = LibSVC(tol=1e-8).fit(X, y)
+        assert_allclose(
+            model.decision_function(X), reference.decision_function(X), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.3), Polynomial(2, 0.1, 1.0), Sigmoid(0.01, 0.0), Precomputed()],
+    ids=lambda kernel: type(kernel).__name__,
+)
+@pytest.mark.parametrize("total", [0.0, None])
+@pytest.mark.parametrize("polish", ["always", "never"])
+def test_certificates_of_many_are_true_and_those_of_each(kernel, total, polish):
+    X, y = load_iris(return_X_y=True)
+    X = standard(X)
+    if isinstance(kernel, Precomputed):
+        X = kernel_matrix(Gaussian(0.3), X)
+    solved = pairs_of(X, y, kernel, C=2.0, total=total, polish=polish)
+    intercepts, certificates = certify_batch(solved)
+    for number, certificate in enumerate(certificates):
+        solution = solved.solution(number)
+        alone = solution.certificate
+        assert_allclose(intercepts[number], solution.intercept, atol=1e-12)
+        assert_allclose(certificate.objective, alone.objective, rtol=1e-12)
+        assert_allclose(certificate.kkt_violation, alone.kkt_violation, atol=1e-15)
+        assert (certificate.bound is None) == (alone.bound is None)
+        if alone.bound is not None:
+            assert_allclose(certificate.bound, alone.bound, rtol=1e-11)
+        unprovable = alone.bound is None
+        assert_claims_hold(certificate, truth_of(solution), may_lack_bound=unprovable)
+
+
+def test_a_certificate_without_room_for_the_sum_is_made_alone():
+    """Equal costs, all at a bound: no member can take up the rounding of the sum."""
+    X = np.array([[0.0], [0.0], [0.1], [0.1]])
+    solved = pairs_of(X, np.array([0, 1, 0, 1]), Gaussian(1.0), C=0.1)
+    assert (np.abs(solved.beta) == 0.1).all()
+    _, (certificate,) = certify_batch(solved)
+    assert_claims_hold(certificate, truth_of(solved.solution(0)), may_lack_bound=False)
+
+
+def test_entries_stay_near_the_union_over_pairs(monkeypatch):
+    X, y = some_digits(1000)
+    tables = []
+
+    class Seen(KernelTable):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            tables.append(self)
+
+    monkeypatch.setattr(small_fit, "KernelTable", Seen)
+    model = SVC(gamma=0.05).fit(X, y)
+    union = 0.5 * X.shape[0] * (X.shape[0] + 1)  # every two rows are in some pair
+    (table,) = tables
+    assert table.entries["tables"] <= 1.15 * union
+    assert sum(table.entries.values()) <= 1.4 * union  # and the certificates'
+    assert len(model.certificate_) == 45
+
+
+def test_ten_classes_with_one_missing_in_the_weights(batches):
+    X, y = some_digits()
+    weights = np.where(y == 4, 0.0, 1.0)
+    weighted = SVC(gamma=0.05).fit(X, y, sample_weight=weights)
+    without = SVC(gamma=0.05).fit(X[y != 4], y[y != 4])
+    assert batches == [36, 36]
+    assert_array_equal(weighted.classes_, without.classes_)
+    assert_array_equal(weighted.dual_coef_, without.dual_coef_)
+    assert_array_equal(weighted.intercept_, without.intercept_)
+    assert_array_equal(weighted.support_, np.flatnonzero(y != 4)[without.support_])
+
+
+def test_pairs_that_share_rows_are_those_of_each_pair_alone():
+    X, y = some_digits()
+    model = SVC(gamma=0.05, decision_function_shape="ovo").fit(X, y)
+    decisions = model.decision_function(X[:50])
+    column = 0
+    for first in range(10):
+        for second in range(first + 1, 10):
+            own = (y == first) | (y == second)
+            alone = SVC(gamma=0.05).fit(X[own], y[own])
+            found = -alone.decision_function(X[:50])
+            assert_allclose(decisions[:, column], found, atol=1e-8)
+            column += 1
+
+
+def test_one_and_two_threads_give_the_same_bits():
+    X, y = some_digits(1200)
+    one, two = (SVC(n_jobs=threads).fit(X, y) for threads in (1, 2))
+    for name in ("dual_coef_", "intercept_", "support_", "n_iter_"):
+        assert_array_equal(getattr(one, name), getattr(two, name), name)
+    facts = [
+        [(c.objective, c.bound, c.kkt_violation, c.status) for c in m.certificate_]
+        for m in (one, two)
+    ]
+    assert facts[0] == facts[1]
+
+
+def test_warm_starts_and_limits(batches):
+    X, y = some_digits()
+    model = SVC(gamma=0.05, warm_start=True).fit(X, y)
+    coefficients = model.dual_coef_.copy()
+    model.fit(X, y)
+    assert model.n_iter_.max() == 0
+    assert_allclose(model.dual_coef_, coefficients, atol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stopped = SVC(gamma=0.05, max_time=1e-9).fit(X, y)
+        assert {c.status for c in stopped.certificate_} == {"max_time"}
+        assert len(batches) == 3
+        SVC(gamma=0.05, max_iter=3).fit(X, y)
+    assert len(batches) == 3  # limits of steps are those of the solver for each pair
+
+
+def test_what_float32_cannot_solve_is_solved_further(batches):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 3))
+    y = rng.integers(0, 3, 120)
+    model = SVC(C=1e6, gamma=2.0).fit(X, y)
+    assert batches == [3]
+    for certificate in model.certificate_:
+        assert certificate.status in ("converged", "polished")
+        assert certificate.kkt_violation <= 1e-3
+
+
+def test_other_estimators_go_together_too(batches):
+    X, y = load_iris(return_X_y=True)
+    CostSensitiveSVC(cost_positive=2.0).fit(X[:100], y[:100])
+    QuantileSVR(quantile=[0.25, 0.75]).fit(X[:, :3], X[:, 3])
+    assert batches == [1, 2]
+    SVR().fit(X[:, :3], X[:, 3])  # has a kink
+    SVC(kernel="linear").fit(X, y)  # has faster ways
+    assert batches == [1, 2]
+
+
+# ---- the polish --------------------------------------------------------------
+
+
+def test_polish_is_a_choice():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = standard(X)
+    found = {p: SVC(polish=p).fit(X, y).certificate_ for p in ("auto", True, False)}
+    assert found["auto"].status == found[True].status == "polished"
+    assert found[False].status == "converged"
+    assert 1e-9 < found[False].kkt_violation <= 1e-3
+    with pytest.raises(ValueError, match="polish"):
+        SVC(polish="never").fit(X, y)
+
+
+def test_auto_leaves_a_large_margin_alone_and_true_does_not():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((900, 5)), rng.integers(0, 2, 900)
+    auto, always = (SVC(gamma=5.0, C=10.0, polish=p).fit(X, y) for p in ("auto", True))
+    assert auto.certificate_.status == "converged"
+    assert always.certificate_.status == "polished"
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_first_update_of_an_unpolished_model_is_exact(kernel):
+    X, y = load_iris(return_X_y=True)
+    X = standard(X)
+    settings = {"kernel": kernel, "gamma": 0.3, "keep_rows": True}
+    model = SVC(polish=False, **settings).fit(X[:140], y[:140])
+    model.partial_fit(X[140:], y[140:])
+    fresh = SVC(polish=True, **settings).fit(X, y)
+    assert_allclose(model.decision_function(X), fresh.decision_function(X), atol=1e-7)
+
+
+# ---- predictions of few rows -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel": "rbf"},
+        {"kernel": "laplacian"},
+        {"kernel": "poly", "coef0": 1.0},
+        {"kernel": "sigmoid", "gamma": 0.01},
+    ],
+    ids=lambda settings: settings["kernel"],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_single_rows_have_the_values_of_many(settings, dtype, classes):
+    X, y = some_digits(400)
+    X, y = X[y < classes].astype(dtype), y[y < classes]
+    model = SVC(decision_function_shape="ovo", **settings).fit(X, y)
+    together = model.decision_function(X)
+    for row in range(5):
+        alone = model.decision_function(X[row : row + 1])
+        assert_allclose(alone[0], together[row], atol=1e-6)
+        assert model.predict(X[row : row + 1])[0] == model.predict(X)[row]
+
+
+def test_single_rows_where_a_class_has_no_support_vector_left():
+    X, y = some_digits(300)
+    model = SVC(gamma=0.05).fit(X, y)
+    model.n_support_ = model.n_support_.copy()
+    expected = model.decision_function(X[:3])
+    model.n_support_ = np.concatenate([model.n_support_, [0]]).astype(np.int32)[:10]
+    assert_allclose(model.decision_function(X[:3]), expected)
