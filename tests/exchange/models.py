@@ -28,13 +28,18 @@ KINDS = {
     "ramp": (widemargin.RampSVC, np.where(SPECIES == 0, 1, -1)),
     "costs": (widemargin.CostSensitiveSVC, TWO),
     "divide": (widemargin.DivideConquerSVC, SPECIES),
+    "nu": (widemargin.NuSVC, SPECIES),
+    "nu regression": (widemargin.NuSVR, IRIS[:, 0]),
     "regression": (widemargin.SVR, IRIS[:, 0]),
     "quantile": (widemargin.QuantileSVR, IRIS[:, 0]),
     "one class": (widemargin.OneClassSVM, None),
 }
+NUMBERS_OUT = ("regression", "quantile", "nu regression")
 SETTINGS: dict[str, dict[str, Any]] = {
     "costs": {"cost_positive": 3.0, "cost_negative": 1.5},
     "one class": {"nu": 0.2},
+    "nu": {"nu": 0.9},
+    "nu regression": {"nu": 0.6},
     "quantile": {"quantile": 0.8},
 }
 

@@ -13,6 +13,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
 from widemargin.engine.problem import hinge_terms
+from widemargin.exchange.libsvm_form import SvmType
 
 from .base.classifier import KernelClassifier
 from .base.fitted import FittedClassifier
@@ -112,6 +113,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         **KernelClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
+    _svm_type = SvmType.NU_SVC
 
     rho_: Vector
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
+from widemargin.exchange.libsvm_form import SvmType
 
 from .base.expansion import Terms
 from .base.fitted import FittedExpansion
@@ -102,6 +103,7 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         **KernelRegressor._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
+    _svm_type = SvmType.NU_SVR
 
     epsilon_: float
 

@@ -14,6 +14,8 @@ from widemargin.estimators.base.fitted import (
     FittedExpansion,
     FittedModel,
 )
+from widemargin.estimators.nu_svc import NuSVC
+from widemargin.estimators.nu_svr import NuSVR
 from widemargin.estimators.one_class_svm import OneClassSVM
 from widemargin.estimators.svc import SVC
 from widemargin.estimators.svr import SVR
@@ -22,10 +24,10 @@ from widemargin.exchange.libsvm_form import LibsvmModel, SvmType, kernel_name, t
 
 _ESTIMATORS: dict[SvmType, Any] = {
     SvmType.C_SVC: SVC,
-    SvmType.NU_SVC: SVC,
+    SvmType.NU_SVC: NuSVC,
     SvmType.ONE_CLASS: OneClassSVM,
     SvmType.EPSILON_SVR: SVR,
-    SvmType.NU_SVR: SVR,
+    SvmType.NU_SVR: NuSVR,
 }
 
 
@@ -50,7 +52,7 @@ def from_libsvm(path: str | os.PathLike[str], n_features: int | None = None) -> 
 
     Returns
     -------
-    SVC, SVR or OneClassSVM
+    SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted.
 
     Raises
