@@ -8,6 +8,7 @@ python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
 python benchmarks/run.py --suite entries      kernel entries against what is needed
 python benchmarks/run.py --suite small        fit, grid and predict on small data
+python benchmarks/run.py --suite family       SVR, quantiles, one-class and nu models
 """
 
 from widemargin_papers.speed.campaign import main

@@ -1,4 +1,4 @@
-"""Contestants: scikit-learn's SVC and LinearSVC, scikit-learn-intelex, widemargin.
+"""Contestants: scikit-learn's SVMs and LinearSVC, scikit-learn-intelex, widemargin.
 
 A contestant is a function from the settings of a run to an unfitted estimator, plus one
 that reads the signed dual answer back. Adding a solver is one entry in
@@ -32,6 +32,23 @@ class Settings:
     cache_size: float = 1000.0
     threads: int = 2
     fit_intercept: bool = True
+    estimator: str = "SVC"
+    epsilon: float = 0.1
+    nu: float = 0.5
+    quantiles: int = 1  # of QuantileSVR: the median, or as many evenly spaced ones
+
+    @property
+    def levels(self) -> list[float]:
+        """Return the quantiles: 1/(k + 1), ..., k/(k + 1)."""
+        return [(k + 1) / (self.quantiles + 1) for k in range(self.quantiles)]
+
+    def of_estimator(self) -> dict[str, Any]:
+        """Return the keyword arguments of the estimator that all contestants have."""
+        names = [*KERNEL_NAMES, *OWN_NAMES[self.estimator]]
+        parameters = self.parameters(*names)
+        if self.estimator == "QuantileSVR":
+            parameters["quantile"] = self.levels
+        return parameters
 
     def parameters(self, *names: str) -> dict[str, Any]:
         """Return the named settings as keyword arguments of an estimator."""
@@ -39,7 +56,15 @@ class Settings:
         return {name: every[name] for name in names}
 
 
-KERNEL_NAMES = ("C", "kernel", "gamma", "degree", "coef0", "tol", "cache_size")
+KERNEL_NAMES = ("kernel", "gamma", "degree", "coef0", "tol", "cache_size")
+OWN_NAMES = {
+    "SVC": ("C",),
+    "SVR": ("C", "epsilon"),
+    "QuantileSVR": ("C",),
+    "OneClassSVM": ("nu",),
+    "NuSVC": ("nu",),
+    "NuSVR": ("C", "nu"),
+}
 
 
 @dataclass(frozen=True)
@@ -78,9 +103,9 @@ def _no_dual_answer(model: Any, n: int) -> None:
 
 
 def _scikit_learn(settings: Settings) -> Any:
-    from sklearn.svm import SVC
+    from sklearn import svm
 
-    return SVC(**settings.parameters(*KERNEL_NAMES))
+    return getattr(svm, settings.estimator)(**settings.of_estimator())
 
 
 def _linear_svc(settings: Settings) -> Any:
@@ -97,19 +122,19 @@ def _linear_svc(settings: Settings) -> Any:
 
 def _intelex(settings: Settings) -> Any:
     import daal4py
-    from sklearnex.svm import SVC
+    from sklearnex import svm
 
     daal4py.daalinit(settings.threads)
-    return SVC(**settings.parameters(*KERNEL_NAMES))
+    return getattr(svm, settings.estimator)(**settings.of_estimator())
 
 
 def _widemargin(settings: Settings) -> Any:
-    from widemargin import SVC
+    import widemargin
 
-    return SVC(
-        n_jobs=settings.threads,
-        **settings.parameters(*KERNEL_NAMES, "fit_intercept"),
-    )
+    own = settings.of_estimator()
+    if settings.estimator != "OneClassSVM":  # it has no other
+        own["fit_intercept"] = settings.fit_intercept
+    return getattr(widemargin, settings.estimator)(n_jobs=settings.threads, **own)
 
 
 CONTESTANTS = {

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contestants import CONTESTANTS, Settings
+from .expansion_objective import judge_expansion, terms_of
 from .objective import KernelChoice, judge, judge_linear, judge_pairs
 from .results import Record
 from .worker import peak_megabytes, write_samples
@@ -153,6 +154,8 @@ def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
         choice = KernelChoice(
             **settings.parameters("kernel", "gamma", "degree", "coef0")
         )
+        if settings.estimator != "SVC":
+            return _judged_outputs(choice, X, y, settings, answer["beta"])
         if answer["beta"].ndim == 2:
             return asdict(judge_pairs(choice, X, y, settings.C, answer["beta"]))
         judgement = judge(
@@ -164,6 +167,17 @@ def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
             intercept=settings.fit_intercept,
         )
     return asdict(judgement)
+
+
+def _judged_outputs(
+    choice: KernelChoice, X: Any, y: Vector, settings: Settings, beta: Vector
+) -> Record:
+    """Judge every output of a regressor or one-class model, and sum what is found."""
+    judged = [
+        asdict(judge_expansion(choice, X, terms, own))
+        for terms, own in zip(terms_of(settings, y), np.atleast_2d(beta), strict=False)
+    ]
+    return {name: sum(one[name] for one in judged) for name in (judged or [{}])[0]}
 
 
 def cap_for(problem: Problem, peer: str, ours: float, at_least: float = 20.0) -> float:

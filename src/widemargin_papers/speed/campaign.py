@@ -23,10 +23,11 @@ from widemargin_papers.harness.measuring import (
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import provenance
 
+from . import family
 from . import problems as speed
 from .entries import entries_table
 from .small import small_table
-from .tables import OURS, growth_table, ratio_table, seconds
+from .tables import OURS, family_table, growth_table, ratio_table, seconds
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
@@ -109,12 +110,14 @@ SUITES: dict[str, Callable[[], Iterable[Problem]]] = {
     "tight": speed.tighter,
     "growth": speed.growing,
     "sweep": speed.sweep,
+    "family": family.problems,
 }
 
 
 def report(store: ResultStore, suite: str, chosen: Iterable[Problem]) -> str:
     """Return the tables of one suite."""
-    table = growth_table if suite == "growth" else ratio_table
+    tables = {"growth": growth_table, "family": family_table}
+    table = tables.get(suite, ratio_table)
     return f"{table(store, chosen)}\n{provenance(store)}"
 
 

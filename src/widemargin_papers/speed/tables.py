@@ -124,3 +124,30 @@ def growth_table(store: ResultStore, problems: Iterable[Problem]) -> str:
             slope = f"; time ~ n^{fitted:.2f}"
         lines.append(f"{family}: {times}{slope}")
     return "\n".join(lines)
+
+
+def family_table(store: ResultStore, problems: Iterable[Problem]) -> str:
+    """Return the ratios of regressors and one-class models, and what they grow by.
+
+    Below the table: quantiles against SVR and against each other on the same data, and
+    the exponent of SVR's time where there are several sizes.
+    """
+    chosen = list(problems)
+    table = [one for one in chosen if " n=" not in one.name]
+    lines = [ratio_table(store, table)]
+    for problem in table:
+        _, _, data = problem.name.partition("QuantileSVR nine, ")
+        if not data:
+            continue
+        nine, one, svr = (
+            store.records.get(f"{name}{data} | {OURS}")
+            for name in ("QuantileSVR nine, ", "QuantileSVR one, ", "SVR ")
+        )
+        if nine and one:
+            share = float(nine["seconds"]) / float(one["seconds"])
+            lines.append(f"{data}: nine quantiles take {share:.2g} times one (asked 4)")
+        if one and svr:
+            share = float(one["seconds"]) / float(svr["seconds"])
+            lines.append(f"{data}: one quantile takes {share:.2g} times SVR (asked 1)")
+    growth = growth_table(store, [one for one in chosen if " n=" in one.name])
+    return "\n".join([*lines, growth])
