@@ -3,8 +3,11 @@
 // error or Ctrl-C on the way leaves no half-made move behind.
 #include "path/path.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -36,7 +39,8 @@ const char* name_of(PathStatus status) {
 nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lower, Vector upper,
                       Vector lower_to, Vector upper_to, Vector linear_rate, Vector drive,
                       Sides side, bool has_equality, double total_rate, double linear_scale,
-                      nb::callable column, long max_steps, std::uint64_t seed) {
+                      nb::callable column, long max_steps, std::uint64_t seed,
+                      const std::optional<Sides>& observed) {
   const Size rows = beta.shape(0);
   if (side.shape(0) != rows) throw std::invalid_argument("arrays differ in length");
   PathProblem problem;
@@ -55,6 +59,11 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
   if (drive.shape(0) != 0) problem.drive = copied(drive, rows);
   problem.side.resize(rows);
   for (Size i = 0; i < rows; ++i) problem.side[i] = Side(side.data()[i]);
+  if (observed) {
+    if (observed->shape(0) != rows) throw std::invalid_argument("arrays differ in length");
+    problem.every_point = true;
+    problem.observed.assign(observed->data(), observed->data() + rows);
+  }
 
   auto fetch = [&column, rows](Size row, double* out) {
     nb::gil_scoped_acquire lock;
@@ -82,6 +91,15 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
   account["perturbations"] = report.perturbations;
   account["refactorisations"] = report.refactorisations;
   account["margin"] = report.largest_margin;
+  std::vector<double> crossed_at;
+  std::vector<std::int64_t> crossed;
+  for (const Crossing& one : report.crossings) {
+    crossed_at.push_back(one.eta);
+    crossed.push_back(std::int64_t(one.row));
+  }
+  account["crossed_at"] = as_array(std::move(crossed_at));
+  account["crossed"] = as_array(std::move(crossed));
+  account["breakpoints"] = as_array(report.breakpoints);
   std::vector<std::int8_t> sides(rows);
   std::transform(path.side().begin(), path.side().end(), sides.begin(),
                  [](Side value) { return std::int8_t(value); });
@@ -98,7 +116,7 @@ void bind_path(nb::module_& module) {
              arg("lower_to").noconvert(), arg("upper_to").noconvert(),
              arg("linear_rate").noconvert(), arg("drive").noconvert(), arg("side").noconvert(),
              arg("has_equality"), arg("total_rate"), arg("linear_scale"), arg("column"),
-             arg("max_steps"), arg("seed"));
+             arg("max_steps"), arg("seed"), arg("observed").noconvert() = nb::none());
 }
 
 }  // namespace widemargin

@@ -59,7 +59,9 @@ PathReport Path::run() {
   drive_.assign(now_.rows, 0);
   seed_margin();
   begin_phase(!now_.drive.empty());
+  observing_ = !now_.observed.empty();
   report_.status = follow_phase();
+  observing_ = false;
   while (report_.status == PathStatus::complete && perturbed_) {
     schedule_return();
     begin_phase(false);
@@ -100,11 +102,12 @@ void Path::begin_phase(bool use_drive) {
   std::vector<double> column(now_.rows);
   for (Size i = 0; i < now_.rows; ++i) {
     const Side side = now_.side[i];
-    if (side != Side::upper && side != Side::pinned && upper_rate_[i] > 0) {
+    const bool binds_nothing = side != Side::pinned && !now_.every_point;
+    if (side != Side::upper && binds_nothing && upper_rate_[i] > 0) {
       now_.upper[i] = now_.upper_to[i];
       upper_rate_[i] = 0;
     }
-    if (side != Side::lower && side != Side::pinned && lower_rate_[i] < 0) {
+    if (side != Side::lower && binds_nothing && lower_rate_[i] < 0) {
       now_.lower[i] = now_.lower_to[i];
       lower_rate_[i] = 0;
     }
@@ -219,8 +222,22 @@ double Path::correct_rates() {
   return residual;
 }
 
+// Where the gradients of observed rows change their sign on a piece; `shift` moves all of them.
+void Path::note_crossings(double step, double before, double shift) {
+  if (!observing_ || perturbed_) return;
+  report_.breakpoints.push_back(before + step);
+  for (Size i = 0; i < now_.rows; ++i) {
+    if (!now_.observed[i]) continue;
+    const double from = now_.gradient[i];
+    const double to = from + (step > 0 ? step * gradient_rate_[i] : shift);
+    if ((from >= 0) != (to >= 0))
+      report_.crossings.push_back({before + step * (from / (from - to)), i});
+  }
+}
+
 void Path::advance(double step) {
   if (step <= 0) return;
+  note_crossings(step, eta_, 0);
   eta_ += step;
   for (const Position k : margin_.positions()) now_.beta[margin_[k]] += step * margin_rate_[k];
   for (Size i = 0; i < now_.rows; ++i) now_.gradient[i] += step * gradient_rate_[i];
@@ -259,6 +276,7 @@ bool Path::shift_intercept() {
   }
   if (chosen == now_.rows) return false;
   const double shift = grow ? -nearest : nearest;
+  note_crossings(0, eta_, shift);
   for (double& value : now_.gradient) value += shift;
   enter(chosen);
   return true;
@@ -275,11 +293,11 @@ void Path::enter(Size row) {
     rest_rate_ -= rate;
     for (Size k = 0; k < now_.rows; ++k) drive_[k] -= rate * column[k];
   }
-  if (!upward && upper_rate_[row] > 0) {
+  if (!upward && upper_rate_[row] > 0 && !now_.every_point) {
     now_.upper[row] = now_.upper_to[row];
     upper_rate_[row] = 0;
   }
-  if (upward && lower_rate_[row] < 0) {
+  if (upward && lower_rate_[row] < 0 && !now_.every_point) {
     now_.lower[row] = now_.lower_to[row];
     lower_rate_[row] = 0;
   }

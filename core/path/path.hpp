@@ -44,6 +44,15 @@ struct PathProblem {
   std::vector<double> linear_rate;         // linear(1) - linear(0)
   std::vector<double> drive;               // K times the rates of the bound rows; or empty
   std::vector<Side> side;
+  // Bounds that bind nothing go to their end at once; where every point on the way is wanted as the
+  // solution at its eta, they move with it.
+  bool every_point = false;
+  std::vector<char> observed;  // rows of whose gradients sign changes are noted; or empty
+};
+
+struct Crossing {
+  double eta;
+  Size row;
 };
 
 struct PathReport {
@@ -54,6 +63,8 @@ struct PathReport {
   long perturbations = 0;  // ties broken by moving the problem a little
   long refactorisations = 0;
   long largest_margin = 0;
+  std::vector<Crossing> crossings;  // of observed rows, up to the first perturbation
+  std::vector<double> breakpoints;  // the eta of every event, likewise
 };
 
 class Path {
@@ -100,6 +111,7 @@ class Path {
   void near_events(Visit visit) const;
   Event next_event() const;
   void advance(double step);
+  void note_crossings(double step, double before, double shift);
   bool shift_intercept();
   void enter(Size row);
   void insert(Size row, std::vector<double> column, bool upward);
@@ -128,6 +140,7 @@ class Path {
   // Perturbations, which a phase of their own takes back:
   std::vector<double> lower_shift_, upper_shift_, linear_shift_;
   bool perturbed_ = false;
+  bool observing_ = false;
   std::vector<Size> moving_;
   std::vector<char> displaced_;  // interior at the start, put on a bound by seeding
 

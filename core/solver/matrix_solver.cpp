@@ -17,6 +17,7 @@ constexpr double kInnerShare = 0.1;    // of the violation, to which a working s
 constexpr double kInnerTarget = 0.5;   // but no further than this share of the tolerance
 constexpr double kWholeTarget = 0.9;   // of the tolerance: rounding must not lift it above
 constexpr double kGatherShare = 0.6;   // of the columns: fewer are gathered into rows of their own
+constexpr Size kMostRounds = 60;       // without a smaller violation: rounding decides
 constexpr long kLongestSolve = 40000;  // pair steps between two looks at the limits
 
 template <class Real>
@@ -111,7 +112,8 @@ template <class Real>
 Extremes MatrixSolver<Real>::extremes() const {
   Extremes found;
   for (Size k = 0; k < part_.n_members; ++k)
-    found.meet(gradient(k), beta_[k], problem_->lower[k], problem_->upper[k], 0.0);
+    found.meet(gradient(k), beta_[k], problem_->lower[k], problem_->upper[k],
+               problem_->kink_of(Index(k)));
   return found;
 }
 
@@ -131,9 +133,11 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   const double below = problem_->equality ? extremes.lowest_up : 0.0;
   for (Size k = 0; k < part_.n_members; ++k) {
     if (in_working_[k]) continue;
-    const double slope = gradient(k);
-    if (can_grow(k) && slope < above) growing_.push_back({slope, k});
-    if (can_fall(k) && slope > below) falling_.push_back({-slope, k});
+    const double kink = problem_->kink_of(Index(k));
+    const double growth = gradient(k) + growth_offset(beta_[k], kink);
+    const double fall = gradient(k) + fall_offset(beta_[k], kink);
+    if (can_grow(k) && growth < above) growing_.push_back({growth, k});
+    if (can_fall(k) && fall > below) falling_.push_back({-fall, k});
   }
   const Size room = capacity - next.size();
   keep_worst(growing_, room);
@@ -172,15 +176,18 @@ long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tole
   const Size count = working_.size(), size = padded<Real>(count);
   const double level = extremes.level(problem_->equality);
   gradient_.assign(size, Real(0));
-  growth_.assign(size, never), fall_.assign(size, -never), no_kink_.assign(size, Real(0));
+  growth_.assign(size, never), fall_.assign(size, -never);
+  above_.assign(size, Real(0)), below_.assign(size, Real(0));
   sub_beta_.assign(size, 0.0), sub_lower_.assign(size, 0.0), sub_upper_.assign(size, 0.0);
   for (Size a = 0; a < count; ++a) {
     const Size k = working_[a];
     gradient_[a] = Real(gradient(k) - level);
     sub_beta_[a] = beta_[k];
     sub_lower_[a] = problem_->lower[k], sub_upper_[a] = problem_->upper[k];
-    if (can_grow(k)) growth_[a] = Real(0);
-    if (can_fall(k)) fall_[a] = Real(0);
+    const double kink = problem_->kink_of(Index(k));
+    above_[a] = Real(kink), below_[a] = -Real(kink);
+    if (can_grow(k)) growth_[a] = Real(growth_offset(beta_[k], kink));
+    if (can_fall(k)) fall_[a] = Real(fall_offset(beta_[k], kink));
   }
   const PairCall<Real> call{size,
                             block_rows_.data(),
@@ -188,8 +195,8 @@ long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tole
                             gradient_.data(),
                             growth_.data(),
                             fall_.data(),
-                            no_kink_.data(),
-                            no_kink_.data(),
+                            above_.data(),
+                            below_.data(),
                             sub_beta_.data(),
                             sub_lower_.data(),
                             sub_upper_.data(),
@@ -216,13 +223,17 @@ Outcome MatrixSolver<Real>::solve(const Problem& problem, double tolerance, Cont
   follow(beta);
   const bool whole = part_.n_members <= kWhole;
   Outcome outcome;
-  for (;;) {
+  double best = kInfinity;
+  for (Size since_best = 0;; ++since_best) {
     const Extremes found = extremes();
     const double violation = found.violation(problem.equality);
     if (violation <= tolerance) break;
     outcome.status = control.limit_reached(outcome.steps);
     if (outcome.status != Status::converged) break;
     control.report({outcome.steps, violation, part_.n_members});
+    if (violation < best) best = violation, since_best = 0;
+    if (since_best > kMostRounds) outcome.status = Status::stalled;
+    if (outcome.status == Status::stalled) break;
     if (!whole) choose(found);
     const double inner = whole ? kWholeTarget * tolerance
                                : std::max(kInnerShare * violation, kInnerTarget * tolerance);
@@ -255,8 +266,7 @@ void carry_over(const Problem& from, const Problem& to, double* beta) {
     if (excess == 0.0) return;
     double room = 0.0;
     const auto left = [&](Size k) {
-      const bool free = beta[k] > to.lower[k] && beta[k] < to.upper[k];
-      if (free_only && !free) return 0.0;
+      if (free_only && !to.is_free(Index(k), beta[k])) return 0.0;
       return excess > 0.0 ? beta[k] - to.lower[k] : to.upper[k] - beta[k];
     };
     for (Size k = 0; k < to.n; ++k) room += left(k);
@@ -282,8 +292,12 @@ Outcome solve_chain(const MatrixPart<Real>& part, const ChainSteps& chain, doubl
   Outcome total;
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
-      const Problem problem{m, chain.linear + step * m, chain.lower + step * m,
-                            chain.upper + step * m, chain.equality};
+      const Problem problem{m,
+                            chain.linear + step * m,
+                            chain.lower + step * m,
+                            chain.upper + step * m,
+                            chain.equality,
+                            chain.kink == nullptr ? nullptr : chain.kink + step * m};
       double* beta = betas + step * m;
       if (step > 0) {
         std::copy_n(betas + (step - 1) * m, m, beta);

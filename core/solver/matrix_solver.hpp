@@ -1,9 +1,10 @@
 // Dual problems over one kernel matrix that is wholly in memory: many small ones, one after the
 // other, each started from the last.
 //
-//   minimise 1/2 beta' K beta - linear' beta  s.t.  lower <= beta <= upper  [and a fixed sum]
+//   minimise 1/2 beta' K beta - linear' beta + kink' |beta|
+//   subject to lower <= beta <= upper  [and a fixed sum]
 //
-// over some members of the matrix, without kinks. Cross-validation is this: every fold and every C
+// over some members of the matrix. Cross-validation is this: every fold and every C
 // has the same matrix, and the held-out rows are further columns of the rows that a solve reads
 // anyway, so their values K beta come with it. There is no cache, no shrinking and no thread:
 // working sets whose block stays in the processor's cache, and sums of whole rows between them.
@@ -47,7 +48,7 @@ class MatrixSolver {
   double gradient(Size k) const { return values_[columns_[k]] - problem_->linear[k]; }
   bool can_grow(Size k) const { return beta_[k] < problem_->upper[k]; }
   bool can_fall(Size k) const { return beta_[k] > problem_->lower[k]; }
-  bool is_free(Size k) const { return can_grow(k) && can_fall(k); }
+  bool is_free(Size k) const { return problem_->is_free(Index(k), beta_[k]); }
   Extremes extremes() const;
   void choose(const Extremes& extremes);
   void fill_block();
@@ -65,7 +66,7 @@ class MatrixSolver {
   const Problem* problem_ = nullptr;
   std::vector<Size> working_;  // the members of the working set
   std::vector<char> in_working_;
-  std::vector<Real> block_, diagonal_, gradient_, growth_, fall_, no_kink_;
+  std::vector<Real> block_, diagonal_, gradient_, growth_, fall_, above_, below_;
   std::vector<double> sub_beta_, sub_lower_, sub_upper_;
   std::vector<const Real*> block_rows_;
   std::vector<std::pair<double, Size>> growing_, falling_;
@@ -77,6 +78,7 @@ struct ChainSteps {
   const double* linear;  // [n_steps][n_members], as are the bounds
   const double* lower;
   const double* upper;
+  const double* kink;  // nullptr where there is none
   bool equality;
 };
 

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
     from widemargin.estimators.ramp import RampSVC
     from widemargin.estimators.svc import SVC
     from widemargin.estimators.svr import SVR
-    from widemargin.tuning import SharedGridSearchCV
+    from widemargin.tuning import (
+        SVCCV,
+        SVRCV,
+        SharedGridSearchCV,
+        c_path,
+        leave_one_out,
+    )
 
     from .persistence import load, save
     from .persistence.libsvm_models import from_libsvm
@@ -43,7 +49,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "Certificate",
     "ChanceConstrainedSVC",
     "CostReport",
@@ -63,7 +71,9 @@ __all__ = [
     "RampSVC",
     "ScaleWarning",
     "SharedGridSearchCV",
+    "c_path",
     "from_libsvm",
+    "leave_one_out",
     "load",
     "privacy_audit",
     "save",
@@ -72,7 +82,9 @@ __all__ = [
 
 _HOMES = {
     "SVC": "estimators.svc",
+    "SVCCV": "tuning",
     "SVR": "estimators.svr",
+    "SVRCV": "tuning",
     "Certificate": "engine.certificate",
     "ChanceConstrainedSVC": "estimators.chance_constrained",
     "CostReport": "estimators.cost_sensitive",
@@ -93,6 +105,8 @@ _HOMES = {
     "ScaleWarning": "estimators.base.feature_scales",
     "SharedGridSearchCV": "tuning",
     "from_libsvm": "persistence.libsvm_models",
+    "c_path": "tuning",
+    "leave_one_out": "tuning",
     "load": "persistence",
     "privacy_audit": "estimators.private",
     "save": "persistence",

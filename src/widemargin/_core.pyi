@@ -187,6 +187,7 @@ def solve_chain(
     linear: _F,
     lower: _F,
     upper: _F,
+    kink: _F | None,
     equality: bool,
     betas: _F,
     values: _F,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: their command is called for, so that help is instant
 _COMMANDS = {
     "train": ("train_command", "train", "Train on DATA and write MODEL."),
+    "tune": ("tune_command", "tune", "Try a grid of parameters, write the best MODEL."),
     "predict": ("predict_command", "predict", "Predict DATA by MODEL, a label a line."),
     "evaluate": ("predict_command", "evaluate", "Score MODEL on labelled DATA."),
     "info": (

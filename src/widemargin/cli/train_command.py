@@ -47,6 +47,7 @@ from .suspects import check_suspects_path, write_suspects
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
+_SEEN = 5000  # training rows that are predicted at the end
 
 
 @click.command(cls=MethodCommand)
@@ -154,6 +155,8 @@ def train(
             remark(line, quiet)
     else:
         remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    if not quiet and method != "private" and is_classifier(final):
+        remark(training_accuracy(final, content))
     ctx.exit(0 if outcome.converged else 1)
 
 
@@ -266,8 +269,10 @@ def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> i
         for line in regression_lines(content.y, predicted, "Cross Validation {} = {}"):
             click.echo(line)
     else:
-        accuracy = float(np.mean(predicted == content.y))
-        click.echo(f"Cross Validation Accuracy = {100 * accuracy:.6g}%")
+        right = predicted == np.asarray(content.y)
+        click.echo(f"Cross Validation Accuracy = {100 * right.mean():.6g}%")
+        parts = [right[test].mean() for _, test in splits.split(content.X, content.y)]
+        remark(f"standard deviation of the folds {100 * np.std(parts):.3g}%", quiet)
     return 0 if outcome.converged else 1
 
 
@@ -277,6 +282,17 @@ def privacy_lines(estimator: Any) -> list[str]:
     if estimator.ledger is not None:
         lines.append(f"Ledger: {estimator.ledger}.")
     return lines
+
+
+def training_accuracy(model: Any, content: Data) -> str:
+    """One line on how many training rows a model gets right; of many, on some."""
+    count = content.X.shape[0]
+    rows = np.arange(count)
+    if count > _SEEN:
+        rows = np.sort(np.random.default_rng(0).permutation(count)[:_SEEN])
+    right = model.predict(content.X[rows]) == np.asarray(content.y)[rows]
+    which = "training rows" if count <= _SEEN else f"{_SEEN} of the training rows"
+    return f"{100 * right.mean():.4g}% of {which} are classified rightly"
 
 
 def describe(estimator: Any) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 
-from .certificate import Certificate
+from .certificate import Certificate, violation
 from .gram import HALF_DIGIT, Gram
 from .intercept import optimal_intercept
 from .problem import DualProblem
@@ -31,7 +31,7 @@ Indices = NDArray[np.intp]
 SINGLE_TOLERANCE = 1e-4  # below this the matrix is of float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
-NEGLIGIBLE = 1e-25
+NEGLIGIBLE = 1e-18
 # Of tol: few coefficients are at the largest bound, few entries near the largest one.
 SINGLE_SHARE = 10.0
 BLOCK = 1 << 24  # entries evaluated between two looks at signals
@@ -43,6 +43,8 @@ class ChainSolution:
 
     Attributes
     ----------
+    problem : DualProblem
+        The problem.
     beta : ndarray
         Coefficients of the members.
     values, other_values : ndarray
@@ -55,6 +57,7 @@ class ChainSolution:
         "converged", or "stalled" where the entries have no more digits.
     """
 
+    problem: DualProblem
     beta: Vector
     values: Vector
     other_values: Vector
@@ -69,18 +72,18 @@ class ChainSolution:
 
     @property
     def certificate(self) -> Certificate:
-        """A record without claims: nothing was verified."""
+        """A record without claims: the violation is what the entries show."""
+        seen = violation(self.problem, self.beta, self.values)
         return Certificate(
             status=str(self.status), objective=float("nan"), bound=None, gap=None,
-            kkt_violation=None, n_iter=self.n_iter, seconds=0.0, threads=1,
+            kkt_violation=seen, n_iter=self.n_iter, seconds=0.0, threads=1,
         )  # fmt: skip
 
 
 def fits_a_chain(problem: DualProblem) -> bool:
-    """Whether a chain can start a problem: the origin feasible, and no kink."""
+    """Whether a chain can start a problem: the origin must be feasible."""
     within = (problem.lower <= 0.0) & (problem.upper >= 0.0)
-    feasible = problem.total in (None, 0.0) and bool(within.all())
-    return feasible and problem.kink is None
+    return problem.total in (None, 0.0) and bool(within.all())
 
 
 def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
@@ -152,12 +155,16 @@ def solve_chain(
         np.ascontiguousarray([getattr(problem, name) for problem in problems])
         for name in ("linear", "lower", "upper")
     )
+    kink = None
+    if any(problem.kink is not None for problem in problems):
+        none = np.zeros(size)
+        kink = np.array([none if p.kink is None else p.kink for p in problems])
     betas = np.zeros((count, size))
     values = np.zeros((count, size + others.size))
     steps = np.zeros(count, dtype=np.int64)
     outcome, raised = _core.solve_chain(
         matrix, members.astype(np.int32), others.astype(np.int32),
-        linear, lower, upper, problems[0].total is not None, betas, values, steps,
+        linear, lower, upper, kink, problems[0].total is not None, betas, values, steps,
         _core.SolverOptions(tolerance=tol), monitor,
     )  # fmt: skip
     if raised is not None:
@@ -165,12 +172,13 @@ def solve_chain(
     stalled = outcome.status == Status.STALLED
     return [
         ChainSolution(
+            problem=problem,
             beta=betas[k],
             values=values[k, :size],
             other_values=values[k, size:],
             intercept=optimal_intercept(
                 values[k, :size], problem.linear, problem.lower, problem.upper,
-                problem.total,
+                problem.total, problem.kink,
             ),
             n_iter=int(steps[k]),
             status=Status.STALLED if stalled else Status.CONVERGED,

@@ -187,6 +187,9 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             raise ValueError(NOT_KEPT)
         return super()._problem(task)
 
+    def _only_dual_problems(self) -> bool:
+        return not np.isinf(self.C)
+
     def _solve_task(self, task: BinaryTask) -> Answer:
         if np.isinf(self.C):
             return solve_hard_margin(self, task, self.fit_intercept)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import time
+import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 
-from widemargin.estimators.base.shared_fit import knowing
 from widemargin.estimators.base.sklearn_compat import (
-    fit_and_score,
     indexed_params,
     insert_error_scores,
-    model_scores,
-    safe_split,
     warn_of_failed_fits,
 )
-from widemargin.estimators.base.validation import check_weights, effective_threads
+from widemargin.runtime.deadline import NEVER, Deadline
 
-from .shared_fits import Request, SharedFit, held_out_values, shared_fits
-from .sharing import Fold, final_estimator, refuse_foreign, sheets
+from .cells import CellOptions, Cells
+from .sharing import refuse_foreign
 
 Results = dict[str, Any]
 
@@ -103,24 +100,40 @@ n_splits_, refit_time_, multimetric_, classes_, n_features_in_, feature_names_in
         KeyboardInterrupt
             On Ctrl-C; the search stays what it was before.
         """
+        return self._search(X, y, params, NEVER, _silent)
+
+    def _search(
+        self,
+        X: Any,
+        y: Any,
+        params: dict[str, Any],
+        deadline: Deadline,
+        done: Callable[[int], None],
+    ) -> Self:
         self._validate_params()
         refuse_foreign(self.estimator)
-        return self._search(X, y, params)
-
-    def _search(self, X: Any, y: Any, params: dict[str, Any]) -> Self:
         scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(indexed_params(X, params=params))
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, **routed.splitter.split))
         candidates = list(ParameterGrid(self.param_grid))
-        cells = _Cells(self, scorers, X, y, candidates, splits, routed)
+        if not splits or not candidates:
+            raise ValueError(
+                "No fits were performed. Was the CV iterator empty? Were there no "
+                "candidates?"
+            )
         if self.verbose > 0:
             print(
                 f"Fitting {len(splits)} folds for each of {len(candidates)} "
                 f"candidates, totalling {len(candidates) * len(splits)} fits"
             )
-        out = cells.evaluated()
+        options = CellOptions(
+            self.scoring, scorers, routed.estimator.fit, routed.scorer.score,
+            self.return_train_score, self.error_score, self.n_jobs, deadline, done,
+        )  # fmt: skip
+        cells = Cells(self.estimator, X, y, splits, options)
+        candidates, out = _complete(candidates, cells.evaluated(candidates))
         warn_of_failed_fits(out, self.error_score)
         if callable(self.scoring):
             insert_error_scores(out, self.error_score)
@@ -155,99 +168,51 @@ n_splits_, refit_time_, multimetric_, classes_, n_features_in_, feature_names_in
         return found
 
 
-class _Cells:
-    """The cells of the table: one setting on one fold each."""
+def searched_within(
+    search: SharedGridSearchCV,
+    X: Any,
+    y: Any,
+    deadline: Deadline,
+    done: Callable[[int], None],
+) -> SharedGridSearchCV:
+    """Fit a search until a deadline: settings not tried by then are not in its table.
 
-    def __init__(
-        self, search: Any, scorers: Any, X: Any, y: Any, candidates: Any,
-        splits: Any, routed: Any,
-    ) -> None:  # fmt: skip
-        self.search, self.scorers = search, scorers
-        self.X, self.y = X, y
-        self.candidates, self.routed = candidates, routed
-        self.folds = [Fold(k, *split) for k, split in enumerate(splits)]
-        self.table: list[Results | None] = [None] * (len(candidates) * len(splits))
+    Parameters
+    ----------
+    search : SharedGridSearchCV
+        What to fit.
+    X, y : arrays
+        Training data.
+    deadline : Deadline
+        When to stop.
+    done : callable
+        Called with the number of fits whenever some are done.
+    """
+    return search._search(X, y, {}, deadline, done)
 
-    def evaluated(self) -> list[Results]:
-        """Return the results of all cells, setting by setting."""
-        fit_params = self.routed.estimator.fit
-        if self.folds and set(fit_params) <= {"sample_weight"}:
-            self._evaluate_shared(fit_params.get("sample_weight"))
-        for candidate in range(len(self.candidates)):
-            for fold in self.folds:
-                place = candidate * len(self.folds) + fold.number
-                if self.table[place] is None:
-                    self.table[place] = self._plainly(candidate, fold)
-        if not self.table:
-            raise ValueError(
-                "No fits were performed. Was the CV iterator empty? Were there no "
-                "candidates?"
-            )
-        return [cell for cell in self.table if cell is not None]
 
-    def _evaluate_shared(self, sample_weight: Any) -> None:
-        estimators = []
-        numbers = []
-        for number, candidate in enumerate(self.candidates):
-            estimator = clone(self.search.estimator)
-            estimator.set_params(**clone(candidate, safe=False))
-            machine = final_estimator(estimator)
-            estimators.append(estimator)
-            keeps = "keep_rows" in machine.get_params() and machine.keep_rows
-            if not keeps:
-                numbers.append(number)
-        n = len(self.X) if not hasattr(self.X, "shape") else self.X.shape[0]
-        request = Request(
-            [estimators[k] for k in numbers], self.X,
-            None if self.y is None else np.asarray(self.y),
-            check_weights(sample_weight, n),
-            effective_threads(self.search.n_jobs),
-        )  # fmt: skip
-        for fits in shared_fits(request, sheets(request.estimators, self.folds)):
-            for fit in fits:
-                place = numbers[fit.candidate] * len(self.folds) + fit.fold
-                self.table[place] = self._scored(fit, request.estimators[fit.candidate])
-
-    def _scored(self, fit: SharedFit, estimator: Any) -> Results:
-        """Store the model of a fit and score it as GridSearchCV would."""
-        started = time.perf_counter()
-        fold = self.folds[fit.fold]
-        model: Any = fit.begun.stored(fit.answers, warn=True)
-        values = held_out_values(fit)
-        train, test = fit.rows.parts[fit.place]
-        if values is not None:
-            model = knowing(model, [(test, values)])
-        if fit.rows.prepare is not None:
-            steps = [*fit.rows.prepare.steps, (estimator.steps[-1][0], model)]
-            model = Pipeline(steps)
-            train, test = (
-                safe_split(estimator, self.X, None, rows, fold.train)[0]
-                for rows in (fold.train, fold.test)
-            )
-        result: Results = {"fit_error": None, "fit_time": fit.seconds}
-        result["n_test_samples"] = fold.test.size
-        result["test_scores"] = self._scores(model, test, fold.test)
-        result["score_time"] = time.perf_counter() - started
-        if self.search.return_train_score:
-            result["train_scores"] = self._scores(model, train, fold.train)
-        return result
-
-    def _scores(self, model: Any, samples: Any, rows: Any) -> Any:
-        _, y = safe_split(model, self.X, self.y, rows, rows)
-        given = indexed_params(self.X, params=self.routed.scorer.score, indices=rows)
-        return model_scores(
-            model, samples, y, self.scorers, given, self.search.error_score
+def _complete(
+    candidates: list[Any], table: list[Results | None]
+) -> tuple[list[Any], list[Results]]:
+    """Return the settings that were tried on all folds, and their cells."""
+    folds = len(table) // len(candidates)
+    rows = [table[k * folds : (k + 1) * folds] for k in range(len(candidates))]
+    tried = [k for k, row in enumerate(rows) if None not in row]
+    if not tried:
+        raise ValueError(
+            "the time was not enough to try one setting; allow more, or try fewer"
         )
+    if len(tried) < len(candidates):
+        warnings.warn(
+            f"the time was enough for {len(tried)} of {len(candidates)} settings; the "
+            "best of them is the model.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return [candidates[k] for k in tried], [
+        cell for k in tried for cell in rows[k] if cell is not None
+    ]
 
-    def _plainly(self, candidate: int, fold: Fold) -> Results:
-        found: Results = fit_and_score(
-            clone(self.search.estimator), self.X, self.y,
-            scorer=self.scorers, train=fold.train, test=fold.test, verbose=0,
-            parameters=self.candidates[candidate],
-            fit_params=self.routed.estimator.fit,
-            score_params=self.routed.scorer.score,
-            return_train_score=self.search.return_train_score,
-            return_n_test_samples=True, return_times=True,
-            error_score=self.search.error_score,
-        )  # fmt: skip
-        return found
+
+def _silent(_: int) -> None:
+    """Take no notice of fits that are done."""

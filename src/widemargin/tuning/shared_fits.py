@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -228,17 +228,21 @@ def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
         problems += own
     if not problems:
         return
-    matrix = kernel_matrix(
-        begun.gram, matrix_precision(begun.gram, problems, begun.tol)
-    )
+    single = matrix_precision(begun.gram, problems, begun.tol) is np.float32
+    matrix = kernel_matrix(begun.gram, np.float32 if single else np.float64)
+
+    @cache
+    def exact() -> NDArray[np.float64]:
+        return kernel_matrix(begun.gram, np.float64)
 
     def solved(chain: _Chain) -> None:
         # The smallest box first: a chain only grows.
         chain.steps.sort(key=lambda step: float((step[2].upper - step[2].lower).sum()))
-        found = solve_chain(
-            matrix, chain.members, chain.others, [step[2] for step in chain.steps],
-            begun.tol, request.goes_on,
-        )  # fmt: skip
+        terms = [step[2] for step in chain.steps]
+        given = chain.members, chain.others, terms, begun.tol, request.goes_on
+        found = solve_chain(matrix, *given)
+        if single and not all(solution.converged for solution in found):
+            found = solve_chain(exact(), *given)  # single precision leaves too much
         for (fit, number, _), solution in zip(chain.steps, found, strict=False):
             fit.answers[number] = solution
 

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, Normalizer
 
 from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.shared_fit import is_one_dual_problem_a_task
 from widemargin.estimators.base.sklearn_compat import safe_split
 
 Indices = NDArray[np.intp]
@@ -116,7 +117,14 @@ def sheets(estimators: Sequence[Any], folds: Sequence[Fold]) -> list[Sheet]:
     groups: dict[Any, list[Sheet]] = {}
     for number, estimator in enumerate(estimators):
         machine, prepare = final_estimator(estimator), preparation(estimator)
-        key = (type(machine), machine.cache_size, *_kernel_key(machine), _key(prepare))
+        alone = not is_one_dual_problem_a_task(machine)
+        key = (
+            type(machine),
+            alone,
+            machine.cache_size,
+            *_kernel_key(machine),
+            _key(prepare),
+        )
         if key not in groups:
             whole = is_row_by_row(prepare) and not _depends_on_rows(machine)
             groups[key] = (

@@ -28,6 +28,7 @@ from . import problems as speed
 from .entries import entries_table
 from .small import small_table
 from .tables import OURS, family_table, growth_table, ratio_table, seconds
+from .tuning_times import tuning_table
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
@@ -132,7 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--suite", default="ratios", choices=["entries", "small", *sorted(SUITES)]
+        "--suite",
+        default="ratios",
+        choices=["entries", "small", "tuning", *sorted(SUITES)],
     )
     parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
@@ -151,6 +154,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if options.suite == "small":
         print(small_table(options.only))
+        return
+    if options.suite == "tuning":
+        print(tuning_table(options.only))
         return
     chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")

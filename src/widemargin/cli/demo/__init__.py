@@ -49,6 +49,7 @@ from __future__ import annotations
 #: name on the command line -> module, in the order of the performance
 ACTS: dict[str, str] = {
     "photograph": "widemargin.cli.demo.photograph",
+    "tuning": "widemargin.cli.demo.many_models",
     "mislabelled": "widemargin.cli.demo.wrong_labels",
     "forget": "widemargin.cli.demo.forget",
     "errorbars": "widemargin.cli.demo.errorbars",

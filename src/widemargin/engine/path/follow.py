@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class PathAccount:
     margin: int = 0
     rounds: int = 0
 
-    def plus(self, counts: dict[str, int | str]) -> PathAccount:
+    def plus(self, counts: dict[str, Any]) -> PathAccount:
         """Return the account with the counts of one more run added."""
         summed = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
         changes = {name: getattr(self, name) + int(counts[name]) for name in summed}
@@ -104,8 +105,14 @@ def follow(
     diagonal: Vector,
     watched: Indices,
     seed: int,
-) -> tuple[Vector, dict[str, int | str], Indices]:
-    """Run the compiled engine once, over the rows worth watching."""
+    observed: NDArray[np.bool_] | None = None,
+) -> tuple[Vector, dict[str, Any], Indices]:
+    """Run the compiled engine once, over the rows worth watching.
+
+    With ``observed`` rows every point on the way is a solution (bounds that bind
+    nothing move like the others), and the counts have where their gradients change
+    sign; all rows must then be watched.
+    """
     gradient = start.values + start.intercept - start.linear
     side = _sides(start, gradient, target)
     scale = gradient_unit(target, start.beta, start.values)
@@ -152,6 +159,7 @@ def follow(
         _Columns(target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows]),
         200 + 20 * int(watched.size),
         seed,
+        None if observed is None else observed.astype(np.int8),
     )
     moved = start.beta.copy()
     moved[rows] = beta

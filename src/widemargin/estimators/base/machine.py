@@ -330,6 +330,10 @@ class KernelMachine(
         task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 
+    def _only_dual_problems(self) -> bool:
+        """Whether a fit is nothing but the dual problems of its tasks, solved."""
+        return type(self)._solve_task is KernelMachine._solve_task
+
     def _solve(
         self,
         problem: DualProblem,

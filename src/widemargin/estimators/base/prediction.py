@@ -199,14 +199,23 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
         """
         model = self._at_once()
         model._check_fitted()
-        if model.break_ties and model.decision_function_shape == "ovo":
+        model._refuse_ties_of_pairs()
+        return model._labels(model._values(X), model.classes_)
+
+    def _refuse_ties_of_pairs(self) -> None:
+        if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
-        decisions, classes = model._values(X), model.classes_
+
+    def _labels(
+        self, decisions: NDArray[np.float64], classes: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the labels for decision values of all pairs of classes."""
+        self._refuse_ties_of_pairs()
         if decisions.ndim == 1:
             return np.asarray(classes[(decisions >= 0).astype(np.intp)])
-        if model.break_ties:
+        if self.break_ties:
             scores = one_vs_rest_scores(decisions, classes.size)
             return np.asarray(classes[scores.argmax(axis=1)])
         return np.asarray(classes[vote(decisions, classes.size)])

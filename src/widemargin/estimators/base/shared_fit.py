@@ -20,8 +20,9 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem
 
 from .machine import KernelMachine
+from .prediction import PairPrediction
 from .task import Answer
-from .training_data import TrainingData
+from .training_data import LabelledData, TrainingData
 
 Indices = NDArray[np.intp]
 Vector = NDArray[np.float64]
@@ -77,12 +78,21 @@ class BegunFit:
         """Solve the tasks as the estimator itself would; kept rows stay."""
         return [self.machine._solve_task(task) for task in self.tasks]
 
-    def stored(self, answers: Sequence[Answer], warn: bool = False) -> Machine:
-        """Return the fitted estimator."""
+    def stored(self, answers: Sequence[Answer]) -> Machine:
+        """Return the fitted estimator; warn where it did not converge."""
         self.machine._store(self.data, self.kernel, self.tasks, answers)
-        if warn:
-            self.machine._warn_unless_converged(answers)
+        self.warn_unless_converged(answers)
         return self.machine
+
+    def warn_unless_converged(self, answers: Sequence[Answer]) -> None:
+        """Warn as the estimator itself does."""
+        self.machine._warn_unless_converged(answers)
+
+    def labels(self, decisions: Vector) -> NDArray[Any]:
+        """Return the labels of a classifier for decision values of all pairs."""
+        data, machine = self.data, self.machine
+        assert isinstance(data, LabelledData) and isinstance(machine, PairPrediction)
+        return cast(NDArray[Any], machine._labels(decisions, data.classes))
 
 
 def validated_fold(machine: Machine, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -108,10 +118,10 @@ def is_one_dual_problem_a_task(machine: Machine) -> bool:
     own = type(machine)
     untouched = all(
         getattr(own, name) is getattr(KernelMachine, name)
-        for name in ("_solve_task", "_solve_tasks", "_solve", "_fit")
+        for name in ("_solve_tasks", "_solve", "_fit")
     )
-    limits = machine.max_iter, machine.max_time
-    return untouched and limits == (-1, None)
+    unlimited = (machine.max_iter, machine.max_time) == (-1, None)
+    return untouched and unlimited and machine._only_dual_problems()
 
 
 class _KnownValues:

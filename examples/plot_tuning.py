@@ -1,0 +1,44 @@
+"""
+A tuned model, and what each row is worth
+=========================================
+
+``SVCCV`` tries a grid of C and gamma whose fits share their kernel values. Then
+leave-one-out says, exactly and without another fit, which rows were learnt by heart.
+"""
+
+# %%
+# The scores of the grid. ``history_`` has its stages: the grid, perhaps a wider one,
+# and a finer one around the winner.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
+
+from widemargin import SVC, SVCCV, leave_one_out
+from widemargin.display import GridDisplay, LeaveOneOutDisplay
+
+X, y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+tuned = SVCCV(Cs=np.geomspace(0.1, 1000, 8), gammas=np.geomspace(1e-3, 0.3, 8)).fit(
+    X, y
+)
+for record in tuned.history_:
+    print(record)
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+settings = tuned.cv_results_["params"][:64]
+Cs = sorted({setting["C"] for setting in settings})
+gammas = sorted({setting["gamma"] for setting in settings})
+scores = tuned.cv_results_["mean_test_score"][:64].reshape(8, 8)
+names = [[f"{value:.2g}" for value in values] for values in (gammas, Cs)]
+GridDisplay(scores, *names, "gamma", "C", quantity="accuracy").plot(ax=axes[0])
+
+# %%
+# Every row by the model of all others. The most influential rows are those without
+# which most answers change.
+model = SVC(C=tuned.C_, gamma=tuned.gamma_, keep_rows=True).fit(X, y)
+found = leave_one_out(model)
+print(f"leave-one-out error {found.error:.3f}, {found.removed} rows removed")
+print("most influential rows:", found.most_influential(5))
+LeaveOneOutDisplay(found).plot(ax=axes[1])
+plt.show()

@@ -1,0 +1,308 @@
+"""What SVCCV and SVRCV share: a grid over C and gamma that looks after itself."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import indexable
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from tqdm.auto import tqdm
+
+from widemargin.estimators.base.shared_fit import Machine, validated_fold
+from widemargin.estimators.base.sklearn_compat import (
+    Interval,
+    StrOptions,
+    insert_error_scores,
+    warn_of_failed_fits,
+)
+from widemargin.estimators.base.validation import check_weights, resolve_gamma
+from widemargin.runtime.deadline import Deadline
+
+from .cells import CellOptions, Cells
+from .grids import ROUNDS, default_Cs, default_gammas, finer, widened
+from .search import SharedGridSearchCV
+
+Vector = NDArray[np.float64]
+Setting = dict[str, Any]
+WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
+
+
+class TunedMachine(BaseEstimator):
+    """Base of the estimators with built-in cross-validation."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "Cs": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "gammas": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "kernel": [StrOptions({"linear", "precomputed", *WITH_GAMMA}), callable],
+        "cv": ["cv_object"],
+        "refine": ["boolean"],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    Cs: Any
+    gammas: Any
+    kernel: Any
+    cv: Any
+    scoring: Any
+    refit: Any
+    refine: bool
+    n_jobs: int | None
+    max_time: float | None
+    random_state: Any
+    verbose: Any
+    best_estimator_: Any
+
+    @abstractmethod
+    def _machine(self) -> Machine:
+        """Return the unfitted estimator that is tuned, but for C and gamma."""
+
+    def _further(self) -> dict[str, list[Any]]:
+        """Return values of further parameters, each of which is tried."""
+        return {}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose C and gamma by cross-validation and fit them to all rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
+        y : array of shape (n_samples,)
+            Labels or target values.
+        sample_weight : array of shape (n_samples,), optional
+            Each row's factor on C, and on what it counts in the scores; rows with
+            weight <= 0 are as if absent.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C; the estimator stays what it was before.
+        """
+        self._validate_params()
+        machine = self._machine()
+        data = validated_fold(machine, X, y, sample_weight)
+        rows, _ = indexable(X, y)
+        weights = check_weights(sample_weight, data.n_given)
+        tuning = _Tuning(self, machine, data, rows, np.asarray(y).ravel(), weights)
+        found = tuning.searched()
+        best = machine.set_params(**found["best_params_"])
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        found["best_estimator_"] = best.fit(X, y, **given)
+        found["C_"], found["gamma_"] = float(best.C), best.gamma_
+        found["n_features_in_"] = best.n_features_in_
+        if hasattr(best, "feature_names_in_"):
+            found["feature_names_in_"] = best.feature_names_in_
+        else:
+            self.__dict__.pop("feature_names_in_", None)  # of a former fit
+        self.__dict__.update(found)  # all or nothing
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions of the tuned model.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels or numbers.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the tuned model."""
+        check_is_fitted(self)
+        return self.best_estimator_.certificate_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a tuned model."""
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input with a precomputed kernel."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class _Tuning:
+    """One search: rounds over grids, all in one table."""
+
+    def __init__(
+        self,
+        own: TunedMachine,
+        machine: Machine,
+        data: Any,
+        X: Any,
+        y: Any,
+        weights: Any,
+    ) -> None:
+        self.own, self.machine = own, machine
+        self.history: list[dict[str, Any]] = []
+        self.deadline = Deadline.after(own.max_time)
+        self.has_gamma = not callable(own.kernel) and own.kernel in WITH_GAMMA
+        scale = resolve_gamma("scale", data.X, data.weights, own.kernel)
+        self.Cs = default_Cs(own.Cs)
+        self.gammas = (
+            default_gammas(own.gammas, scale) if self.has_gamma else np.ones(1)
+        )
+        # The table, its ranks and the choice are GridSearchCV's.
+        self.table = SharedGridSearchCV(
+            machine, {}, scoring=own.scoring, refit=own.refit, error_score=np.nan
+        )
+        self.scorers, self.metric = self.table._get_scorers()
+        self.splits = list(self._folds(y).split(X, y))
+        self.bar = tqdm(disable=not own.verbose, unit="fit", delay=1.0, leave=False)
+        self.cells = Cells(machine, X, y, self.splits, self._options(weights))
+        self.settings: list[Setting] = []
+        self.out: list[dict[str, Any]] = []
+        self.left_out = 0
+
+    def _folds(self, y: Any) -> Any:
+        own = self.own
+        shuffled = own.random_state is not None and isinstance(own.cv, Integral | None)
+        if not shuffled:
+            return check_cv(own.cv, y, classifier=is_classifier(own))
+        kind = StratifiedKFold if is_classifier(own) else KFold
+        return kind(own.cv or 5, shuffle=True, random_state=own.random_state)
+
+    def _options(self, weights: Any) -> CellOptions:
+        given = {} if weights is None else {"sample_weight": weights}
+        scoring = self.own.scoring
+        # A function of (model, X, y) has no place for weights.
+        blind = callable(scoring) and not (
+            hasattr(scoring, "_score_func")
+            or has_fit_parameter(_Called(scoring), "sample_weight")
+        )
+        return CellOptions(
+            scoring, self.scorers, given, {} if blind else given,
+            n_jobs=self.own.n_jobs, deadline=self.deadline, done=self.bar.update,
+        )  # fmt: skip
+
+    def searched(self) -> dict[str, Any]:
+        """Search, widen, refine; return what is found."""
+        own, Cs, gammas = self.own, self.Cs, self.gammas
+        with self.bar:
+            self._evaluate("grid", Cs, gammas)
+            for _ in range(ROUNDS):
+                best = self._best()
+                more_C = more_gamma = np.empty(0)
+                if isinstance(own.Cs, Integral):
+                    more_C = widened(Cs, best["C"])
+                if self.has_gamma and isinstance(own.gammas, Integral):
+                    more_gamma = widened(gammas, best["gamma"])
+                if not more_C.size + more_gamma.size or self.deadline.passed:
+                    break
+                Cs = np.union1d(Cs, more_C)
+                gammas = np.union1d(gammas, more_gamma)
+                self._evaluate("widened", Cs, gammas)
+            if own.refine and not self.deadline.passed:
+                best = self._best()
+                close = finer(gammas, best["gamma"]) if self.has_gamma else gammas
+                self._evaluate("refined", finer(Cs, best["C"]), close)
+        if self.left_out:
+            warnings.warn(
+                f"{type(own).__name__} stopped at max_time={own.max_time} with "
+                f"{self.left_out} settings not tried; the model is the best of the "
+                f"{len(self.settings)} that were. Increase max_time, or try fewer Cs "
+                "and gammas.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self._found()
+
+    def _evaluate(
+        self, stage: str, Cs: Iterable[float], gammas: Iterable[float]
+    ) -> None:
+        """Evaluate the settings that are not in the table yet."""
+        known = {tuple(setting.values()) for setting in self.settings}
+        values: dict[str, Iterable[Any]] = {"C": [float(C) for C in Cs]}
+        if self.has_gamma:
+            values["gamma"] = [float(gamma) for gamma in gammas]
+        values.update(self.own._further())
+        settings = [
+            dict(zip(values, chosen, strict=True))
+            for chosen in product(*values.values())
+        ]
+        fresh = [s for s in settings if tuple(s.values()) not in known]
+        self.bar.total = (self.bar.total or 0) + len(fresh) * len(self.splits)
+        out, count = self.cells.evaluated(fresh), len(self.splits)
+        done = 0
+        for number, setting in enumerate(fresh):
+            row = [cell for cell in out[number * count : (number + 1) * count] if cell]
+            if len(row) == count:
+                self.settings.append(setting)
+                self.out += row
+                done += 1
+        self.left_out += len(fresh) - done
+        if not self.settings:  # no time for a single one: the middle of the grid, then
+            raise ValueError(
+                f"max_time={self.own.max_time} was not enough to try one setting; "
+                "increase it, or leave it out."
+            )
+        warn_of_failed_fits(self.out, np.nan)
+        if callable(self.own.scoring):
+            insert_error_scores(self.out, np.nan)
+        best = self._best()
+        record = {"stage": stage, "settings": done, "left_out": len(fresh) - done}
+        self.history.append({**record, **best, "score": self._table()[1]})
+
+    def _table(self) -> tuple[int, float, dict[str, Any]]:
+        results = self.table._format_results(self.settings, len(self.splits), self.out)
+        metric = self.metric
+        if callable(self.own.scoring) and isinstance(self.out[0]["test_scores"], dict):
+            self.table._check_refit_for_multimetric(self.out[0]["test_scores"])
+            metric = self.own.refit
+        best = self.table._select_best_index(self.own.refit, metric, results)
+        score = (
+            np.nan if callable(self.own.refit) else results[f"mean_test_{metric}"][best]
+        )
+        return int(best), float(score), results
+
+    def _best(self) -> Setting:
+        return self.settings[self._table()[0]]
+
+    def _found(self) -> dict[str, Any]:
+        best, score, results = self._table()
+        return {
+            "best_index_": best,
+            "best_score_": score,
+            "best_params_": self.settings[best],
+            "cv_results_": results,
+            "n_splits_": len(self.splits),
+            "scorer_": getattr(self.scorers, "_scorers", self.scorers),
+            "history_": self.history,
+        }
+
+
+class _Called:
+    """Shows the arguments of a function as those of a fit."""
+
+    def __init__(self, function: Any) -> None:
+        self.fit = function
