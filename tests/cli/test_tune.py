@@ -128,6 +128,6 @@ def test_train_says_how_well_it_fits(folder: Path) -> None:
     done = command("train", "data", "model", cwd=folder)
     X, y = read(folder)
     right = 100 * SVC().fit(X, y).score(X, y)
-    assert f"{right:.4g}% of training rows are classified rightly" in done.stderr
+    assert f"training accuracy {right:.6g}% (on all" in done.stderr
     done = command("train", "-v", 3, "data", cwd=folder)
     assert "standard deviation of the folds" in done.stderr

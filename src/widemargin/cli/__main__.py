@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from widemargin.cli.refusals import is_refusal, refusal
+from widemargin.cli.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -73,6 +74,15 @@ class _Commands(click.Group):
         found = importlib.import_module(f"widemargin.cli.{module}")
         command: click.Command = getattr(found, function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one may have been meant."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            near = did_you_mean(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"No such command {args[0]!r}{near}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
+from widemargin.cli.suggestions import did_you_mean, listed_names
 
 from .sample_collector import Growing, Samples
 
@@ -268,8 +269,12 @@ def _numbered_column(label: str | None, columns: int) -> int | None:
 def _no_label(path: str, label: str | None, names: list[str] | None) -> str:
     if label is None:
         return f"{path}: say which column is the label: --label NAME or --label NUMBER"
-    known = f"; the columns are {', '.join(names[:12])}" if names else ""
-    return f"{path}:1:1: no column {label!r}{known}"
+    if names is None:
+        return f"{path}:1:1: no column {label!r}"
+    near = did_you_mean(label, names)
+    return (
+        f"{path}:1:1: no column {label!r}{near or f'; they are {listed_names(names)}'}"
+    )
 
 
 def _fields(head: bytes, separator: str, path: str) -> list[str]:

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from widemargin.cli.files import Data
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_standard_output, writing
+from widemargin.cli.suggestions import did_you_mean
 
 from .output import (
     InputError,
@@ -124,9 +125,13 @@ def _matching(
 
 def _named_columns(path: str, content: Data, names: list[str]) -> NDArray[Any]:
     known = content.names or []
-    for name in names:
-        if name not in known:
-            raise InputError(f"{path}:1:1: no column {name!r}, which the model needs")
+    absent = [name for name in names if name not in known]
+    if absent:
+        others = f" and {len(absent) - 1} others" if len(absent) > 1 else ""
+        near = did_you_mean(absent[0], set(known) - set(names))
+        raise InputError(
+            f"{path}:1:1: no column {absent[0]!r}{others}, which the model needs{near}"
+        )
     selected: NDArray[Any] = content.X[:, [known.index(name) for name in names]]
     return selected
 

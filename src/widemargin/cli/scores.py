@@ -24,6 +24,7 @@ from widemargin.cli.files import Data
 
 from .output import InputError
 
+_MOST_ROWS = 10_000  # of the training rows, to score a model on
 #: figures with a line of their own, where a model has them
 _LINES = {
     "rows": "rows               {}",
@@ -214,6 +215,29 @@ def summary_lines(estimator: Any, truth: NDArray[Any], predicted: Any) -> list[s
     right = int(np.sum(given == found))
     share = 100 * right / len(predicted)
     return [f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)"]
+
+
+def training_line(estimator: Any, X: Any, y: NDArray[Any] | None) -> str | None:
+    """Return how well a model fits the rows it was trained on.
+
+    Of many rows some are drawn: all would take as long as the training.
+    """
+    if y is None or is_outlier_detector(estimator):
+        return None
+    drawn = np.sort(np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS])
+    truth, predicted = y[drawn], np.asarray(estimator.predict(X[drawn]))
+    rows = f"all {len(y)}" if len(y) == len(drawn) else f"{len(drawn)} of the {len(y)}"
+    if hasattr(estimator, "quantiles_"):
+        table = predicted.reshape(len(truth), -1)
+        shares = ", ".join(f"{np.mean(truth <= column):.4g}" for column in table.T)
+        measured = f"share below each quantile {shares}"
+    elif is_regressor(estimator):
+        if np.ptp(truth) == 0:
+            return None  # R2 compares with a spread, and there is none
+        measured = f"R2 {r2_score(truth, predicted):.4f}"
+    else:
+        measured = f"accuracy {100 * np.mean(truth == predicted):.6g}%"
+    return f"training {measured} (on {rows} rows it was trained on)"
 
 
 def regression_lines(targets: NDArray[Any], predicted: Any, form: str) -> list[str]:

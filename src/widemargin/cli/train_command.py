@@ -42,12 +42,11 @@ from .output import (
     save_model,
     show_progress,
 )
-from .scores import numbers, regression_lines
+from .scores import numbers, regression_lines, training_line
 from .suspects import check_suspects_path, write_suspects
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
-_SEEN = 5000  # training rows that are predicted at the end
 
 
 @click.command(cls=MethodCommand)
@@ -155,8 +154,10 @@ def train(
             remark(line, quiet)
     else:
         remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
-    if not quiet and method != "private" and is_classifier(final):
-        remark(training_accuracy(final, content))
+        with catching_warnings(quiet=True):
+            fit = None if quiet else training_line(final, content.X, content.y)
+        if fit is not None:
+            remark(fit)
     ctx.exit(0 if outcome.converged else 1)
 
 
@@ -282,17 +283,6 @@ def privacy_lines(estimator: Any) -> list[str]:
     if estimator.ledger is not None:
         lines.append(f"Ledger: {estimator.ledger}.")
     return lines
-
-
-def training_accuracy(model: Any, content: Data) -> str:
-    """One line on how many training rows a model gets right; of many, on some."""
-    count = content.X.shape[0]
-    rows = np.arange(count)
-    if count > _SEEN:
-        rows = np.sort(np.random.default_rng(0).permutation(count)[:_SEEN])
-    right = model.predict(content.X[rows]) == np.asarray(content.y)[rows]
-    which = "training rows" if count <= _SEEN else f"{_SEEN} of the training rows"
-    return f"{100 * right.mean():.4g}% of {which} are classified rightly"
 
 
 def describe(estimator: Any) -> str:

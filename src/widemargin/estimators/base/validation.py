@@ -19,6 +19,7 @@ from widemargin.engine.kernels import scale_gamma
 from widemargin.engine.sample_layout import refuse_damaged
 
 from .labels import refuse_odd_labels
+from .table_columns import encoding_advice, text_columns
 
 Vector = NDArray[np.float64]
 
@@ -48,10 +49,16 @@ def checked_samples(
         refuse_damaged(X)
     if labels:
         refuse_odd_labels(y)
-    return validate_data(
-        estimator, X, y, reset=reset, accept_sparse="csr",
-        dtype=list(dtype) if isinstance(dtype, tuple) else dtype, order=order,
-    )  # fmt: skip
+    try:
+        return validate_data(
+            estimator, X, y, reset=reset, accept_sparse="csr",
+            dtype=list(dtype) if isinstance(dtype, tuple) else dtype, order=order,
+        )  # fmt: skip
+    except (ValueError, TypeError) as error:
+        text = text_columns(X)
+        if not text:
+            raise
+        raise type(error)(encoding_advice(type(estimator).__name__, text)) from error
 
 
 def plain_samples(X: Any) -> bool:

@@ -1,0 +1,28 @@
+"""What a user may have meant: names near to one that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+_SHOWN = 12
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'NAME'?"``, or nothing where no name is near.
+
+    Capitals count as near: they are what differs between two exports of one table.
+    """
+    names = list(known)
+    near = get_close_matches(word, names, n=1)
+    if not near:
+        folded = {name.lower(): name for name in names}
+        near = [folded[found] for found in get_close_matches(word.lower(), folded, n=1)]
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Return names with commas between, and of a long list how many more there are."""
+    more = len(names) - _SHOWN
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {more} more" if more > 0 else shown
