@@ -79,6 +79,45 @@ def test_bound_holds_for_normal_noise(model):
         assert wrong <= estimator.error_probability_bound(X[[i]], y=y[[i]])[0] + 1e-9
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_factors_give_the_bounds_of_their_squares(model, kernel):
+    _, X, y = model
+    estimator = ChanceConstrainedSVC(kernel=kernel, n_components=5, random_state=0)
+    estimator.fit(X, y, covariance=np.full((80, 2), 0.05))
+    factors = 0.3 * np.random.default_rng(3).normal(size=(80, 2, 3))
+    matrices = factors @ factors.transpose(0, 2, 1)
+    bounds = estimator.error_probability_bound(X, y=y, covariance_factor=factors)
+    assert_allclose(bounds, estimator.error_probability_bound(X, matrices, y))
+    with pytest.raises(ValueError, match="both given"):
+        estimator.error_probability_bound(X, matrices, y, covariance_factor=factors)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_sensitivity_is_the_bound_of_scaled_covariances(model, kernel):
+    _, X, y = model
+    estimator = ChanceConstrainedSVC(kernel=kernel, n_components=5, random_state=0)
+    variances = 0.2 * np.random.default_rng(4).random((80, 2))
+    estimator.fit(X, y, covariance=variances)
+    found = estimator.covariance_sensitivity(X, variances, y, scales=(0.25, 4.0))
+    assert_array_equal(found.scales, [1.0, 0.25, 4.0])
+    for scale, bounds, certain in zip(
+        found.scales, found.bounds, found.certain, strict=True
+    ):
+        expected = estimator.error_probability_bound(X, scale * variances, y)
+        assert_allclose(bounds, expected)
+        assert_array_equal(certain, bounds <= 0.1)
+    assert_allclose(found.certain_share, found.certain.mean(axis=1))
+    assert found.changed_share[0] == 0.0
+    assert found.changed_share[2] == np.mean(found.certain[2] != found.certain[0]) > 0
+
+
+@pytest.mark.parametrize("scales", [(0.5, 0.0), (-1.0,), 2.0, (np.nan,)])
+def test_sensitivity_refuses_scales_that_are_none(model, scales):
+    estimator, X, y = model
+    with pytest.raises(ValueError, match="scales must be a list of positive numbers"):
+        estimator.covariance_sensitivity(X, y=y, scales=scales)
+
+
 def test_certain_samples_have_no_doubt(model):
     estimator, X, y = model
     bounds = estimator.error_probability_bound(X, np.zeros((80, 2)), y)

@@ -25,8 +25,8 @@ from .data.block_sources import (
     user_blocks,
 )
 from .data.covariances import CLASS
-from .training import stepped, train
-from .uncertain_model import UncertainLinearModel, keeping_model
+from .training import stepped, train, train_on_features
+from .uncertain_model import UncertainModel, keeping_model
 
 
 def _is_stochastic(estimator: Any) -> bool:
@@ -38,8 +38,17 @@ def _is_stochastic(estimator: Any) -> bool:
     )
 
 
-class ChanceConstrainedSVC(UncertainLinearModel):
-    """Linear SVM for samples with error bars: bounded risk of violating the margin.
+def _takes_steps(estimator: Any) -> bool:
+    if estimator.kernel == "rbf":
+        raise AttributeError(
+            "partial_fit needs kernel='linear': the random features of kernel='rbf' "
+            "are scaled by all rows; fit_blocks reads rows in parts."
+        )
+    return _is_stochastic(estimator)
+
+
+class ChanceConstrainedSVC(UncertainModel):
+    """SVM for samples with error bars: bounded risk of violating the margin.
 
     Each sample is a distribution of which only mean and covariance are known. Solves
 
@@ -59,6 +68,14 @@ class ChanceConstrainedSVC(UncertainLinearModel):
     bound : {"moments", "gaussian"}, default="moments"
         Over all distributions with these moments (Cantelli), or the normal one (needs
         ``risk <= 0.5``, less cautious).
+    kernel : {"linear", "rbf"}, default="linear"
+        "rbf" takes the samples as normal: the same problem in random Fourier features,
+        whose mean and covariance are exact. Its bounds hold for normal errors only.
+    gamma : "scale" or float, default="scale"
+        For "rbf": ``exp(-gamma ||x - x'||^2)``; "scale" is 1 / (d var(X)), of the
+        scaled samples with ``standardize=True``.
+    n_components : int, default=50
+        For "rbf": random frequencies, two features each.
     covariance : "class", array of shape (d, d) or dict, default="class"
         Sample covariance of each class times ``covariance_scale``, one matrix for all
         samples, or a matrix for each label. Single samples' covariances go to `fit`.
@@ -87,18 +104,21 @@ class ChanceConstrainedSVC(UncertainLinearModel):
     max_time : float, optional
         Seconds for the whole fit; the best model so far is kept, with a warning.
     memory_mb : float, default=256
-        For "ssgd" on memory-mapped files and blocks: budget for copies of the data.
+        For "ssgd" on memory-mapped files and blocks: budget for copies of the data;
+        for "rbf" the most that covariances of the features may take.
     n_jobs : int, optional
         For "ssgd": workers whose iterates are averaged after each epoch; None for one.
     random_state : int, RandomState or None, default=None
-        Order of visits of "ssgd"; the others do not draw.
+        Order of visits of "ssgd", frequencies of "rbf"; the others do not draw.
     verbose : bool, default=False
         Show progress.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray of shape (1 or n_classes, d) and (1 or n_classes,)
-        The boundaries, in the units of X.
+        The boundaries, in the units of X; of the 2 n_components features with "rbf".
+    frequencies_ : ndarray of shape (n_components, d) or None
+        Rows w of the features cos(w'x) and sin(w'x), in the units of X; None if linear.
     slack_ : ndarray of shape (n,) or (n, n_classes), or None
         Slack of each training sample (NaN for rows of weight zero); None after
         training on blocks.
@@ -142,6 +162,9 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "risk": [Real],
         "bound": [StrOptions({"moments", "gaussian"})],
+        "kernel": [StrOptions({"linear", "rbf"})],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance": [StrOptions({CLASS}), "array-like", dict],
         "covariance_scale": [Interval(Real, 0.0, None, closed="left")],
         "standardize": ["boolean"],
@@ -166,6 +189,9 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         *,
         risk: float = 0.1,
         bound: str = "moments",
+        kernel: str = "linear",
+        gamma: Any = "scale",
+        n_components: int = 50,
         covariance: Any = "class",
         covariance_scale: float = 0.01,
         standardize: bool = False,
@@ -186,6 +212,9 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         self.C = C
         self.risk = risk
         self.bound = bound
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
         self.covariance = covariance
         self.covariance_scale = covariance_scale
         self.standardize = standardize
@@ -255,7 +284,8 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         return replace(rows, X=X, y=y)
 
     def _trained_on(self, source: Source[Block]) -> Self:
-        trained = train(source, self, self._generator())
+        method = train if self.kernel == "linear" else train_on_features
+        trained = method(source, self, self._generator())
         self._keep(trained.model)
         trained.raise_or_warn(self.tol)
         return self
@@ -284,7 +314,7 @@ class ChanceConstrainedSVC(UncertainLinearModel):
         with keeping_model(self):
             return self._trained_on(user_blocks(blocks))
 
-    @available_if(_is_stochastic)  # type: ignore[untyped-decorator]
+    @available_if(_takes_steps)  # type: ignore[untyped-decorator]
     @validated
     def partial_fit(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from typing import Any, Protocol
@@ -23,9 +24,15 @@ from widemargin.estimators.base.validation import effective_threads
 from widemargin.runtime.deadline import Deadline
 
 from .data.block_sources import Block, Source, identity
-from .data.chance_problem import shortfalls
+from .data.chance_problem import GAUSSIAN, shortfalls
 from .data.covariances import given_covariances
 from .data.first_pass import BlockProblems, ProblemBuilder, first_pass
+from .data.gaussian_features import (
+    NOT_NORMAL,
+    FeatureMap,
+    drawn_frequencies,
+    scale_gamma,
+)
 from .solvers.cone_programs import sample_cones, semidefinite, shared_cones
 from .solvers.descent import CostSummary, OnlineDescent, StepSettings, summary_table
 from .solvers.proven_solution import (
@@ -50,6 +57,8 @@ class Settings(StepSettings, Protocol):
     """The estimator's parameters."""
 
     solver: str
+    gamma: Any
+    n_components: int
     epochs: int
     tol: float
     max_iter: int
@@ -92,6 +101,33 @@ def train(
     blocks = source.prepared(builder.problems)
     found = _solved(blocks, builder.n_problems, settings, rng, deadline)
     return _evaluated(blocks, builder, found)
+
+
+def train_on_features(
+    source: Source[Block], settings: Settings, rng: np.random.Generator
+) -> Trained:
+    """Fit to the random Fourier features of all rows, taken as normal samples.
+
+    Covariances and scales are those of the samples: a first pass tells them.
+    """
+    if settings.bound == GAUSSIAN:
+        raise ValueError(NOT_NORMAL)
+    builder = first_pass(source, settings)
+    scale = builder.scaling.scale
+    gamma = settings.gamma
+    if isinstance(gamma, str):
+        gamma = scale_gamma(source, scale)
+    W = drawn_frequencies(gamma, scale, settings.n_components, rng)
+    feature_map = FeatureMap(W, builder)
+    if source.resident:
+        for n in source.map(lambda block: block.X.shape[0]):
+            feature_map.check_memory(n, settings.memory_mb)
+    in_features = copy(settings)
+    in_features.standardize = False  # the frequencies have the scale already
+    trained = train(source.prepared(feature_map.lifted), in_features, rng)
+    covariances = None if builder.table is None else builder.table.dense()
+    model = replace(trained.model, covariances=covariances, frequencies=W, seen=None)
+    return replace(trained, model=model)
 
 
 def _solved(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.base.probabilities import WithoutProbabilities
@@ -19,6 +20,7 @@ from widemargin.numerics.row_blocks import times
 from .data.chance_problem import GAUSSIAN, MOMENTS, violation_probability
 from .data.covariance_tables import FullTable, Uncertainty
 from .data.covariances import sample_covariances
+from .data.gaussian_features import NOT_NORMAL, feature_spreads, fourier_features
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +53,7 @@ class FittedModel:
     covariances: Floats | None
     n_iter: int
     solved: bool = True
+    frequencies: Floats | None = None  # of the random features, kernel="rbf"
     online: dict[str, Any] | None = None
     seen: Floats | None = None
     report: FitReport | None = None
@@ -72,14 +75,16 @@ def keeping_model(estimator: Any) -> Iterator[None]:
         raise
 
 
-class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
-    """A linear classifier of samples with error bars, once it is fitted."""
+class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
+    """A classifier of samples with error bars, linear or in random features."""
 
     bound: str
+    risk: float
     coef_: Floats
     intercept_: Floats
     classes_: NDArray[Any]
     covariances_: Floats | None
+    frequencies_: Floats | None
     n_iter_: int
     scale_: Floats
     _online: dict[str, Any] | None
@@ -90,7 +95,9 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
         for name in [name for name in vars(self) if name.endswith("_")]:
             if name not in _OF_THE_INPUT:
                 delattr(self, name)
-        self.n_features_in_ = model.coef.shape[1]
+        self.frequencies_ = model.frequencies
+        inputs = model.coef if model.frequencies is None else model.frequencies
+        self.n_features_in_ = inputs.shape[1]
         self.classes_ = model.classes
         self.coef_, self.intercept_ = model.coef, model.intercept
         self.scale_, self.covariances_ = model.scale, model.covariances
@@ -120,6 +127,8 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
     def decision_function(self, X: Any) -> Floats:
         """Return ``w'x + b``, one column for each class if there are more than two.
 
+        With ``kernel="rbf"`` x is the vector of its random features.
+
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
@@ -132,6 +141,8 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
         """
         check_is_fitted(self)
         X = self._checked(X)
+        if self.frequencies_ is not None:
+            X = fourier_features(X, self.frequencies_)
         columns = [
             times(X, w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)
         ]
@@ -155,14 +166,22 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
         return np.asarray(self.classes_[chosen])
 
     def error_probability_bound(
-        self, X: Any, covariance: Any = None, y: Any = None, *, bound: Any = None
+        self,
+        X: Any,
+        covariance: Any = None,
+        y: Any = None,
+        *,
+        covariance_factor: Any = None,
+        bound: Any = None,
     ) -> Floats:
         """Bound the probability that each uncertain sample is misclassified.
 
         With margin ``m = y (w'mu + b)`` and spread ``s = ||L'w||`` this is
         ``s^2 / (s^2 + m^2)`` for m > 0, else 1 (moments), or ``Phi(-m / s)``. Without
         ``y`` it is the probability that the sample falls on the other side than its
-        mean. With several classes the bounds of all pairs are added.
+        mean. With several classes the bounds of all pairs are added. With
+        ``kernel="rbf"`` mean and spread are those of the features of a normal sample:
+        it holds for normal errors, not for every distribution with that covariance.
 
         Parameters
         ----------
@@ -172,6 +191,8 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
             Of each sample; by default that of its class (of ``y``, or as predicted).
         y : array of shape (n,), optional
             True labels.
+        covariance_factor : array of shape (n, d, r), optional
+            Factors L of the covariances ``L L'``, instead of ``covariance``.
         bound : {"moments", "gaussian"}, optional
             The constructor's by default.
 
@@ -182,9 +203,69 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
         """
         check_is_fitted(self)
         X = self._checked(X)
-        bound = self.bound if bound is None else bound
-        if bound not in (MOMENTS, GAUSSIAN):
-            raise ValueError(f"bound must be 'moments' or 'gaussian', got {bound!r}.")
+        numbers = self._believed(X, y)
+        uncertainty = self._uncertainty(X, covariance, covariance_factor, numbers)
+        return self._bounds(X, uncertainty, numbers, bound)
+
+    def covariance_sensitivity(
+        self,
+        X: Any,
+        covariance: Any = None,
+        y: Any = None,
+        *,
+        covariance_factor: Any = None,
+        scales: Any = (0.5, 2.0),
+        bound: Any = None,
+    ) -> Bunch:
+        """Return how answers change if the covariances of samples are wrong.
+
+        Error bars are stated, and may be too short or too long. An answer is certain
+        where its `error_probability_bound` is at most ``risk``; here the same samples
+        are judged with all covariances multiplied by each of ``scales``. The boundary
+        stays as it is.
+
+        Parameters
+        ----------
+        X, covariance, y, covariance_factor, bound : as for `error_probability_bound`
+            Samples, and their covariances as they are stated.
+        scales : sequence of float, default=(0.5, 2.0)
+            Factors on the covariances, above zero: 4 makes error bars twice as long.
+
+        Returns
+        -------
+        Bunch
+            ``scales`` with 1 in front, then for each of them ``bounds`` of shape
+            (n_scales, n), ``certain`` (bound at most ``risk``; same shape),
+            ``certain_share``, and ``changed_share``: the share of samples that are
+            certain as stated and not with that factor, or the other way round.
+        """
+        check_is_fitted(self)
+        factors = np.asarray(scales, dtype=np.float64)
+        usable = factors.ndim == 1 and np.isfinite(factors).all()
+        if not usable or np.any(factors <= 0.0):
+            raise ValueError(
+                f"scales must be a list of positive numbers, got {scales!r}: they "
+                "multiply the covariances."
+            )
+        X = self._checked(X)
+        numbers = self._believed(X, y)
+        stated = self._uncertainty(X, covariance, covariance_factor, numbers)
+        factors = np.concatenate([[1.0], factors])
+        bounds = np.empty((len(factors), X.shape[0]))
+        for k, factor in enumerate(factors):
+            scaled = stated.rescaled(np.full(X.shape[1], factor**-0.5))
+            bounds[k] = self._bounds(X, scaled, numbers, bound)
+        certain = bounds <= self.risk
+        return Bunch(
+            scales=factors,
+            bounds=bounds,
+            certain=certain,
+            certain_share=certain.mean(axis=1),
+            changed_share=(certain != certain[0]).mean(axis=1),
+        )
+
+    def _believed(self, X: Any, y: Any) -> NDArray[np.intp]:
+        """Return the number of the class that each sample is judged by."""
         believed = self.predict(X) if y is None else np.asarray(y)
         labels = self.classes_.tolist()
         if believed.shape != (X.shape[0],) or not np.isin(believed, labels).all():
@@ -192,18 +273,34 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
                 f"y must hold one of the labels {labels} for each of the {X.shape[0]} "
                 "rows of X."
             )
-        numbers = np.searchsorted(self.classes_, believed)
-        uncertainty = self._uncertainty(X, covariance, numbers)
+        return np.searchsorted(self.classes_, believed)
+
+    def _bounds(
+        self, X: Any, uncertainty: Uncertainty, numbers: NDArray[np.intp], bound: Any
+    ) -> Floats:
+        """Bound the probability that each sample falls outside its class."""
+        bound = self.bound if bound is None else bound
+        if bound not in (MOMENTS, GAUSSIAN):
+            raise ValueError(f"bound must be 'moments' or 'gaussian', got {bound!r}.")
+        if bound == GAUSSIAN and self.frequencies_ is not None:
+            raise ValueError(NOT_NORMAL)
         total = np.zeros(X.shape[0])
-        for k in range(len(labels)):
+        for k in range(len(self.classes_)):
             rows = np.flatnonzero(numbers == k)
-            for other in range(len(labels)):
+            for other in range(len(self.classes_)):
                 if other != k and len(rows):
                     w, b = self._boundary(k, other)
-                    margin = times(X[rows], w) + b
-                    spread = uncertainty.take(rows).spread(w)
-                    total[rows] += violation_probability(margin, spread, bound)
+                    mean, spread = self._moments(X[rows], uncertainty.take(rows), w)
+                    total[rows] += violation_probability(mean + b, spread, bound)
         return np.minimum(total, 1.0)
+
+    def _moments(
+        self, X: Any, uncertainty: Uncertainty, w: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of ``w'x`` for each sample."""
+        if self.frequencies_ is not None:
+            return feature_spreads(X, self.frequencies_, uncertainty, w)
+        return times(X, w), uncertainty.spread(w)
 
     def _boundary(self, label: int, other: int) -> tuple[Floats, float]:
         """Return the half-space in which ``label`` wins against ``other``."""
@@ -214,10 +311,10 @@ class UncertainLinearModel(WithoutProbabilities, ClassifierMixin, BaseEstimator)
         return coef[label] - coef[other], float(intercept[label] - intercept[other])
 
     def _uncertainty(
-        self, X: Any, covariance: Any, labels: NDArray[np.intp]
+        self, X: Any, covariance: Any, factor: Any, labels: NDArray[np.intp]
     ) -> Uncertainty:
-        if covariance is not None:
-            return sample_covariances(covariance, None, X.shape[0], X.shape[1])
+        if covariance is not None or factor is not None:
+            return sample_covariances(covariance, factor, *X.shape)
         if self.covariances_ is None:
             raise ValueError(
                 "covariance is needed: the model was fitted with one covariance for "

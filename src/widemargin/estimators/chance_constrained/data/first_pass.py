@@ -156,12 +156,13 @@ class ProblemBuilder:
         X = _floating(block.X)
         X = X if len(rows) == X.shape[0] else X[rows]
         labels = np.searchsorted(self.classes, block.y[rows])
+        uncertainty = self.uncertainty(block)
         positives = range(self.n_problems) if self.n_problems > 1 else [1]
         given = ChanceProblem(
             X,
             np.empty(0),
             self.costs[labels] * weights[rows],
-            self._uncertainty(block, labels, rows),
+            uncertainty if len(rows) == block.X.shape[0] else uncertainty.take(rows),
             self.kappa,
             self.fit_intercept,
         )
@@ -170,23 +171,22 @@ class ProblemBuilder:
         ]
         return BlockProblems(signed, self.scaling, rows, block.X.shape[0])
 
-    def _uncertainty(
-        self, block: Block, labels: NDArray[np.intp], rows: NDArray[np.intp]
-    ) -> Uncertainty:
+    def uncertainty(self, block: Block) -> Uncertainty:
         """Return every row's covariance: its own, or that of its class."""
         n, d = block.X.shape
         if block.own:
-            own = sample_covariances(
+            return sample_covariances(
                 block.covariance, block.covariance_factor, n, d, block.first
             )
-            return own.take(rows) if len(rows) < n else own
         if self.table is None:
             raise ValueError(
                 "covariance='class' cannot be estimated from a part of the data: give "
                 "the matrices (covariance= a (d, d) array or a dict of them), give "
                 "covariance= with the rows, or call fit on a first part."
             )
-        return Uncertainty(self.table, labels)
+        # a row without weight may have a label that does not count
+        labels = np.searchsorted(self.classes, block.y)
+        return Uncertainty(self.table, np.minimum(labels, len(self.classes) - 1))
 
 
 def _floating(X: Any) -> Any:
