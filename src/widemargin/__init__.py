@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from widemargin.engine.certificate import Certificate
     from widemargin.estimators.base.feature_scales import ScaleWarning
-    from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
+    from widemargin.estimators.chance_constrained import (
+        ChanceConstrainedSVC,
+        split_error_columns,
+    )
     from widemargin.estimators.cost_sensitive import (
         CostReport,
         CostSensitiveSVC,
@@ -77,6 +80,7 @@ __all__ = [
     "load",
     "privacy_audit",
     "save",
+    "split_error_columns",
     "total_cost_scorer",
 ]
 
@@ -110,6 +114,7 @@ _HOMES = {
     "load": "persistence",
     "privacy_audit": "estimators.private",
     "save": "persistence",
+    "split_error_columns": "estimators.chance_constrained",
     "total_cost_scorer": "estimators.cost_sensitive",
 }
 

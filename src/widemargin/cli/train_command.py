@@ -33,6 +33,7 @@ from widemargin.cli.options import (
 )
 from widemargin.cli.streams import is_stream
 
+from .error_bars import check_error_columns, split_errors
 from .output import (
     InputError,
     catching_warnings,
@@ -78,6 +79,12 @@ _BLOCK = 1 << 20  # entries scaled at a time
     help="With --method ramp: write the training rows that look mislabelled, the most "
     "doubtful first.",
 )
+@click.option(
+    "--error-columns",
+    metavar="PATTERN",
+    help="With --method chance, CSV: columns of standard deviations, * for the name "
+    "of the feature, as in '*_err'; several with commas.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.pass_context
 def train(
@@ -90,6 +97,7 @@ def train(
     scale: str | None,
     folds: int | None,
     suspects: str | None,
+    error_columns: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -105,6 +113,8 @@ def train(
     check_model_path(target, data)
     if suspects is not None:
         check_suspects_path(suspects, data, target, method, folds)
+    if error_columns is not None:
+        check_error_columns(method, scale)
     if folds is not None and method == "private":
         raise InputError(
             "-v with --method private: an accuracy on private rows has no guarantee, "
@@ -132,6 +142,9 @@ def train(
             content = replace(content, y=numbers(np.asarray(content.y)))
         elif is_classifier(cls()):
             check_weights(parameters, _classes(content, data))
+    extras: dict[str, Any] = {}
+    if error_columns is not None:
+        content, extras["covariance"] = split_errors(data, content, error_columns)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
     estimator = assemble(cls(**parameters), method, scale, content)
@@ -139,10 +152,10 @@ def train(
         for hint in hints(content, method, scale, parameters, estimator):
             remark(f"hint: {hint}")
     if folds is not None:
-        ctx.exit(_cross_validate(estimator, content, folds, quiet))
+        ctx.exit(_cross_validate(estimator, content, folds, quiet, extras))
     with catching_warnings(quiet) as outcome:
         started = time.perf_counter()
-        _fit(estimator, content)
+        _fit(estimator, content, extras)
         seconds = time.perf_counter() - started
         save_model(estimator, target)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -216,14 +229,14 @@ def assemble(
     return Pipeline([("scale", scaler), ("model", estimator)])
 
 
-def _fit(estimator: Any, content: Data) -> None:
+def _fit(estimator: Any, content: Data, extras: dict[str, Any]) -> None:
     """Fit without a second copy of the data: the command needs it no more."""
     final = estimator
     if isinstance(estimator, Pipeline):
         scale_in_place(estimator[0], content.X)
         final = estimator[-1]
     _seal(content.X)
-    final.fit(content.X, content.y)
+    final.fit(content.X, content.y, **extras)
     if content.names is not None and len(set(content.names)) == len(content.names):
         # the names travel with the model, as if a data frame had brought them
         first = estimator[0] if isinstance(estimator, Pipeline) else estimator
@@ -257,7 +270,9 @@ def _parts(X: Any) -> tuple[Any, ...]:
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
 
 
-def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> int:
+def _cross_validate(
+    estimator: Any, content: Data, folds: int, quiet: bool, extras: dict[str, Any]
+) -> int:
     """As svm-train -v: every row predicted by a model that has not seen it."""
     if content.y is None:
         raise InputError("cross-validation needs labels to compare with")
@@ -265,7 +280,9 @@ def _cross_validate(estimator: Any, content: Data, folds: int, quiet: bool) -> i
     form = StratifiedKFold if classes else KFold
     with catching_warnings(quiet) as outcome:
         splits = form(folds, shuffle=True, random_state=0)
-        predicted = cross_val_predict(estimator, content.X, content.y, cv=splits)
+        predicted = cross_val_predict(
+            estimator, content.X, content.y, cv=splits, params=extras
+        )
     if is_regressor(estimator):
         for line in regression_lines(content.y, predicted, "Cross Validation {} = {}"):
             click.echo(line)

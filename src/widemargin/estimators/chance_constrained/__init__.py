@@ -2,9 +2,10 @@
 
 from widemargin.estimators.incremental import refuse_updates
 
+from .data.error_columns import split_error_columns
 from .estimator import ChanceConstrainedSVC
 
-__all__ = ["ChanceConstrainedSVC"]
+__all__ = ["ChanceConstrainedSVC", "split_error_columns"]
 
 refuse_updates(
     ChanceConstrainedSVC,

@@ -140,7 +140,10 @@ class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
             Decision values.
         """
         check_is_fitted(self)
-        X = self._checked(X)
+        return self._values(self._checked(X))
+
+    def _values(self, X: Any) -> Floats:
+        """Return the decision values of samples that were checked."""
         if self.frequencies_ is not None:
             X = fourier_features(X, self.frequencies_)
         columns = [
@@ -161,7 +164,10 @@ class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
         ndarray of shape (n,)
             Labels out of ``classes_``.
         """
-        values = self.decision_function(X)
+        return self._answers(self.decision_function(X))
+
+    def _answers(self, values: Floats) -> NDArray[Any]:
+        """Return the labels that decision values speak for."""
         chosen = values.argmax(axis=1) if values.ndim == 2 else (values > 0.0) * 1
         return np.asarray(self.classes_[chosen])
 
@@ -266,7 +272,7 @@ class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
 
     def _believed(self, X: Any, y: Any) -> NDArray[np.intp]:
         """Return the number of the class that each sample is judged by."""
-        believed = self.predict(X) if y is None else np.asarray(y)
+        believed = self._answers(self._values(X)) if y is None else np.asarray(y)
         labels = self.classes_.tolist()
         if believed.shape != (X.shape[0],) or not np.isin(believed, labels).all():
             raise ValueError(
