@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
 
-from widemargin import ChanceConstrainedSVC
+from widemargin import ChanceConstrainedSVC, ConditionalGaussian
 from widemargin.display import MarginDisplay
 
 X, y = load_iris(return_X_y=True)
@@ -30,31 +30,11 @@ holes[np.arange(len(X)), rng.integers(X.shape[1], size=len(X))] = False
 # %%
 # Conditional mean and covariance
 # -------------------------------
-def moments_of(X, holes, rounds=30):
-    """Return mean and covariance of incomplete rows (expectation maximisation)."""
-    filled = np.where(holes, np.nanmean(np.where(holes, np.nan, X), axis=0), X)
-    extra = np.zeros((X.shape[1], X.shape[1]))
-    for _ in range(rounds):
-        mean = filled.mean(axis=0)
-        covariance = np.cov(filled.T, ddof=0) + extra / len(X)
-        filled, conditional = impute(X, holes, mean, covariance)
-        extra = conditional.sum(axis=0)
-    return mean, covariance
-
-
-def impute(X, holes, mean, covariance):
-    """Return each row's conditional mean and covariance given what was measured."""
-    filled, conditional = X.copy(), np.zeros((len(X), X.shape[1], X.shape[1]))
-    for i, hole in enumerate(holes):
-        if hole.any():
-            known = ~hole
-            gain = np.linalg.solve(
-                covariance[np.ix_(known, known)], covariance[np.ix_(known, hole)]
-            )
-            filled[i, hole] = mean[hole] + (X[i, known] - mean[known]) @ gain
-            rest = covariance[np.ix_(hole, known)] @ gain
-            conditional[i][np.ix_(hole, hole)] = covariance[np.ix_(hole, hole)] - rest
-    return filled, conditional
+# One call finds the normal distribution of incomplete rows, another gives each row its
+# mean and a factor of its covariance, given what was measured.
+X[holes] = np.nan
+means, factors = ConditionalGaussian.of(X).moments(X)
+print(f"row 0: {X[0]} becomes {means[0].round(2)}")
 
 
 # %%
@@ -67,14 +47,17 @@ def impute(X, holes, mean, covariance):
 scores = {"covariances ignored": [], "covariances used": []}
 proved = {name: [] for name in scores}
 for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
-    mean, covariance = moments_of(X[train], holes[train])
-    means, conditional = impute(X[train], holes[train], mean, covariance)
-    test_means, test_conditional = impute(X[test], holes[test], mean, covariance)
+    rows = ConditionalGaussian.of(X[train])
+    train_means, train_factors = rows.moments(X[train])
+    test_means, test_factors = rows.moments(X[test])
     for name, scale in (("covariances ignored", 0.0), ("covariances used", 1.0)):
-        model = ChanceConstrainedSVC(risk=0.3).fit(means, y[train], scale * conditional)
+        model = ChanceConstrainedSVC(risk=0.3)
+        model.fit(train_means, y[train], covariance_factor=scale * train_factors)
         assert model.certificate_.gap <= 1e-6 * model.certificate_.objective
         scores[name].append(model.score(test_means, y[test]))
-        bounds = model.error_probability_bound(test_means, test_conditional)
+        bounds = model.error_probability_bound(
+            test_means, covariance_factor=test_factors
+        )
         proved[name].append(np.mean(bounds <= 0.1))
 for name, values in scores.items():
     print(
@@ -87,14 +70,14 @@ for name, values in scores.items():
 # ------------
 # A sample whose petal length is missing is a line along which it may lie.
 pair = [2, 3]
-mean, covariance = moments_of(X, holes)
-means, conditional = impute(X, holes, mean, covariance)
-small = conditional[:, pair][:, :, pair]
+small = factors[:, pair]
+ellipses = small @ small.transpose(0, 2, 1)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for ax, scale, title in zip(axes, (0.0, 1.0), ("ignored", "used"), strict=True):
-    model = ChanceConstrainedSVC(risk=0.3).fit(means[:, pair], y, scale * small)
+    model = ChanceConstrainedSVC(risk=0.3)
+    model.fit(means[:, pair], y, covariance_factor=scale * small)
     MarginDisplay.from_estimator(
-        model, means[:, pair], y, covariances=small, ax=ax, plot_support=False
+        model, means[:, pair], y, covariances=ellipses, ax=ax, plot_support=False
     )
     ax.set_title(f"covariances {title}")
     ax.set_xlabel("petal length")

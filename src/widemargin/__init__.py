@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.base.feature_scales import ScaleWarning
     from widemargin.estimators.chance_constrained import (
         ChanceConstrainedSVC,
+        ConditionalGaussian,
         split_error_columns,
     )
     from widemargin.estimators.cost_sensitive import (
@@ -57,6 +58,7 @@ __all__ = [
     "SVRCV",
     "Certificate",
     "ChanceConstrainedSVC",
+    "ConditionalGaussian",
     "CostReport",
     "CostSensitiveSVC",
     "DPWSSClassifier",
@@ -91,6 +93,7 @@ _HOMES = {
     "SVRCV": "tuning",
     "Certificate": "engine.certificate",
     "ChanceConstrainedSVC": "estimators.chance_constrained",
+    "ConditionalGaussian": "estimators.chance_constrained",
     "CostReport": "estimators.cost_sensitive",
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
