@@ -166,6 +166,7 @@ CORE_CALLERS = {
     "engine/path/follow.py",
     "estimators/chance_constrained/solvers/descent.py",
     "cli/files.py",
+    "cli/mixed_tables.py",
 }
 PACKAGE = ROOT / "src" / "widemargin"
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -26,18 +26,30 @@ nb::tuple svmlight(nb::bytes text, std::int64_t first_line, bool zero_allowed) {
                         parsed.lines, offence(parsed.offence));
 }
 
+nb::list as_list(const Distinct& distinct) {
+  nb::list texts;
+  for (const std::string& one : distinct.texts) texts.append(nb::bytes(one.data(), one.size()));
+  return texts;
+}
+
 nb::tuple csv(nb::bytes text, std::int64_t first_line, char separator, std::int64_t columns,
-              std::int64_t label) {
+              std::int64_t label, const std::string& kinds) {
+  if (!kinds.empty() && std::int64_t(kinds.size()) != columns) {
+    throw nb::value_error("kinds must have a letter for each column");
+  }
   const char* begin = text.c_str();
   TableLines parsed;
   {
     nb::gil_scoped_release released;
-    parsed = CsvParser(begin, begin + text.size(), first_line, separator, columns, label).parse();
+    CsvParser parser(begin, begin + text.size(), first_line, separator, columns, label);
+    if (!kinds.empty()) parser.allow(kinds);
+    parsed = parser.parse();
   }
-  nb::list distinct;
-  for (const std::string& one : parsed.distinct) distinct.append(nb::bytes(one.data(), one.size()));
+  nb::list categories;
+  for (const Distinct& column : parsed.categories) categories.append(as_list(column));
   return nb::make_tuple(as_array(std::move(parsed.values)), as_array(std::move(parsed.labels)),
-                        distinct, parsed.rows, parsed.lines, offence(parsed.offence));
+                        as_list(parsed.distinct), parsed.rows, parsed.lines,
+                        offence(parsed.offence), parsed.text_column, categories, parsed.missing);
 }
 
 }  // namespace
@@ -46,7 +58,7 @@ void bind_text(nb::module_& module) {
   module.def("parse_svmlight", &svmlight, nb::arg("text"), nb::arg("first_line"),
              nb::arg("zero_allowed"));
   module.def("parse_csv", &csv, nb::arg("text"), nb::arg("first_line"), nb::arg("separator"),
-             nb::arg("columns"), nb::arg("label"));
+             nb::arg("columns"), nb::arg("label"), nb::arg("kinds") = "");
 }
 
 }  // namespace widemargin

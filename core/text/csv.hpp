@@ -1,9 +1,12 @@
-// Comma-separated values: numbers in every column but the one that holds the label.
+// Comma-separated values: numbers in every column but the one that holds the label, or, where
+// the caller says so, categories in some columns and values that are missing.
 //
 // As svmlight.hpp: whole lines at a time, bounded memory, and the first offence by line and
 // column. Labels are arbitrary text; each distinct one is kept once.
 #pragma once
 
+#include <limits>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -11,13 +14,33 @@
 
 namespace widemargin {
 
+// Distinct texts of one column, in order of appearance.
+class Distinct {
+ public:
+  std::int32_t number(const std::string& text) {
+    const auto [entry, fresh] = numbers_.emplace(text, std::int32_t(texts.size()));
+    if (fresh) texts.push_back(text);
+    return entry->second;
+  }
+
+  std::vector<std::string> texts;
+
+ private:
+  std::unordered_map<std::string, std::int32_t> numbers_;
+};
+
 struct TableLines {
-  std::vector<double> values;         // row by row, without the label
-  std::vector<std::int32_t> labels;   // position in `distinct`, one per row
-  std::vector<std::string> distinct;  // labels in order of appearance
+  std::vector<double> values;        // row by row, without the label
+  std::vector<std::int32_t> labels;  // position in `distinct`, one per row
+  Distinct distinct;                 // labels
   std::int64_t rows = 0;
   std::int64_t lines = 0;
   Offence offence;
+  std::int64_t text_column = -1;  // where the offence is text in a column of numbers
+  // Of mixed tables, by column: the categories, whose positions stand in `values`, and the
+  // first line without a value, 0 if there is none.
+  std::vector<Distinct> categories;
+  std::vector<std::int64_t> missing;
 };
 
 class CsvParser {
@@ -31,6 +54,13 @@ class CsvParser {
         separator_(separator),
         columns_(columns),
         label_(label) {}
+
+  // A mixed table: 't' in `kinds` marks a column of categories; values may be missing.
+  void allow(std::string kinds) {
+    kinds_ = std::move(kinds);
+    result_.categories.resize(columns_);
+    result_.missing.assign(columns_, 0);
+  }
 
   TableLines parse() {
     const std::int64_t first = line_;
@@ -57,11 +87,49 @@ class CsvParser {
         }
         ++at_;  // the separator
       }
-      if (!(column == label_ ? label() : number())) return false;
+      if (!(column == label_ ? label() : value(column))) return false;
     }
     if (at_ < stop_) return offend(at_, "more than " + std::to_string(columns_) + " columns");
     ++result_.rows;
     return true;
+  }
+
+  bool value(std::int64_t column) {
+    if (kinds_.empty()) return number();
+    if (is_missing()) {
+      result_.values.push_back(std::numeric_limits<double>::quiet_NaN());
+      if (result_.missing[column] == 0) result_.missing[column] = line_;
+      while (at_ < stop_ && *at_ != separator_) ++at_;
+      return true;
+    }
+    if (kinds_[column] == 't') {
+      std::string category;
+      if (!text(category)) return false;
+      result_.values.push_back(result_.categories[column].number(category));
+      return true;
+    }
+    if (number()) return true;
+    result_.text_column = column;
+    return false;
+  }
+
+  // Whether the field is one of the ways to write that there is no value.
+  bool is_missing() const {
+    const char* from = at_;
+    const char* to = at_;
+    while (to < stop_ && *to != separator_) ++to;
+    while (from < to && is_blank(*from)) ++from;
+    while (to > from && is_blank(to[-1])) --to;
+    if (to - from >= 2 && *from == '"' && to[-1] == '"') ++from, --to;
+    if (to - from > 4) return false;
+    std::string lower(from, to);
+    for (char& letter : lower) {
+      if (letter >= 'A' && letter <= 'Z') letter = char(letter - 'A' + 'a');
+    }
+    for (std::string_view none : {"", "?", "na", "n/a", "nan", "null"}) {
+      if (lower == none) return true;
+    }
+    return false;
   }
 
   bool number() {
@@ -87,7 +155,16 @@ class CsvParser {
 
   bool label() {
     const char* before = at_;
-    std::string text;
+    std::string name;
+    if (!text(name)) return false;
+    if (name.empty()) return offend(before, "empty label");
+    result_.labels.push_back(result_.distinct.number(name));
+    return true;
+  }
+
+  // A field as text, without blanks around it or quotation marks.
+  bool text(std::string& text) {
+    const char* before = at_;
     if (at_ < stop_ && *at_ == '"') {
       for (++at_;; ++at_) {
         if (at_ >= stop_) return offend(before, "the quotation mark is not closed on this line");
@@ -109,11 +186,7 @@ class CsvParser {
       while (!text.empty() && is_blank(text.back())) text.pop_back();
       text.erase(0, text.find_first_not_of(" \t"));
     }
-    if (text.empty()) return offend(before, "empty label");
-    if (text.find('\0') != std::string::npos) return offend(before, "a NUL byte in the label");
-    const auto [entry, fresh] = numbers_.emplace(text, std::int32_t(result_.distinct.size()));
-    if (fresh) result_.distinct.push_back(text);
-    result_.labels.push_back(entry->second);
+    if (text.find('\0') != std::string::npos) return offend(before, "a NUL byte in the text");
     return true;
   }
 
@@ -136,7 +209,7 @@ class CsvParser {
   char separator_;
   std::int64_t columns_;
   std::int64_t label_;
-  std::unordered_map<std::string, std::int32_t> numbers_;
+  std::string kinds_;  // empty unless the table is mixed
   TableLines result_;
 };
 

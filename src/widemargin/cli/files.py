@@ -8,10 +8,11 @@ offence is reported with file, line and column.
 from __future__ import annotations
 
 import gzip
+import itertools
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -23,6 +24,7 @@ from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
 from widemargin.cli.suggestions import did_you_mean, listed_names
 
+from .mixed_tables import Mixed, parse_mixed
 from .sample_collector import Growing, Samples
 
 _PIECE = 1 << 22
@@ -40,13 +42,15 @@ class Data:
     """Samples, their labels if the file has them, and the names of the features.
 
     ``table`` says that every row has every column (CSV); in LIBSVM's format a feature
-    that is not there is zero, and their number is unknown.
+    that is not there is zero, and their number is unknown. ``mixed`` tells of columns
+    of categories and of missing values, where these were asked for.
     """
 
     X: Any
     y: NDArray[Any] | None
     names: list[str] | None = None
     table: bool = False
+    mixed: Mixed | None = None
 
 
 def read(
@@ -56,6 +60,7 @@ def read(
     label_required: bool = True,
     serial_numbers: bool = False,
     text_labels: bool = False,
+    mixed: Collection[str | int] | None = None,
     watch: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Read a data file.
@@ -76,6 +81,10 @@ def read(
     text_labels : bool, default=False
         CSV: leave labels as the text they are, also where all of them are numbers: a
         model whose labels are text tells "1.0" from "1".
+    mixed : collection of str or int, optional
+        CSV: take columns of categories and missing values as well. These columns hold
+        categories whatever they look like: names, or numbers of features from 0 where
+        columns have no names.
     watch : callable, optional
         Called, every few megabytes, with the bytes of the file read so far and its
         size, which is 0 for a pipe.
@@ -86,7 +95,9 @@ def read(
         with reading(given) as (file, counted):
             pieces = _watched(_unmarked(_pieces(file, shown)), counted, watch)
             if label is not None or inner_suffix(given) in (".csv", ".tsv"):
-                return _read_csv(pieces, shown, label, label_required, text_labels)
+                return _read_csv(
+                    pieces, shown, label, label_required, text_labels, mixed
+                )
             return _read_svmlight(pieces, shown, serial_numbers)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{shown}: damaged archive: {error}") from error
@@ -178,6 +189,7 @@ def _read_csv(
     label: str | None,
     label_required: bool,
     text_labels: bool,
+    mixed: Collection[str | int] | None,
 ) -> Data:
     first = next(pieces, b"")
     if not first.strip():
@@ -193,12 +205,33 @@ def _read_csv(
     line = 1
     if named:
         first, line = first[len(first.split(b"\n", 1)[0]) + 1 :], 2
-    X, distinct, codes = _table(
-        first, pieces, path, line, chr(separator), len(fields), column
-    )
+    kinds = None
+    if mixed is not None:
+        text = itertools.chain([first], pieces)
+        position = -1 if column is None else column
+        features = [i for i in range(len(fields)) if i != column]
+        known = {
+            i
+            for number, i in enumerate(features)
+            if (fields[i] if named else number) in mixed
+        }
+        try:
+            parsed = parse_mixed(
+                text, line, chr(separator), len(fields), position, known
+            )
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: a category is not UTF-8 text") from error
+        _check(path, parsed.offence)
+        X, distinct, codes = parsed.values, parsed.distinct, parsed.codes
+        kinds = parsed.mixed
+        _check_size(path, *X.shape)
+    else:
+        X, distinct, codes = _table(
+            first, pieces, path, line, chr(separator), len(fields), column
+        )
     y = None if column is None else _labels(distinct, path, text_labels)[codes]
     names = [f for i, f in enumerate(fields) if i != column] if named else None
-    return Data(X, y, names, table=True)
+    return Data(X, y, names, table=True, mixed=kinds)
 
 
 def _table(
@@ -226,12 +259,16 @@ def _table(
         first = next(pieces, b"")
         if not first:
             break
-    if rows == 0:
-        raise DataError(f"{path}: no samples in the file")
     features = columns - (label is not None)
+    _check_size(path, rows, features)
+    return values.finish(features), list(distinct), codes.finish()
+
+
+def _check_size(path: str, rows: int, features: int) -> None:
     if features == 0:
         raise DataError(f"{path}: no column is left for a feature")
-    return values.finish(features), list(distinct), codes.finish()
+    if rows == 0:
+        raise DataError(f"{path}: no samples in the file")
 
 
 def _labels(distinct: list[bytes], path: str, text_labels: bool) -> NDArray[Any]:

@@ -13,6 +13,11 @@ from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from widemargin.cli.column_encoding import (
+    categorical_columns,
+    encoding_step,
+    matching_table,
+)
 from widemargin.cli.files import Data
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_standard_output, writing
@@ -89,6 +94,8 @@ def _matching(
     """Read a file and give it the columns that the model expects."""
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     precomputed = getattr(final, "kernel", None) == "precomputed"
+    step = encoding_step(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
     content = read_data(
         path,
         quiet=quiet,
@@ -97,23 +104,27 @@ def _matching(
         serial_numbers=precomputed,
         text_labels=is_classifier(estimator)
         and not are_numbers(np.asarray(estimator.classes_)),
+        mixed=None if step is None else _categorical(step, names),
     )
-    names = getattr(estimator, "feature_names_in_", None)
+    if step is not None and content.table:
+        if content.names is not None and names is not None:
+            columns = _positions(path, content.names, list(names))
+            mixed = None if content.mixed is None else content.mixed.selected(columns)
+            content = Data(content.X[:, columns], content.y, list(names), True, mixed)
+        else:
+            _check_width(path, content.X.shape[1], estimator.n_features_in_)
+        return Data(matching_table(path, step, content, quiet), content.y)
     if content.names is not None and names is not None:
-        X = _named_columns(path, content, list(names))
+        X = content.X[:, _positions(path, content.names, list(names))]
         if isinstance(estimator, Pipeline):
             X = _as_frame(X, list(names), estimator)
         return Data(X, content.y)
     expected = estimator.n_features_in_
     found = content.X.shape[1]
+    if content.table:  # a table lacks no zeros: some column is not what it seems
+        _check_width(path, found, expected)
     if found == expected:
         return content
-    if content.table:  # a table lacks no zeros: some column is not what it seems
-        hint = "; if one is the label, say so: --label COLUMN"
-        raise InputError(
-            f"{path}: {found} columns of features, and the model has {expected}"
-            + (hint if found == expected + 1 else "")
-        )
     if found > expected:
         remark(
             f"warning: {path}: features above {expected} are unknown to the model and "
@@ -123,8 +134,23 @@ def _matching(
     return Data(_resized(content.X, expected), content.y)
 
 
-def _named_columns(path: str, content: Data, names: list[str]) -> NDArray[Any]:
-    known = content.names or []
+def _categorical(step: ColumnTransformer, names: Any) -> list[str | int]:
+    """The columns in which the model has categories: by name and by number."""
+    columns = categorical_columns(step)
+    return columns + ([] if names is None else [names[column] for column in columns])
+
+
+def _check_width(path: str, found: int, expected: int) -> None:
+    if found != expected:
+        hint = "; if one is the label, say so: --label COLUMN"
+        raise InputError(
+            f"{path}: {found} columns of features, and the model has {expected}"
+            + (hint if found == expected + 1 else "")
+        )
+
+
+def _positions(path: str, known: list[str], names: list[str]) -> list[int]:
+    """Where the columns of these names are."""
     absent = [name for name in names if name not in known]
     if absent:
         others = f" and {len(absent) - 1} others" if len(absent) > 1 else ""
@@ -132,8 +158,7 @@ def _named_columns(path: str, content: Data, names: list[str]) -> NDArray[Any]:
         raise InputError(
             f"{path}:1:1: no column {absent[0]!r}{others}, which the model needs{near}"
         )
-    selected: NDArray[Any] = content.X[:, [known.index(name) for name in names]]
-    return selected
+    return [known.index(name) for name in names]
 
 
 def _as_frame(X: NDArray[Any], names: list[str], model: Pipeline) -> Any:

@@ -22,6 +22,17 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from widemargin.cli.column_encoding import (
+    as_table,
+    category_hints,
+    check_mixed,
+    check_mixed_options,
+    column_encoder,
+    encode,
+    encoded_pipeline,
+    encoding_step,
+    name_columns,
+)
 from widemargin.cli.estimator_names import METHODS, estimator_class
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
@@ -67,6 +78,17 @@ _BLOCK = 1 << 20  # entries scaled at a time
     help="Scale the features; the scaling is stored in the model.",
 )
 @click.option(
+    "--categorical",
+    type=click.Choice(["auto"]),
+    help="CSV: columns with text are categories, one-hot encoded; stored in the model.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["mean", "indicator", "error"]),
+    help="CSV: fill missing values by the mean, or with a column that says so; stored "
+    "in the model.  [default: error]",
+)
+@click.option(
     "-v",
     "--folds",
     type=click.IntRange(min=2),
@@ -95,6 +117,8 @@ def train(
     method: str,
     label: str | None,
     scale: str | None,
+    categorical: str | None,
+    missing: str | None,
     folds: int | None,
     suspects: str | None,
     error_columns: str | None,
@@ -115,6 +139,9 @@ def train(
         check_suspects_path(suspects, data, target, method, folds)
     if error_columns is not None:
         check_error_columns(method, scale)
+    mixed = categorical is not None or missing is not None
+    if mixed:
+        check_mixed_options(method, error_columns)
     if folds is not None and method == "private":
         raise InputError(
             "-v with --method private: an accuracy on private rows has no guarantee, "
@@ -135,7 +162,9 @@ def train(
         content = _read_unquoted(data, **reading)
     else:
         needed = not is_outlier_detector(cls())
-        content = read_data(data, label_required=needed, **reading)
+        content = _read_advised(data, mixed, label_required=needed, **reading)
+        if mixed:
+            check_mixed(data, content, categorical is not None, missing or "error")
         if content.X.shape[1] == 0:
             raise InputError(f"{data}: no sample has a feature")
         if is_regressor(cls()):
@@ -145,12 +174,24 @@ def train(
     extras: dict[str, Any] = {}
     if error_columns is not None:
         content, extras["covariance"] = split_errors(data, content, error_columns)
+    table, encoder = content, None
+    if mixed:
+        encoder = column_encoder(content, missing or "error", _scaler(scale, content.X))
+        with catching_warnings(quiet):
+            content = encode(encoder, content)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(content)
-    estimator = assemble(cls(**parameters), method, scale, content)
+    if encoder is None:
+        estimator = assemble(cls(**parameters), method, scale, content)
+    else:
+        estimator = encoded_pipeline(encoder, cls(**parameters))
     if not quiet and method != "private":  # each tells something of the data
-        for hint in hints(content, method, scale, parameters, estimator):
+        seen = estimator if encoder is None else estimator[-1]
+        found = hints(content, method, scale, parameters, seen)
+        for hint in found if encoder is None else category_hints(table) + found:
             remark(f"hint: {hint}")
+    if encoder is not None and folds is not None:  # learnt anew in every fold
+        content = replace(content, X=as_table(table))
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet, extras))
     with catching_warnings(quiet) as outcome:
@@ -172,6 +213,19 @@ def train(
         if fit is not None:
             remark(fit)
     ctx.exit(0 if outcome.converged else 1)
+
+
+def _read_advised(data: str, mixed: bool, **reading: Any) -> Data:
+    """Read data; where it is refused for its text or its gaps, name the option."""
+    try:
+        return read_data(data, mixed=() if mixed else None, **reading)
+    except InputError as error:
+        message = error.message
+        if message.endswith("is not a finite number") and reading["label"]:
+            message += "; for categories: --categorical auto; for gaps: --missing mean"
+        elif message.endswith("empty value"):
+            message += "; for missing values: --missing mean or --missing indicator"
+        raise InputError(message) from error
 
 
 def _read_unquoted(data: str, **reading: Any) -> Data:
@@ -218,29 +272,37 @@ def assemble(
             "--scale with --method private: scaling learnt from the data voids the "
             "guarantee; scale by bounds known beforehand"
         )
+    return Pipeline([("scale", _scaler(scale, content.X)), ("model", estimator)])
+
+
+def _scaler(scale: str | None, X: Any) -> Any:
     if scale == "standard":
-        scaler = StandardScaler(with_mean=not sparse.issparse(content.X))
-    elif sparse.issparse(content.X):
+        return StandardScaler(with_mean=not sparse.issparse(X))
+    if scale == "minmax" and sparse.issparse(X):
         raise InputError(
             "--scale minmax would fill the zeros of sparse data: use --scale standard"
         )
-    else:
-        scaler = MinMaxScaler()
-    return Pipeline([("scale", scaler), ("model", estimator)])
+    return MinMaxScaler() if scale == "minmax" else None
 
 
 def _fit(estimator: Any, content: Data, extras: dict[str, Any]) -> None:
     """Fit without a second copy of the data: the command needs it no more."""
     final = estimator
     if isinstance(estimator, Pipeline):
-        scale_in_place(estimator[0], content.X)
+        if encoding_step(estimator) is None:
+            scale_in_place(estimator[0], content.X)
         final = estimator[-1]
     _seal(content.X)
     final.fit(content.X, content.y, **extras)
     if content.names is not None and len(set(content.names)) == len(content.names):
         # the names travel with the model, as if a data frame had brought them
+        names = np.array(content.names, dtype=object)
+        step = encoding_step(estimator)
+        if step is not None:
+            name_columns(step, names)
+            return
         first = estimator[0] if isinstance(estimator, Pipeline) else estimator
-        first.feature_names_in_ = np.array(content.names, dtype=object)
+        first.feature_names_in_ = names
 
 
 def scale_in_place(scaler: Any, X: Any) -> None:

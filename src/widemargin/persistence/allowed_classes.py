@@ -36,6 +36,7 @@ TRANSFORMERS = {
     # be stored, since a file holds no functions
     "FunctionTransformer": "sklearn.preprocessing",
     "SimpleImputer": "sklearn.impute",
+    "MissingIndicator": "sklearn.impute",
 }
 PARAMETERS = {  # objects that estimators hold as a parameter
     "PrivacyLedger": "widemargin.estimators.private.ledger",
