@@ -127,6 +127,21 @@ def test_every_act_plays(
     assert "warning" not in capsys.readouterr().out.lower()
 
 
+def test_error_bars_win_when_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above SVC under the stated errors, with more answers certain."""
+    module = importlib.import_module(ACTS["errorbars"])
+    for seed in range(3):
+        monkeypatch.setattr(module, "SEED", seed)
+        act = play("errorbars", module)
+        (table,) = [part for part in act.parts if isinstance(part, Table)]
+        curved, ignored, _, normal = (
+            [float(cell.rstrip("%")) for cell in row[2:] if cell.endswith("%")]
+            for row in table.rows
+        )
+        assert normal[0] > max(curved[0], ignored[0])
+        assert normal[1] > ignored[1] + 20
+
+
 def test_pixels_are_nested_and_apart() -> None:
     small, _ = pixels(10)
     large, labels = pixels(1000)
