@@ -119,12 +119,6 @@ def test_large_bounds_need_double_precision():
     assert matrix_precision(gram, large, 1e-3) is np.float64
 
 
-def test_entries_too_small_for_normal_numbers_are_zero():
-    gram = Gram(np.array([[0.0], [9.3]]), Gaussian(1.0))
-    matrix = kernel_matrix(gram, np.float32)
-    assert matrix[0, 1] == 0.0 and matrix[0, 0] == 1.0
-
-
 def test_a_monitor_ends_a_chain():
     X, y = noisy(3000)
     gram = Gram(X, Gaussian(3.0))

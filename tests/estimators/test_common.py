@@ -26,6 +26,7 @@ import widemargin
 SETTINGS: dict[str, dict[str, object]] = {
     "PrivateSVC": {"clip_norm": 10.0},  # has no default: it must be public knowledge
     "PublicBoundsScaler": {"lower": -10.0, "upper": 10.0},
+    "SharedGridSearchCV": {"estimator": widemargin.SVC(), "param_grid": {"C": [1, 9]}},
 }
 # Checks whose random data leave the default nu=0.5 infeasible, with one that is not.
 FEASIBLE = {

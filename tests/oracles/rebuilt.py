@@ -124,6 +124,7 @@ class Pair:
         upper: Any,
         *,
         some: Any = slice(None),
+        beta: Any = None,
         intercept: float | None = None,
         constant: Any = 0,
     ) -> Model:
@@ -136,7 +137,7 @@ class Pair:
         return Model(
             "precomputed" if square else kernel,
             self.samples[np.ix_(rows, rows)] if square else self.samples[rows],
-            self.beta[some],
+            self.beta[some] if beta is None else beta,
             intercept,
             linear[some],
             lower[some],
@@ -149,18 +150,42 @@ class Pair:
         )
 
     def _clusters(self, X: Any, arithmetic: Any) -> JointTruth:
-        """Return the truth of the problem whose kernel is cut to the clusters."""
+        """Return the truth of the clusters' problems, with what they borrowed."""
         early = self.estimator.early_
         home = early.assign(X)[self.rows]
         ends = self.signs * self.costs
         lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
-        parts = []
+        parts, lent = [], self._lent()
         for cluster in np.unique(home):
             local = float(early.intercepts[cluster, self.number])
-            some = np.flatnonzero(home == cluster)
-            model = self.model(self.signs, lower, upper, some=some, intercept=local)
+            some, beta = np.flatnonzero(home == cluster), None
+            if cluster in lent:
+                borrowed = np.searchsorted(self.rows, lent[cluster])
+                some = np.concatenate([some, borrowed])
+                own = slice(early.starts[cluster], early.starts[cluster + 1])
+                found = dict(
+                    zip(
+                        early.support[own].tolist(),
+                        early.coefficients[own, self.number].tolist(),
+                        strict=True,
+                    )
+                )
+                beta = np.array([found.get(row, 0.0) for row in self.rows[some]])
+            model = self.model(
+                self.signs, lower, upper, some=some, beta=beta, intercept=local
+            )
             parts.append(Truth(model, arithmetic))
         return JointTruth(parts)
+
+    def _lent(self) -> dict[int, list[int]]:
+        """Return the rows that clusters without a class of this pair have borrowed."""
+        return {
+            loan["cluster"]: loan["lent"]
+            for stage in self.estimator.history_
+            if stage["stage"] == "borrowing"
+            for loan in stage["loans"]
+            if loan["pair"] == self.number
+        }
 
 
 class RampTruth(Truth):

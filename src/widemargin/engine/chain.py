@@ -31,8 +31,6 @@ Indices = NDArray[np.intp]
 SINGLE_TOLERANCE = 1e-4  # below this the matrix is of float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
-NEGLIGIBLE = 1e-18
-# Of tol: few coefficients are at the largest bound, few entries near the largest one.
 SINGLE_SHARE = 10.0
 BLOCK = 1 << 24  # entries evaluated between two looks at signals
 
@@ -92,9 +90,7 @@ def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
     step = max(1, BLOCK // max(gram.n, 1))
     for first in range(0, gram.n, step):
         rows = np.arange(first, min(first + step, gram.n))
-        block = gram.rows(rows, dtype=dtype)
-        block[np.abs(block) < NEGLIGIBLE] = 0.0
-        matrix[rows] = block
+        matrix[rows] = gram.rows(rows, dtype=dtype)
     return matrix
 
 

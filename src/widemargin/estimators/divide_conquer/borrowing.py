@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -47,6 +48,8 @@ class Loan:
         Which.
     rows : ndarray
         Training rows of the problem: the cluster's own, then the borrowed ones.
+    lent : int
+        How many are borrowed.
     solution : PartSolution
         Of the cluster's problem with the borrowed rows.
     """
@@ -54,7 +57,16 @@ class Loan:
     cluster: int
     pair: int
     rows: Indices
+    lent: int
     solution: PartSolution
+
+    def record(self) -> dict[str, Any]:
+        """Return which rows were lent, for ``history_``: the problem is theirs too."""
+        return {
+            "cluster": self.cluster,
+            "pair": self.pair,
+            "lent": self.rows[len(self.rows) - self.lent :].tolist(),
+        }
 
 
 def borrow(
@@ -92,7 +104,7 @@ def borrow(
         solutions = solve_cluster(
             division.samples[rows], division.kernel, [part], options, limits.cache_mb
         )
-        return Loan(cluster, pair, rows, solutions[0])
+        return Loan(cluster, pair, rows, len(nearest), solutions[0])
 
     with CancellationScope() as scope:
         parallel = Parallel(limits.n_jobs, prefer="threads")

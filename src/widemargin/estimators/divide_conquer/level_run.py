@@ -106,7 +106,10 @@ class LevelRun:
         if loans:
             parts = [loan.solution for loan in loans]
             size = sum(len(loan.rows) for loan in loans)
-            self.stages.append(stage_record("borrowing", size, seconds, parts))
+            lent = [loan.record() for loan in loans]
+            self.stages.append(
+                stage_record("borrowing", size, seconds, parts, loans=lent)
+            )
         return loans
 
     def record_support_recovery(self, finals: Sequence[Indices]) -> None:
