@@ -52,7 +52,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
     extend(kFirstStage);
   }
   level_ = extremes().level(problem.equality);
-  select();
+  select(false);
 }
 
 // Fisher-Yates: a stage is a random choice of the samples.
@@ -89,17 +89,22 @@ Extremes ActiveSet<Real>::active_extremes() const {
   return out;
 }
 
+// The level of the former active set says which samples are near a violation. Where that set had
+// nothing to do, the level of all samples is added, so that the most violating pair is there: else
+// two active sets could take turns for ever.
 template <class Real>
-void ActiveSet<Real>::select() {
+void ActiveSet<Real>::select(bool stuck) {
+  const double whole = stuck ? extremes().level(problem_.equality) : level_;
+  const double highest = std::max(level_, whole), lowest = std::min(level_, whole);
   std::vector<Index> wanted;
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     if (!lazy_.is_current(i)) continue;
-    const double above = lazy_[i] - level_, beta = iterate_.beta[i], kink = problem_.kink_of(i);
+    const double gradient = lazy_[i], beta = iterate_.beta[i], kink = problem_.kink_of(i);
     const bool may_grow =
-        beta < problem_.upper[i] && above + growth_offset(beta, kink) < kActiveMargin;
+        beta < problem_.upper[i] && gradient + growth_offset(beta, kink) < highest + kActiveMargin;
     const bool may_fall =
-        beta > problem_.lower[i] && above + fall_offset(beta, kink) > -kActiveMargin;
+        beta > problem_.lower[i] && gradient + fall_offset(beta, kink) > lowest - kActiveMargin;
     if (keeps_all_ || may_grow || may_fall) wanted.push_back(i);
   }
   samples_ = cache_.arrange(wanted, team_);

@@ -66,7 +66,7 @@ class ActiveSet {
 
   Size support() const;  // samples that are not at zero
   bool all_active() const { return size() == universe_; }
-  void select();  // shrinking: free, violating, or near a violation are active
+  void select(bool stuck);  // shrinking: free, violating, or near a violation are active
   // Brings the gradients of the universe up to date, but for those it may skip.
   void update_gradients(Control& control, long steps, Skip skip);
 

@@ -165,7 +165,8 @@ class BlockSolver {
     bool removed = false;
     if (active_.complete()) removed = active_.screen(steps_);
     if (!removed && active_.all_active()) return;
-    active_.select();
+    active_.select(steps_ == steps_at_selection_);
+    steps_at_selection_ = steps_;
     working_.clear();
   }
 
@@ -199,7 +200,7 @@ class BlockSolver {
   ActiveSet<Real> active_;
   WorkingSet<Real> working_;
 
-  long steps_ = 0;
+  long steps_ = 0, steps_at_selection_ = -1;
   double violation_ = 0.0;          // of the universe, when its gradients were last updated
   double seconds_per_entry_ = 0.0;  // of the last update; measured where there is a time limit
 };

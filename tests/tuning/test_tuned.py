@@ -10,20 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVC, SVCCV, SVR, SVRCV
 from widemargin.tuning.grids import finer, values_or_grid, widened
-
-
-@parametrize_with_checks(
-    [
-        SVCCV(Cs=[0.5, 5.0], gammas=2, cv=3, refine=False),
-        SVRCV(Cs=[0.5, 5.0], gammas=2, cv=3, refine=False),
-    ]
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def wine():

@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.utils import indexable
+from sklearn.utils import column_or_1d, indexable
 
 from widemargin.estimators.base.sklearn_compat import (
     indexed_params,
@@ -114,6 +115,8 @@ n_splits_, refit_time_, multimetric_, classes_, n_features_in_, feature_names_in
         refuse_foreign(self.estimator)
         scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
+        if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+            y = column_or_1d(y, warn=True)  # as the estimators do
         routed = self._get_routed_params_for_fit(indexed_params(X, params=params))
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, **routed.splitter.split))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -241,6 +242,7 @@ class _Tuning:
         self, stage: str, Cs: Iterable[float], gammas: Iterable[float]
     ) -> None:
         """Evaluate the settings that are not in the table yet."""
+        begun = time.perf_counter()
         known = {tuple(setting.values()) for setting in self.settings}
         values: dict[str, Iterable[Any]] = {"C": [float(C) for C in Cs]}
         if self.has_gamma:
@@ -270,7 +272,11 @@ class _Tuning:
         if callable(self.own.scoring):
             insert_error_scores(self.out, np.nan)
         best = self._best()
-        record = {"stage": stage, "settings": done, "left_out": len(fresh) - done}
+        record = {
+            "stage": stage, "size": len(self.splits), "objective": None, "gap": None,
+            "seconds": time.perf_counter() - begun,
+            "settings": done, "left_out": len(fresh) - done,
+        }  # fmt: skip
         self.history.append({**record, **best, "score": self._table()[1]})
 
     def _table(self) -> tuple[int, float, dict[str, Any]]:

@@ -11,8 +11,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import svm
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import scale
 
 from widemargin import SVR, QuantileSVR
 from widemargin.engine.sides import two_sides
@@ -199,3 +202,12 @@ def test_constant_targets_one_row_and_huge_targets():
         model = SVR(**settings).fit(X, 1e12 * y)
     small = SVR(gamma=0.5, C=1.0, epsilon=0.1).fit(X, y)
     assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
+
+
+def test_two_active_sets_do_not_take_turns_for_ever():
+    # Targets of hundreds: all rows end at a bound, and levels of active sets lie far
+    # apart.
+    X, y = load_diabetes(return_X_y=True)
+    rows = list(KFold(3, shuffle=True, random_state=0).split(X[:90]))[1][0]
+    model = SVR(C=1, epsilon=10, gamma=0.01, max_time=20).fit(scale(X)[rows], y[rows])
+    assert model.certificate_.kkt_violation <= 1e-3
