@@ -24,6 +24,15 @@ from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
 from widemargin.cli.suggestions import did_you_mean, listed_names
 
+from .arrow_tables import (
+    ARROW,
+    PARQUET,
+    categories,
+    features,
+    is_text,
+    load_table,
+    numbers,
+)
 from .mixed_tables import Mixed, parse_mixed
 from .sample_collector import Growing, Samples
 
@@ -70,7 +79,7 @@ def read(
     path : path-like
         LIBSVM's format, or CSV if ``label`` is given or the name ends in ``.csv`` or
         ``.tsv``; either may be compressed with xz, bz2 or gzip, and a pipe. ``-`` is
-        standard input.
+        standard input. Parquet and Arrow files are known by their names.
     label : str, optional
         CSV: name or number (counted from 1) of the column that holds the label.
     label_required : bool, default=True
@@ -92,6 +101,8 @@ def read(
     given = os.fspath(path)
     shown = "stdin" if given == STANDARD else given
     try:
+        if given.lower().endswith(PARQUET + ARROW):
+            return _read_arrow(given, label, label_required, text_labels, mixed)
         with reading(given) as (file, counted):
             pieces = _watched(_unmarked(_pieces(file, shown)), counted, watch)
             if label is not None or inner_suffix(given) in (".csv", ".tsv"):
@@ -209,10 +220,10 @@ def _read_csv(
     if mixed is not None:
         text = itertools.chain([first], pieces)
         position = -1 if column is None else column
-        features = [i for i in range(len(fields)) if i != column]
+        positions = [i for i in range(len(fields)) if i != column]
         known = {
             i
-            for number, i in enumerate(features)
+            for number, i in enumerate(positions)
             if (fields[i] if named else number) in mixed
         }
         try:
@@ -232,6 +243,55 @@ def _read_csv(
     y = None if column is None else _labels(distinct, path, text_labels)[codes]
     names = [f for i, f in enumerate(fields) if i != column] if named else None
     return Data(X, y, names, table=True, mixed=kinds)
+
+
+def _read_arrow(
+    path: str,
+    label: str | None,
+    label_required: bool,
+    text_labels: bool,
+    mixed: Collection[str | int] | None,
+) -> Data:
+    try:
+        table = load_table(path)
+        names: list[str] = table.column_names
+        if len(set(names)) < len(names):
+            raise ValueError("two columns have the same name")
+        column = _numbered_column(label, len(names))
+        column = names.index(label) if label in names else column
+        if column is None and label_required:
+            raise DataError(_no_label(path, label, names))
+        chosen = [i for i in range(len(names)) if i != column]
+        _check_size(path, table.num_rows, len(chosen))
+        X, kinds = features(table, chosen, mixed or ())
+        y = None if column is None else _arrow_labels(path, table, column, text_labels)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    columns = [names[i] for i in chosen]
+    if mixed is not None:
+        return Data(X, y, columns, True, kinds)
+    for offence in kinds.text.values():
+        raise DataError(f"{path}:{offence}")
+    for i, offence in kinds.missing.items():
+        raise DataError(f"{path}: column {columns[i]!r},{offence}")
+    return Data(X, y, columns, True)
+
+
+def _arrow_labels(path: str, table: Any, column: int, text: bool) -> NDArray[Any]:
+    name, values = table.column_names[column], table.column(column)
+    if is_text(values) or text:
+        codes, texts = categories(name, values)
+    else:
+        codes, texts = numbers(name, values), None
+    missing = np.flatnonzero(np.isnan(codes))
+    if len(missing):
+        raise DataError(f"{path}: row {missing[0] + 1}: empty label")
+    if texts is None:
+        return _as_integers(codes)
+    distinct = [one.encode() for one in texts]
+    return _labels(distinct, path, text)[codes.astype(np.intp)]
 
 
 def _table(

@@ -127,7 +127,7 @@ def train(
 ) -> None:
     """Train on DATA and write MODEL (by default DATA's name with .model).
 
-    DATA is in LIBSVM's format or, with --label, CSV; either may be compressed (.xz
+    DATA is Parquet, Arrow, CSV with --label, or LIBSVM's; text may be compressed (.xz
     .bz2 .gz), come from a pipe, or be - for standard input. LIBSVM's flags mean what
     they mean there. Exit codes: 0 done, 1 not converged, 2 bad usage or input.
     """
@@ -223,7 +223,9 @@ def _read_advised(data: str, mixed: bool, **reading: Any) -> Data:
         message = error.message
         if message.endswith("is not a finite number") and reading["label"]:
             message += "; for categories: --categorical auto; for gaps: --missing mean"
-        elif message.endswith("empty value"):
+        elif message.endswith("holds text"):
+            message += "; for categories: --categorical auto"
+        elif message.endswith(("empty value", "no value")):
             message += "; for missing values: --missing mean or --missing indicator"
         raise InputError(message) from error
 
