@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from widemargin.cli.estimator_names import LIBSVM_KINDS, available_methods
+from widemargin.cli.refusals import refusal
 
 #: LIBSVM's flags that are parameters here
 SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}
@@ -223,6 +224,8 @@ def convert(name: str, text: str) -> Any:
         if isinstance(value, dict):  # JSON has no numbers for keys, labels may be
             return {convert("", label): weight for label, weight in value.items()}
         return value
+    if name == "covariance" and text != "class":
+        return _matrix(text)
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
@@ -232,6 +235,28 @@ def convert(name: str, text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _matrix(path: str) -> list[list[float]]:
+    """Read a matrix from a file: a row a line, numbers with commas between."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line for line in file if line.strip()]
+        rows = [[float(word) for word in line.split(",")] for line in lines]
+    except OSError as error:
+        raise click.UsageError(f"--covariance: {path}: {refusal(error)}") from error
+    except ValueError as error:
+        raise click.UsageError(
+            f"--covariance: {path}: not a matrix, a row a line, numbers with commas "
+            f"between: {error}"
+        ) from error
+    if not rows or any(len(row) != len(rows) for row in rows):
+        lengths = sorted({len(row) for row in rows})
+        raise click.UsageError(
+            f"--covariance: {path}: {len(rows)} rows of {lengths} numbers; a "
+            "covariance has as many rows as columns, one for each feature"
+        )
+    return rows
 
 
 def _labels(text: str) -> list[Any] | None:

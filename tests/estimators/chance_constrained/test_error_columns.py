@@ -162,3 +162,34 @@ def test_a_file_without_names_has_no_error_columns(tmp_path):
     done = command(*line, "rows.csv", "model", cwd=tmp_path)
     assert done.returncode == 2
     assert "needs CSV whose first line names the columns" in done.stderr
+
+
+def test_one_covariance_for_all_from_a_file(frame, tmp_path):
+    table = frame[["mass", "size", "kind"]]
+    table.to_csv(tmp_path / "stars.csv", index=False)
+    (tmp_path / "matrix.csv").write_text("0.2,0.05\n0.05,0.1\n")
+    line = (*TRAIN, "--covariance", "matrix.csv", "stars.csv", "model")
+    done = command(*line, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = ChanceConstrainedSVC(covariance=[[0.2, 0.05], [0.05, 0.1]])
+    expected.fit(table[["mass", "size"]], table["kind"])
+    assert_allclose(load(tmp_path / "model").coef_, expected.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0.2,x\n0.05,0.1\n", "not a matrix"),
+        ("0.2,0.05\n", "1 rows of [2] numbers"),
+        ("", "0 rows of [] numbers"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_that_is_no_covariance_is_refused(frame, text, message, tmp_path):
+    frame[["mass", "size", "kind"]].to_csv(tmp_path / "stars.csv", index=False)
+    if text is not None:
+        (tmp_path / "matrix.csv").write_text(text)
+    line = (*TRAIN, "--covariance", "matrix.csv", "stars.csv", "model")
+    done = command(*line, cwd=tmp_path)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
