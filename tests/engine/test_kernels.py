@@ -69,7 +69,7 @@ def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite():
         model = SVC(kernel="poly", gamma=0.5, coef0=coef0, keep_rows=True)
         model.fit(X[:70], y[:70])
         routes[coef0] = model.partial_fit(X[70:], y[70:]).history_[-1]["route"]
-    assert routes == {1.0: "path", -1.0: "solve"}
+    assert routes == {1.0: "path", -1.0: "refit"}
 
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 1.0, 1e5 / 3, -7.7])

@@ -16,6 +16,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
+from widemargin.engine.verification import BoundedValues
 
 from tests.certified import assert_certified, kernel_matrix
 
@@ -83,7 +84,7 @@ def test_adding_to_a_model_that_left_its_ties_inside():
         old, problem.linear[:1150], problem.lower[:1150], problem.upper[:1150], 0.0
     )
     solved = solve(start, SolveOptions(exact=True))
-    moved, account = updates.add(solved, problem, route="path")
+    moved, account = updates.add(solved, problem, updates.Aim(route="path"))
     assert account.exchanges < 100  # the ties were gone before the path began
     assert_certified(moved, kernel_matrix(Linear(), X), tol=1e-8, rounding=1e-9)
 
@@ -118,7 +119,8 @@ def test_a_sum_that_misses_by_rounding_asks_for_no_step():
     assert beta.sum() != 0.0
     linear, wide = 2 * beta + [0.0, 0.0, 0.0, 1.0], np.array([5.0, 5.0, 5.0, 0.0])
     gram = Gram(np.sqrt(2.0) * np.eye(4), Linear())
-    start = path.Start(beta, gram.times(beta), -wide, wide, linear, 0.0)
+    values = BoundedValues(gram.times(beta), np.zeros(4), np.ones(4, dtype=bool))
+    start = path.Start(beta, values, -wide, wide, linear, 0.0)
     opened = np.array([5.0, 5.0, 5.0, 1.0])
     target = DualProblem(gram, linear, -wide, opened, 0.0)
     moved, _, account = path.reach(start, target)
@@ -143,10 +145,12 @@ def test_newcomers_that_tie_up_to_rounding_ask_for_no_step(seed):
     X, problem = tied(450, Linear(), seed=seed)
     solved, _ = updates.fresh(before(problem, 400))
     assert np.abs(solved.values).max() < 1e-9  # w = 0
-    together, chunk = updates.add(solved, problem, route="path")
+    together, chunk = updates.add(solved, problem, updates.Aim(route="path"))
     single = 0
     for n in range(401, 451):
-        solved, account = updates.add(solved, before(problem, n), route="path")
+        solved, account = updates.add(
+            solved, before(problem, n), updates.Aim(route="path")
+        )
         single += account.steps
     assert 0 < chunk.steps <= single
     for moved in (together, solved):

@@ -2,37 +2,102 @@
 
 A sample is added as a box that opens from a point, removed as one that closes,
 re-priced as one that changes width: each is a path of :mod:`widemargin.engine.path`.
-Where a warm-started solve and a repair is less work, or the path gives up, that is
-taken; the result is the same.
+Where a solve is less work (:mod:`widemargin.engine.update_costs`), or the path gives
+up, that is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine import path
 from widemargin.engine.gram import Gram
-from widemargin.engine.path import PathAccount, Start, independent, moving
+from widemargin.engine.path import (
+    Limits,
+    PathAccount,
+    Start,
+    independent,
+    joined_solution,
+    moving,
+    rank_bound,
+    split_solution,
+)
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.sides import by_sides
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
+from widemargin.engine.update_costs import Route, cheapest
+from widemargin.engine.verification import BoundedValues
+from widemargin.runtime.deadline import NEVER, Deadline
 
-__all__ = ["NEW", "PathAccount", "add", "change", "exact", "fresh", "move", "remove"]
+__all__ = [
+    "EXACTLY",
+    "NEW",
+    "Aim",
+    "PathAccount",
+    "add",
+    "change",
+    "exact",
+    "fresh",
+    "move",
+    "remove",
+]
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Solver = Callable[[DualProblem, Solution | None], Solution]
 
 NEW = -1  # the origin of a variable that has none
 
 
+def _solve(problem: DualProblem, start: Solution | None) -> Solution:
+    return solve(problem, start=start)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What an update has to reach, and the ways it may take.
+
+    Attributes
+    ----------
+    solver : callable
+        ``solver(problem, start)``: a solve as a fit does it, from a former point or,
+        with None, from nothing.
+    polishes : bool
+        Whether that ends exactly, as a path does.
+    exact : bool
+        Whether a solve that ended at its tolerance is carried on to the exact solution.
+    warm : bool
+        Whether a solve may begin at the former point: it may leave a trace of rows that
+        are gone within the tolerance.
+    route : {"auto", "path"}
+        "auto" takes the least work by estimate.
+    deadline : Deadline
+        Past it the update raises.
+    seed : int
+        For the random perturbation that breaks ties.
+    """
+
+    solver: Solver = _solve
+    polishes: bool = False
+    exact: bool = True
+    warm: bool = True
+    route: str = "auto"
+    deadline: Deadline = NEVER
+    seed: int = 0
+
+
+EXACTLY = Aim()
+
+
 def move(
-    solution: Solution, target: DualProblem, *, route: str = "auto", seed: int = 0
+    solution: Solution, target: DualProblem, aim: Aim = EXACTLY
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target`` from that of a problem on the same samples.
 
@@ -43,17 +108,14 @@ def move(
         repair at the end, but any feasible point will do.
     target : DualProblem
         Other bounds, linear term or total.
-    route : {"auto", "path"}
-        "auto" takes a warm-started solve and repair where that is less work than the
-        path; the result is the same.
-    seed : int
-        For the random perturbation that breaks ties.
+    aim : Aim
+        By which ways; exact by default.
     """
-    return change(solution, np.arange(target.n), target, route=route, seed=seed)
+    return change(solution, np.arange(target.n), target, aim=aim)
 
 
 def add(
-    solution: Solution, target: DualProblem, *, route: str = "auto", seed: int = 0
+    solution: Solution, target: DualProblem, aim: Aim = EXACTLY
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``, whose first rows are those of ``solution``.
 
@@ -61,16 +123,14 @@ def add(
     """
     origin = np.full(target.n, NEW)
     origin[: solution.problem.n] = np.arange(solution.problem.n)
-    return change(solution, origin, target, route=route, seed=seed)
+    return change(solution, origin, target, aim=aim)
 
 
 def remove(
     solution: Solution,
     keep: Indices,
     target: DualProblem,
-    *,
-    route: str = "auto",
-    seed: int = 0,
+    aim: Aim = EXACTLY,
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``, which is on the rows ``keep`` of ``solution``.
 
@@ -80,7 +140,7 @@ def remove(
     def with_leavers(leavers: Indices) -> Gram:
         return solution.problem.gram.subset(np.concatenate([keep, leavers]))
 
-    return change(solution, keep, target, with_leavers, route=route, seed=seed)
+    return change(solution, keep, target, with_leavers, aim)
 
 
 def change(
@@ -88,9 +148,7 @@ def change(
     origin: Indices,
     target: DualProblem,
     with_leavers: Callable[[Indices], Gram] | None = None,
-    *,
-    route: str = "auto",
-    seed: int = 0,
+    aim: Aim = EXACTLY,
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``: rows enter, leave and are re-priced at once.
 
@@ -107,31 +165,167 @@ def change(
     with_leavers : callable
         Returns the kernel handle over the variables of ``target`` followed by the given
         variables of ``solution``. Not needed where none leaves.
-    route, seed
-        As in :func:`move`.
+    aim : Aim
+        What to reach, by which ways.
     """
     only = path.only_solution(target)
     if only is not None:
         return only, PathAccount(route="direct")
-    solution = independent(path.accurate(solution), seed=seed)
-    old, beta = solution.problem, solution.beta
-    leaves = beta != 0.0  # one at 0 has left already
+    leavers = _leavers(solution, origin)
+    known = solution.checked is not None and bool(solution.checked.summed.all())
+    limits = Limits(deadline=aim.deadline)
+    if not known or target.kink is not None:
+        sizes = _rough_sizes(solution, origin, leavers, target)
+        route, events = _chosen(sizes, target, aim, summed=known)
+        if route != Route.PATH:
+            return _solved_anew(solution, origin, target, aim, route)
+        limits = replace(limits, steps=events)
+    accurate = path.accurate(solution)
+    if target.kink is not None:
+        moved, account = _along_sides(
+            accurate, origin, target, with_leavers, aim, limits
+        )
+    else:
+        start, wide = _begin(accurate, origin, target, with_leavers, aim)
+        if known and not path.at_its_end(start, wide):
+            route, events = _chosen(_sizes(start, wide), target, aim)
+            if route != Route.PATH:
+                return _solved_anew(solution, origin, target, aim, route)
+            limits = replace(limits, steps=events)
+        moved, _, account = path.reach(start, wide, seed=aim.seed, limits=limits)
+    if moved is None:
+        return _solved(target, None, aim, Route.REFIT)
+    return (
+        _restricted(moved, target) if moved.problem.n > target.n else moved
+    ), account
+
+
+def _leavers(solution: Solution, origin: Indices) -> Indices:
+    """Return the variables that leave; one at 0 has left already."""
+    leaves = solution.beta != 0.0
     leaves[origin[origin != NEW]] = False
-    leavers = np.flatnonzero(leaves)
-    wide = target
+    return np.flatnonzero(leaves)
+
+
+def _begin(
+    solution: Solution,
+    origin: Indices,
+    target: DualProblem,
+    with_leavers: Callable[[Indices], Gram] | None,
+    aim: Aim,
+) -> tuple[Start, DualProblem]:
+    """Return where a path starts, and the problem it leads to: leavers are part of it.
+
+    Their boxes close.
+    """
+    solution = independent(solution, seed=aim.seed)
+    leavers, wide = _leavers(solution, origin), target
     if leavers.size:
         assert with_leavers is not None
         closed = np.zeros(leavers.size)
         wide = DualProblem(
             with_leavers(leavers),
-            np.concatenate([target.linear, old.linear[leavers]]),
+            np.concatenate([target.linear, solution.problem.linear[leavers]]),
             np.concatenate([target.lower, closed]),
             np.concatenate([target.upper, closed]),
             target.total,
         )
-    start = _start(solution, np.concatenate([origin, leavers]), wide)
-    moved, account = _reach(start, wide, route, seed)
-    return (_restricted(moved, target) if leavers.size else moved), account
+    return _start(solution, np.concatenate([origin, leavers]), wide), wide
+
+
+def _along_sides(
+    solution: Solution,
+    origin: Indices,
+    target: DualProblem,
+    with_leavers: Callable[[Indices], Gram] | None,
+    aim: Aim,
+    limits: Limits,
+) -> tuple[Solution | None, PathAccount]:
+    """Follow the path of a problem with kinks over the two sides of its members."""
+    n, old = target.n, solution.problem.n
+    sides = by_sides(target)
+    twofold = np.concatenate([origin, np.where(origin == NEW, NEW, origin + old)])
+
+    def with_sides(leavers: Indices) -> Gram:
+        assert with_leavers is not None
+        rows = np.unique(leavers % old)
+        wide = with_leavers(rows)
+        last = n + np.searchsorted(rows, leavers % old)
+        return wide.subset(np.concatenate([np.tile(np.arange(n), 2), last]))
+
+    start, wide = _begin(split_solution(solution), twofold, sides, with_sides, aim)
+    moved, _, account = path.reach(start, wide, seed=aim.seed, limits=limits)
+    if moved is None:
+        return None, account
+    return joined_solution(_restricted(moved, sides), target), account
+
+
+def _solved_anew(
+    solution: Solution, origin: Indices, target: DualProblem, aim: Aim, route: Route
+) -> tuple[Solution, PathAccount]:
+    """Solve, from the former point where that is the route and no row has left."""
+    if route == Route.WARM and not _leavers(solution, origin).size:
+        start = _start(solution, origin, target)
+        return _solved(target, _point(start, target), aim, route)
+    return _solved(target, None, aim, Route.REFIT)
+
+
+def _chosen(
+    sizes: tuple[int, int, int] | None,
+    target: DualProblem,
+    aim: Aim,
+    *,
+    summed: bool = True,
+) -> tuple[Route, int]:
+    """Return the way to go and the events of a path; the path where sizes are None."""
+    if aim.route == "path" or sizes is None:
+        return Route.PATH, 1 << 30
+    support, dragged, margin = sizes
+    return cheapest(
+        target.n, support, dragged, min(margin, rank_bound(target)),
+        exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
+    )  # fmt: skip
+
+
+def _sizes(start: Start, wide: DualProblem) -> tuple[int, int, int]:
+    """Return support vectors, rows that move, and rows inside their boxes."""
+    dragged, margin = moving(start, wide)
+    return int(np.count_nonzero(start.beta)) + dragged, dragged, margin
+
+
+def _rough_sizes(
+    solution: Solution, origin: Indices, leavers: Indices, target: DualProblem
+) -> tuple[int, int, int]:
+    """Return the same where ``K beta`` is not known.
+
+    All that leave move, all whose bound does, and as many of those that enter as there
+    are support vectors among the others, half as many again.
+    """
+    old, stays = solution.problem, origin[origin != NEW]
+    places = np.flatnonzero(origin != NEW)
+    priced = (old.lower[stays] != target.lower[places]) & (solution.beta[stays] < 0.0)
+    priced |= (old.upper[stays] != target.upper[places]) & (solution.beta[stays] > 0.0)
+    share = min(1.0, 1.5 * solution.support.size / max(old.n, 1))
+    entering = int(np.ceil(share * (target.n - places.size)))
+    dragged = entering + leavers.size + int(np.count_nonzero(priced))
+    margin = int(np.count_nonzero(old.free(solution.beta)))
+    return solution.support.size + dragged, dragged, margin
+
+
+def _point(start: Start, target: DualProblem) -> Solution:
+    """Return a start as a point of the target problem, if not a feasible one."""
+    return Solution(target, start.beta, start.values, Status.START, exact=True)
+
+
+def _solved(
+    target: DualProblem, start: Solution | None, aim: Aim, route: Route
+) -> tuple[Solution, PathAccount]:
+    """Solve as a fit does, and carry the result on to the exact solution if asked."""
+    solved, account = aim.solver(target, start), PathAccount(route=route.value)
+    if aim.exact and solved.status == Status.CONVERGED:
+        solved, repair = exact(solved, aim)
+        account = replace(repair, route=account.route)
+    return solved, account
 
 
 def _start(solution: Solution, origin: Indices, wide: DualProblem) -> Start:
@@ -144,79 +338,52 @@ def _start(solution: Solution, origin: Indices, wide: DualProblem) -> Start:
         return np.where(enters, 0.0, array[stays])
 
     old = solution.problem
-    if old.n == 0:
+    known = solution.checked
+    if old.n == 0 or known is None:
         zeros = np.zeros(wide.n)
-        return Start(zeros, zeros, zeros, zeros, wide.linear, solution.intercept)
-    beta, values = brought(solution.beta), brought(solution.values)
+        nothing = BoundedValues(zeros, zeros, np.ones(wide.n, dtype=np.bool_))
+        return Start(zeros, nothing, zeros, zeros, wide.linear, solution.intercept)
+    beta, values, errors = map(brought, (solution.beta, known.values, known.errors))
     if newcomers.size:
-        values[newcomers] = wide.gram.times(beta, indices=newcomers)
+        sums = wide.gram.bounded_times(beta, newcomers)
+        values[newcomers], errors[newcomers] = sums
+    checked = BoundedValues(values, errors, np.ones(wide.n, dtype=np.bool_))
     linear = np.where(enters, wide.linear, old.linear[stays])
     box = brought(old.lower), brought(old.upper)
-    return Start(beta, values, *box, linear, solution.intercept)
+    return Start(beta, checked, *box, linear, solution.intercept)
 
 
 def _restricted(moved: Solution, target: DualProblem) -> Solution:
     """Return the solution without the variables at its end, which are 0 now."""
-    n = target.n
+    n, known = target.n, moved.checked
+    assert known is not None
+    checked = BoundedValues(known.values[:n], known.errors[:n], known.summed[:n])
     return Solution(
-        target, moved.beta[:n], moved.values[:n], moved.status, moved.n_iter,
-        moved.seconds, exact=moved.exact,
+        target, moved.beta[:n], checked.values, moved.status, moved.n_iter,
+        moved.seconds, exact=moved.exact, checked=checked,
     )  # fmt: skip
 
 
-def exact(solution: Solution, *, seed: int = 0) -> tuple[Solution, PathAccount]:
+def exact(solution: Solution, aim: Aim = EXACTLY) -> tuple[Solution, PathAccount]:
     """Return the exact solution near an approximate one (the repair of 3.2, case 5)."""
-    return _or_solved(solution.problem, *path.repair(solution, seed=seed))
+    limits = Limits(deadline=aim.deadline)
+    reached, beta, account = path.repair(solution, seed=aim.seed, limits=limits)
+    if reached is not None:
+        return reached, account
+    options = SolveOptions(exact=True, deadline=aim.deadline)
+    solved = solve(solution.problem, options, start=beta)
+    return solved, replace(account, route=Route.WARM.value)
 
 
 def fresh(
-    problem: DualProblem,
-    solver: Callable[[DualProblem], Solution] = solve,
-    *,
-    convex: bool = True,
-    seed: int = 0,
+    problem: DualProblem, aim: Aim = EXACTLY, *, convex: bool = True
 ) -> tuple[Solution, PathAccount]:
-    """Return the exact solution of a problem that has no former one.
+    """Return the solution of a problem that has no former one.
 
-    ``solver`` comes near, the repair does the rest. Without ``convex`` (a kernel that
-    is not positive definite) there is no path, and what the solver found stands.
+    Without ``convex`` (a kernel that is not positive definite) there is no path, and
+    what the solver found stands.
     """
     only = path.only_solution(problem)
     if only is not None:
         return only, PathAccount(route="direct")
-    solved = solver(problem)
-    if convex and solved.status == Status.CONVERGED:
-        return exact(solved, seed=seed)
-    return solved, PathAccount(route="solve")
-
-
-def _solve_is_cheaper(start: Start, target: DualProblem) -> bool:
-    """Whether a warm-started solve and repair will take less work than the path.
-
-    Seconds on one core; only their ratio matters. The solve pays for the rows of its
-    support vectors. The result is the same either way.
-    """
-    dragged, margin = moving(start, target)
-    support = int(np.count_nonzero(start.beta)) + dragged
-    cost = 5e-3 + 1.7e-8 * target.n * support + 2e-10 * (margin + 10) ** 3
-    return path.path_seconds(target.n, dragged, margin) > cost
-
-
-def _reach(
-    start: Start, target: DualProblem, route: str, seed: int
-) -> tuple[Solution, PathAccount]:
-    """Follow the path, or solve where that is cheaper or the path gave up."""
-    long = not path.at_its_end(start, target)
-    if route == "auto" and long and _solve_is_cheaper(start, target):
-        solution, account = exact(solve(target, start=start.beta), seed=seed)
-        return solution, replace(account, route="solve")
-    return _or_solved(target, *path.reach(start, target, seed=seed))
-
-
-def _or_solved(
-    target: DualProblem, reached: Solution | None, beta: Vector, account: PathAccount
-) -> tuple[Solution, PathAccount]:
-    if reached is not None:
-        return reached, account
-    solved = solve(target, SolveOptions(exact=True), start=beta)
-    return solved, replace(account, route="solve")
+    return _solved(problem, None, replace(aim, exact=aim.exact and convex), Route.REFIT)

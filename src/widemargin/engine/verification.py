@@ -162,6 +162,35 @@ def _summed_anew(
     return _unsettled(problem, beta, known, members)
 
 
+def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
+    """Return ``K beta`` in float64 for every member, with bounds on its rounding."""
+    support = np.flatnonzero(beta)
+    if support.size and isinstance(problem.gram.kernel, Linear):
+        return _linear(problem.gram, beta, support)
+    return _everywhere(*problem.gram.bounded_times(beta, np.arange(problem.n)))
+
+
+def verify_change(
+    problem: DualProblem, known: BoundedValues, before: Vector, beta: Vector
+) -> BoundedValues:
+    """Return ``K beta`` from that of an earlier point, with bounds on its rounding.
+
+    Rounded are the difference of the two points, its product, and the sum: by
+    Cauchy-Schwarz a difference that is off by half a digit moves member i by that share
+    of ``sqrt(K_ii) sum_j |change_j| sqrt(K_jj)`` at most.
+    """
+    change = beta - before
+    small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # rounding need not pile up
+    if small or isinstance(problem.gram.kernel, Linear):
+        return verify_all(problem, beta)
+    moved, rounding = problem.gram.bounded_times(change, np.arange(problem.n))
+    values = known.values + moved
+    lengths = np.sqrt(np.maximum(problem.gram.diagonal(), 0.0))
+    reach = UNIT * float((np.abs(change) * lengths).sum())
+    errors = known.errors + rounding + UNIT * np.abs(values) + reach * lengths
+    return _everywhere(values, SPARE * errors)
+
+
 def bounded_cross(gram: Gram, Z: Any, weights: Vector) -> tuple[Vector, Vector]:
     """Return sum_j weights_j K(z, x_j) for other samples, with bounds on rounding."""
     if not isinstance(gram.kernel, Linear):

@@ -72,6 +72,9 @@ class QuantileSVR(IncrementalRegressor):
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
         as in SVC.
+    exact_updates : bool or "auto", default="auto"
+        Whether updates end at the exact solution, or at ``tol`` where a solve takes
+        less work; "auto": exact for at most 2,000 rows, as ``fit`` is.
 
     Attributes
     ----------
@@ -133,6 +136,7 @@ n_features_in_, feature_names_in_
         solver: str = "auto",
         polish: bool | str = "auto",
         keep_rows: bool = False,
+        exact_updates: bool | str = "auto",
     ) -> None:
         self.quantile = quantile
         self.C = C
@@ -154,6 +158,7 @@ n_features_in_, feature_names_in_
         self.solver = solver
         self.polish = polish
         self.keep_rows = keep_rows
+        self.exact_updates = exact_updates
 
     def _terms(self, data: TargetData) -> list[Terms]:
         self.quantiles_ = checked_quantiles(self.quantile)

@@ -76,7 +76,8 @@ class SVC(IncrementalClassifier):
     n_jobs : int, default=None
         Threads; None for all cores. The model is bitwise the same for any number.
     max_time : float, optional
-        Limit of ``fit`` in seconds. Exact updates of a model are not cut short.
+        Limit of ``fit``, ``partial_fit`` and ``update`` in seconds; an update that
+        takes longer leaves the model as it was and raises.
     warm_start : bool, default=False
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
@@ -94,6 +95,9 @@ class SVC(IncrementalClassifier):
         otherwise ``fit`` keeps the support vectors only. With ``ids`` in ``fit``, and
         in a model begun by ``partial_fit``, rows are kept anyway; ``compact`` drops
         them.
+    exact_updates : bool or "auto", default="auto"
+        Whether updates end at the exact solution, or at ``tol`` where a solve takes
+        less work; "auto": exact for at most 2,000 rows, as ``fit`` is.
 
     Attributes
     ----------
@@ -153,6 +157,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         solver: str = "auto",
         polish: bool | str = "auto",
         keep_rows: bool = False,
+        exact_updates: bool | str = "auto",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -176,6 +181,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.solver = solver
         self.polish = polish
         self.keep_rows = keep_rows
+        self.exact_updates = exact_updates
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
         if np.isinf(self.C) and (self.keep_rows or ids is not None):

@@ -13,15 +13,16 @@ from widemargin.engine.kernels import Kernel
 
 from .base.expansion import Terms
 from .base.fitted import FittedExpansion
-from .base.regressor import KernelRegressor, OneNumber
+from .base.regressor import OneNumber
 from .base.sklearn_compat import Interval
 from .base.task import BoxTask
 from .base.training_data import TargetData
+from .incremental import IncrementalRegressor
 
 Vector = NDArray[np.float64]
 
 
-class SVR(OneNumber, KernelRegressor):
+class SVR(OneNumber, IncrementalRegressor):
     """Kernel support vector regression, exact, fast, and with a certificate.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, |y_i - <w, phi(x_i)> - b| - epsilon)``
@@ -70,9 +71,17 @@ class SVR(OneNumber, KernelRegressor):
         "divide" goes through levels of clusters to the same solution, as in SVC.
     polish : {"auto", True, False}, default="auto"
         Whether a fit goes on to the exact solution, as in SVC.
+    keep_rows : bool, default=False
+        Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need,
+        as in SVC.
+    exact_updates : bool or "auto", default="auto"
+        Whether updates end at the exact solution, or at ``tol`` where a solve takes
+        less work; "auto": exact for at most 2,000 rows, as ``fit`` is.
 
     Attributes
     ----------
+    ids_ : ndarray
+        Ids of the rows, which ``forget`` takes; only where rows are kept.
     certificate_ : Certificate
         Objective, lower bound, duality gap, KKT violation, iterations, status.
     history_ : list of dict
@@ -94,7 +103,7 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelRegressor._parameter_constraints,
+        **IncrementalRegressor._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -121,6 +130,8 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         warm_start: bool = False,
         solver: str = "auto",
         polish: bool | str = "auto",
+        keep_rows: bool = False,
+        exact_updates: bool | str = "auto",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -140,6 +151,8 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         self.warm_start = warm_start
         self.solver = solver
         self.polish = polish
+        self.keep_rows = keep_rows
+        self.exact_updates = exact_updates
 
     def _terms(self, data: TargetData) -> list[Terms]:
         costs = self._costs(data)

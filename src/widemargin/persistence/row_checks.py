@@ -23,10 +23,12 @@ from widemargin.runtime.file_format import StorageError
 def check_live_rows(attributes: dict[str, Any], features: int) -> None:
     """Raise unless rows, targets, ids and the solutions of all tasks fit each other."""
     state = attributes.get("_updates")
-    if state is None and "ids_" not in attributes:
+    if state is None:
         return  # support vectors only
     if not isinstance(state, UpdateState) or not isinstance(state.live, LiveRows):
-        raise StorageError("ids_ without the rows they are of")
+        raise StorageError("the rows kept are none")
+    if state.gone.size:
+        raise StorageError("places of rows that have left")
     live, n = state.live, state.live.n
     values = live.X.data if sparse.issparse(live.X) else live.X
     if live.X.shape != (n, features) or not _finite(values, values.shape):
@@ -37,8 +39,6 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
         raise StorageError("the weights of the rows kept are not all positive")
     if live.ids.shape != (n,) or np.unique(live.ids).size != n:
         raise StorageError("the ids of the rows kept are not one for each")
-    if "ids_" not in attributes or not np.array_equal(attributes["ids_"], live.ids):
-        raise StorageError("ids_ are not those of the rows kept")
     if type(state.next_id) is not int or state.next_id < 0:
         raise StorageError("the next id is no number")
     if not isinstance(state.kernel, Kernel):
@@ -87,7 +87,11 @@ def _check_tasks(tasks: Any, n: int, count: int) -> None:
             raise StorageError("the solution kept of a pair or output is none")
         shape = state.members.shape
         arrays = (state.beta, state.linear, state.lower, state.upper)
-        known = () if state.values is None else (state.values,)
+        known = [
+            array
+            for array in (state.values, state.errors, state.kink)
+            if array is not None
+        ]
         if (
             not counts(state.members, state.members.size, n)
             or np.any(np.diff(state.members) <= 0)

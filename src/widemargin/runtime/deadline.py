@@ -8,6 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
+class DeadlinePassedError(Exception):
+    """Work that is worth nothing half done did not end in time."""
+
+
 @dataclass(frozen=True)
 class Deadline:
     """A moment of this process's clock; in another process, as many seconds from then.
@@ -34,6 +38,11 @@ class Deadline:
     def passed(self) -> bool:
         """Whether it is too late."""
         return time.perf_counter() > self.moment
+
+    def check(self) -> None:
+        """Raise :class:`DeadlinePassedError` if it is too late."""
+        if self.passed:
+            raise DeadlinePassedError
 
     @property
     def seconds_left(self) -> float:

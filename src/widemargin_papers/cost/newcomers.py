@@ -68,12 +68,12 @@ def _draw(name: str, trial: int, kernel: Kernel, size: int) -> tuple[float, ...]
     X, y = printed.samples(name, trial)
     base, _ = updates.fresh(problem(X, y, kernel, size))
     target = problem(X, y, kernel, size + CHUNK)
-    moved, account = updates.add(base, target, route="path")
+    moved, account = updates.add(base, target, updates.Aim(route="path"))
     out = sets_out(base, target)
     back = out[moved.beta[out] == 0.0]
     keep = np.delete(np.arange(size + CHUNK), back)
     fewer = problem(X[keep], y[keep], kernel, keep.size)
-    same, foresight = updates.add(base, fewer, route="path")
+    same, foresight = updates.add(base, fewer, updates.Aim(route="path"))
     whole, part = moved.certificate.objective, same.certificate.objective
     difference = abs(whole - part) / max(abs(whole), 1e-300)
     return (out.size, back.size, account.steps, foresight.steps, difference)

@@ -56,7 +56,9 @@ def update_cells(name: str, kernel: str) -> Iterable[Cell]:
 
     def follow() -> None:
         nonlocal steps
-        _, account = updates.move(plain, _fresh(ramp, clipped), route="path")
+        _, account = updates.move(
+            plain, _fresh(ramp, clipped), updates.Aim(route="path")
+        )
         steps = account.steps
 
     def warm(exact: bool) -> None:

@@ -134,14 +134,14 @@ def _draw(X: Vector, y: Vector, name: str, size: int) -> dict[str, float]:
 
     def chunk() -> Moves:
         target = problem(X, y, kernel, size + CHUNK)
-        return [updates.add(base, target, route="path")]
+        return [updates.add(base, target, updates.Aim(route="path"))]
 
     def one_by_one() -> Moves:
         gram = Gram(X[: size + CHUNK], kernel, threads=1)
         solution, moves = base, []
         for n in range(size + 1, size + CHUNK + 1):
             target = cost_problem(gram.subset(np.arange(n)), y[:n], 1.0, PRICES)
-            moves.append(updates.add(solution, target, route="path"))
+            moves.append(updates.add(solution, target, updates.Aim(route="path")))
             solution = moves[-1][0]
         return moves
 

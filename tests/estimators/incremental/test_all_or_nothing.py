@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from widemargin import (
     SVC,
@@ -386,14 +386,3 @@ def test_the_others_refuse_and_say_why(estimator, names):
         assert isinstance(getattr(estimator, name), Refused)
         with pytest.raises(AttributeError, match=f"{name}: .*[a-z]+.*\\.$"):
             getattr(model, name)
-
-
-def test_an_update_is_not_cut_short_by_max_time():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3))
-    y = (X[:, 0] + rng.normal(size=120) > 0).astype(int)
-    hasty = SVC(max_time=1e-9)
-    with pytest.warns(ConvergenceWarning, match="max_time"):
-        hasty.partial_fit(X[:100], y[:100], classes=[0, 1])
-    hasty.partial_fit(X[100:], y[100:])
-    assert hasty.fit_status_ == 0 and hasty.certificate_.kkt_violation <= 1e-8

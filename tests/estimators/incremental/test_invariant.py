@@ -22,6 +22,7 @@ from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.update_costs import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit, certificates
 
@@ -278,7 +279,7 @@ def test_history_of_every_call():
         assert record["kkt_violation"] <= 1e-8 and record["seconds"] > 0
 
 
-@pytest.mark.parametrize("route", ["direct", "path", "solve", "unchanged"])
+@pytest.mark.parametrize("route", ["direct", "path", "warm", "refit", "unchanged"])
 def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
     """Rows strictly inside their boxes, also where no step of a path counted them."""
     model = SVC(keep_rows=True, gamma=1.0)
@@ -286,9 +287,10 @@ def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
         model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
     else:
         model.fit(X[:100], y[:100])
-    if route == "solve":
-        monkeypatch.setattr(updates, "_solve_is_cheaper", lambda *_: True)
-    if route in ("path", "solve"):
+    if route in ("warm", "refit"):
+        chosen = Route(route), 10**9
+        monkeypatch.setattr(updates, "cheapest", lambda *_, **__: chosen)
+    if route in ("path", "warm", "refit"):
         model.partial_fit(X[100:], y[100:])
     elif route == "unchanged":
         model.update(tol=1e-4)
@@ -302,7 +304,9 @@ def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
 def test_above_2000_rows_fit_stops_at_tol_and_updates_are_exact():
     """The equality is then with the exact solution, as the documentation says."""
     samples, labels = make_moons(2500, noise=0.2, random_state=1)
-    model = SVC(keep_rows=True, gamma=1.0).fit(samples[:2450], labels[:2450])
+    model = SVC(keep_rows=True, gamma=1.0, exact_updates=True).fit(
+        samples[:2450], labels[:2450]
+    )
     assert 1e-8 < model.certificate_.kkt_violation <= model.tol
     model.partial_fit(samples[2450:], labels[2450:])
     assert model.certificate_.kkt_violation <= 1e-8

@@ -44,6 +44,7 @@ def test_update_is_set_params_for_every_parameter(estimator):
         "warm_start": True,
         "solver": "direct",
         "polish": True,
+        "exact_updates": True,
         "keep_rows": False,  # of the next fit: the rows that are there stay
     }
     if estimator is CostSensitiveSVC:
@@ -71,10 +72,10 @@ def test_the_pairs_of_a_first_chunk_share_the_time(monkeypatch):
     """As in fit: each had all of it, and three classes three times as much."""
     limits = []
 
-    def slow(self, problem, options):
+    def slow(self, problem, options, start):
         limits.append(options.deadline.seconds_left)
         time.sleep(0.05)
-        return solve(self, problem, options)
+        return solve(self, problem, options, start)
 
     solve = SVC._solve
     monkeypatch.setattr(SVC, "_solve", slow)
@@ -97,4 +98,4 @@ def test_every_update_keeps_to_the_cache_size(monkeypatch):
     monkeypatch.setattr(Gram, "__init__", noting)
     model = SVC(keep_rows=True, gamma=1.0, cache_size=7.0).fit(X[:110], y[:110])
     model.partial_fit(X[110:], y[110:]).forget([0, 1]).update(C=2.0)
-    assert len(sizes) >= 4 and set(sizes) == {7.0}
+    assert len(sizes) >= 4 and set(sizes) <= {1, 7.0}  # 1: no rows

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 from widemargin import CostSensitiveSVC
 from widemargin.engine import updates
+from widemargin.engine.update_costs import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
 
@@ -18,11 +19,11 @@ EARLIER = [[0, 2, 1], [1, 0, 3], [5, 1, 0]]
 PRICES = {"cost_matrix": [[0, 1, 2], [4, 0, 1], [1, 3, 0]], "cost_negative": 1.5}
 
 
-@pytest.mark.parametrize("forced", ["path", "solve"])
+@pytest.mark.parametrize("forced", ["path", "warm", "refit"])
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch):
-    monkeypatch.setattr(updates, "_solve_is_cheaper", lambda *_: forced == "solve")
+    monkeypatch.setattr(updates, "cheapest", lambda *_, **__: (Route(forced), 10**9))
     model = CostSensitiveSVC(
         kernel=kernel,
         gamma=0.5,
@@ -38,7 +39,11 @@ def test_either_route_ends_at_the_fit(forced, kernel, fit_intercept, monkeypatch
     assert_is_the_fit(model, iris[30:], species[30:])
     model.update(C=4.0, **PRICES)
     assert_is_the_fit(model, iris[30:], species[30:])
-    assert all(forced in record["route"] for record in model.history_[-3:])
+    routes = [record["route"] for record in model.history_[-3:]]
+    if forced == "warm":  # what was forgotten must not be where a solve begins
+        assert routes[1] == "refit" and "warm" in routes[0]
+    else:
+        assert all(forced in route for route in routes)
 
 
 @pytest.mark.parametrize("what", ["add", "forget"])

@@ -11,26 +11,33 @@ the end on *all* rows, and repairs what was not watched.
 Memory is rows x margin set for the watched rows, plus vectors: never rows x rows.
 """
 
-from .dependent_rows import independent
+from .cost import events_within, path_seconds
+from .dependent_rows import independent, rank_bound
 from .end import (
     accurate,
     at_its_end,
     only_solution,
-    path_seconds,
     reach,
     repair,
 )
-from .follow import PathAccount, Start, moving
+from .follow import UNLIMITED, Limits, PathAccount, Start, moving
+from .kinks import joined_solution, split_solution
 
 __all__ = [
+    "UNLIMITED",
+    "Limits",
     "PathAccount",
     "Start",
     "accurate",
     "at_its_end",
+    "events_within",
     "independent",
+    "joined_solution",
     "moving",
     "only_solution",
     "path_seconds",
+    "rank_bound",
     "reach",
     "repair",
+    "split_solution",
 ]

@@ -12,7 +12,7 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 
-from .end import repair
+from .end import accurate, repair
 from .follow import Start, follow
 
 Vector = NDArray[np.float64]
@@ -59,7 +59,7 @@ def follow_with_crossings(
     all_rows = np.arange(target.n)
     diagonal = target.gram.diagonal()
     beta, counts, _ = follow(
-        Start.of(solution), target, diagonal, all_rows, 0, observed
+        Start.of(accurate(solution)), target, diagonal, all_rows, 0, observed=observed
     )
     reached = Solution(
         target, beta, target.gram.times(beta), Status.POLISHED, exact=True

@@ -17,6 +17,7 @@ import numpy as np
 from widemargin.engine.kernels import Linear, Polynomial
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
+from widemargin.engine.verification import BoundedValues, verify_all
 
 from .follow import Start, follow
 
@@ -51,11 +52,14 @@ def independent(solution: Solution, *, seed: int = 0) -> Solution:
         still = DualProblem(
             gram, ones, problem.lower[members], problem.upper[members], total
         )
-        start = Start(beta[members], ones, still.lower, still.upper, ones, 0.0)
+        exact = BoundedValues(ones, 0.0 * ones, ones > 0.0)
+        start = Start(beta[members], exact, still.lower, still.upper, ones, 0.0)
         moved, _, _ = follow(
             start, still, gram.diagonal(), np.arange(members.size), seed
         )
         beta[members] = moved
         basis = members[still.free(moved)]
-    values = solution.values + problem.gram.times(beta - solution.beta)
-    return Solution(problem, beta, values, solution.status, exact=True)
+    checked = verify_all(problem, beta)
+    return Solution(
+        problem, beta, checked.values, solution.status, exact=True, checked=checked
+    )

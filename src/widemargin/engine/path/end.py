@@ -12,12 +12,18 @@ from widemargin.engine.certificate import violation
 from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.polish import EXACT, polish
 from widemargin.engine.problem import DualProblem, only_point
-from widemargin.engine.sides import by_sides, joined, split, twice
+from widemargin.engine.sides import joined
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
+from widemargin.engine.verification import (
+    BoundedValues,
+    verify_all,
+    verify_change,
+)
 
 from .dependent_rows import independent
-from .follow import WATCH_ALL_BELOW, PathAccount, Start, follow, gradient_unit
+from .follow import UNLIMITED, Limits, PathAccount, Start, follow, gradient_unit
+from .kinks import joined_solution, split_solution
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -26,7 +32,7 @@ REPAIRS = 6  # rounds before the path gives up
 
 
 def reach(
-    start: Start, target: DualProblem, *, seed: int = 0
+    start: Start, target: DualProblem, *, seed: int = 0, limits: Limits = UNLIMITED
 ) -> tuple[Solution | None, Vector, PathAccount]:
     """Return the solution of ``target``, or None where the path gave up.
 
@@ -39,6 +45,8 @@ def reach(
         Other bounds, linear term or total.
     seed : int
         For the random perturbation that breaks ties.
+    limits : Limits
+        When to give up.
 
     Returns
     -------
@@ -57,27 +65,30 @@ def reach(
         return only, only.beta, PathAccount(route="direct")
     account = PathAccount(route="path")
     if _solves(start.beta, start.values, target):
-        solution = _certified(target, start.beta, start.values, account, begun)
+        solution = _certified(target, start.beta, start.checked, account, begun)
         return solution, start.beta, account
     diagonal = target.gram.diagonal()
     watched: Indices = np.empty(0, dtype=np.intp)
     for _ in range(REPAIRS):
-        beta, counts, watched = follow(start, target, diagonal, watched, seed)
+        left = replace(limits, steps=limits.steps - account.steps)
+        if left.steps <= 0:
+            break
+        beta, counts, watched = follow(start, target, diagonal, watched, seed, left)
         account = account.plus(counts)
         if counts["status"] != "complete":
             break
-        values = start.values + target.gram.times(beta - start.beta)
-        if _solves(beta, values, target):
-            return _certified(target, beta, values, account, begun), beta, account
+        checked = verify_change(target, start.checked, start.beta, beta)
+        if _solves(beta, checked.values, target):
+            return _certified(target, beta, checked, account, begun), beta, account
         box = target.linear, target.lower, target.upper
-        intercept = optimal_intercept(values, *box, target.total)
+        intercept = optimal_intercept(checked.values, *box, target.total)
         linear, lower, upper = box
-        start = Start(beta, values, lower, upper, linear, intercept)
+        start = Start(beta, checked, lower, upper, linear, intercept)
     return None, start.beta, account
 
 
 def repair(
-    solution: Solution, *, seed: int = 0
+    solution: Solution, *, seed: int = 0, limits: Limits = UNLIMITED
 ) -> tuple[Solution | None, Vector, PathAccount]:
     """Return the exact solution near an approximate one, as :func:`reach` does.
 
@@ -85,61 +96,43 @@ def repair(
     dependence is removed and the small rest polished first, the path does what is left.
     """
     if solution.problem.kink is not None:
-        return _repaired_by_sides(solution, seed)
+        return _repaired_by_sides(solution, seed, limits)
     known = accurate(solution)
     spared = independent(known, seed=seed)
-    near = spared if spared is known else polish(spared, tol=0.0)
-    return reach(Start.of(near), solution.problem, seed=seed)
+    near = spared if spared is known else accurate(polish(spared, tol=0.0))
+    return reach(Start.of(near), solution.problem, seed=seed, limits=limits)
 
 
 def _repaired_by_sides(
-    solution: Solution, seed: int
+    solution: Solution, seed: int, limits: Limits
 ) -> tuple[Solution | None, Vector, PathAccount]:
     """Repair a solution with kinks by its two sides: a path knows no kink."""
-    problem, known = solution.problem, accurate(solution)
-    beta, values = split(known.beta, problem.kink), twice(known.values, problem.kink)
-    near = Solution(by_sides(problem), beta, values, known.status, exact=True)
-    reached, point, account = repair(near, seed=seed)
-    beta = joined(point)
+    problem = solution.problem
+    near = split_solution(accurate(solution))
+    reached, point, account = repair(near, seed=seed, limits=limits)
     if reached is None:
-        return None, beta, account
-    return (
-        replace(
-            reached,
-            problem=problem,
-            beta=beta,
-            known_values=reached.values[: problem.n],
-        ),
-        beta,
-        account,
-    )
-
-
-def path_seconds(n: int, moving: int, margin: int) -> float:
-    """Estimate the seconds a path takes on one core.
-
-    Fitted to a dozen moves of 50 to 8,000 rows on covtype, ijcnn1 and svmguide3 with
-    three kernels: each event passes over watched rows x margin set.
-
-    Parameters
-    ----------
-    n : int
-        Rows of the problem.
-    moving : int
-        Rows on their way to another bound, or whose gradient has to change.
-    margin : int
-        Size of the margin set.
-    """
-    margin += 10
-    watched = min(n, max(WATCH_ALL_BELOW, 3 * (moving + margin)))
-    events = 20 + 2 * moving
-    return 1e-3 + 2.5e-10 * events * margin * (2 * watched + 4 * margin)
+        return None, joined(point), account
+    whole = joined_solution(reached, problem)
+    return whole, whole.beta, account
 
 
 def accurate(solution: Solution) -> Solution:
-    """Recompute K beta in float64 unless it is: a solve to ``tol`` may use float32."""
+    """Return the same point with float64 K beta and bounds for every member.
+
+    A solve to ``tol`` may use float32, and bounds the members that matter.
+    """
     current = solution.exact and solution.stale is None
-    return solution if current else solution.recomputed()
+    checked = solution.checked
+    if current and checked is not None and checked.summed.all():
+        return replace(solution, known_values=checked.values)
+    return _with(verify_all(solution.problem, solution.beta), solution)
+
+
+def _with(checked: BoundedValues, solution: Solution) -> Solution:
+    return Solution(
+        solution.problem, solution.beta, checked.values, solution.status,
+        solution.n_iter, solution.seconds, exact=True, checked=checked,
+    )  # fmt: skip
 
 
 def only_solution(problem: DualProblem) -> Solution | None:
@@ -148,8 +141,8 @@ def only_solution(problem: DualProblem) -> Solution | None:
     beta = only_point(problem.lower, problem.upper, problem.total)
     if beta is None:
         return None
-    values = problem.gram.times(beta) if beta.any() else np.zeros(problem.n)
-    return _certified(problem, beta, values, PathAccount(route="direct"), begun)
+    checked = verify_all(problem, beta)
+    return _certified(problem, beta, checked, PathAccount(route="direct"), begun)
 
 
 def at_its_end(start: Start, target: DualProblem) -> bool:
@@ -162,14 +155,15 @@ def at_its_end(start: Start, target: DualProblem) -> bool:
 def _certified(
     target: DualProblem,
     beta: Vector,
-    values: Vector,
+    checked: BoundedValues,
     account: PathAccount,
     begun: float,
 ) -> Solution:
     return Solution(
         problem=target,
         beta=beta,
-        known_values=values,
+        known_values=checked.values,
+        checked=checked,
         status=Status.POLISHED,
         n_iter=account.steps,
         seconds=time.perf_counter() - begun,

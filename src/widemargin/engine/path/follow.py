@@ -12,7 +12,9 @@ from widemargin import _core
 from widemargin.engine.gram import Gram
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
+from widemargin.engine.verification import BoundedValues
 from widemargin.runtime.cancellation import check_cancelled
+from widemargin.runtime.deadline import NEVER, Deadline
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -36,8 +38,8 @@ class PathAccount:
     Attributes
     ----------
     route : str
-        "path", "solve" (a warm-started solve and polish was cheaper, or the path gave
-        up), or "direct" (the box leaves only one point).
+        "path", "warm" (a solve from the former point was cheaper), "refit" (one from
+        nothing was, or the path gave up), or "direct" (the box leaves one point).
     steps : int
         Pieces of the path: events of every kind, and the last stretch of each run if
         a row still moves on it. The iterations of the paper's Algorithm 1.
@@ -72,20 +74,45 @@ class Start:
     """A point that solves the problem (lower, upper, linear) with ``sum(beta)``."""
 
     beta: Vector
-    values: Vector  # K beta
+    checked: BoundedValues  # K beta
     lower: Vector
     upper: Vector
     linear: Vector
     intercept: float
 
+    @property
+    def values(self) -> Vector:
+        """``K beta``."""
+        return self.checked.values
+
     @classmethod
     def of(cls, solution: Solution) -> Start:
-        """Start at a solution of its own problem."""
+        """Start at an :func:`accurate` solution of its own problem."""
         box = solution.problem
+        assert solution.checked is not None
         return cls(
-            solution.beta, solution.values, box.lower, box.upper, box.linear,
+            solution.beta, solution.checked, box.lower, box.upper, box.linear,
             solution.intercept,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a path may take before it is given up.
+
+    Attributes
+    ----------
+    steps : int
+        Pieces; a path that needs more ends with the status "limit".
+    deadline : Deadline
+        Past it :class:`~widemargin.runtime.deadline.DeadlinePassedError` is raised.
+    """
+
+    steps: int = 1 << 30
+    deadline: Deadline = NEVER
+
+
+UNLIMITED = Limits()
 
 
 def moving(start: Start, target: DualProblem) -> tuple[int, int]:
@@ -105,6 +132,7 @@ def follow(
     diagonal: Vector,
     watched: Indices,
     seed: int,
+    limits: Limits = UNLIMITED,
     observed: NDArray[np.bool_] | None = None,
 ) -> tuple[Vector, dict[str, Any], Indices]:
     """Run the compiled engine once, over the rows worth watching.
@@ -142,6 +170,10 @@ def follow(
         if rate.any()
         else np.zeros(watched.size)
     )
+    columns = _Columns(
+        target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows],
+        limits.deadline,
+    )  # fmt: skip
     beta, _, _, counts = _core.follow_path(
         start.beta[rows],
         gradient[rows],
@@ -156,8 +188,8 @@ def follow(
         target.total is not None,
         _sum_change(start, target),
         scale,
-        _Columns(target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows]),
-        200 + 20 * int(watched.size),
+        columns,
+        min(limits.steps, 200 + 20 * int(watched.size)),
         seed,
         None if observed is None else observed.astype(np.int8),
     )
@@ -234,9 +266,15 @@ class _Columns:
     """
 
     def __init__(
-        self, gram: Gram, watched: Indices, concerned: Indices, gradient: Vector
+        self,
+        gram: Gram,
+        watched: Indices,
+        concerned: Indices,
+        gradient: Vector,
+        deadline: Deadline,
     ) -> None:
         self.gram = gram
+        self.deadline = deadline
         self.watched = watched
         self.columns = None if watched.size == gram.n else watched
         self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
@@ -247,6 +285,7 @@ class _Columns:
     def __call__(self, row: int) -> Vector:
         """Return column ``row`` of the watched rows."""
         check_cancelled()
+        self.deadline.check()
         if row not in self.ready:
             if len(self.ready) >= self.limit:
                 self.ready.clear()

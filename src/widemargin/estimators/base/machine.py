@@ -312,15 +312,21 @@ class KernelMachine(
                 task.gram.release()  # the next task has the memory
             return task.solution
 
+        return self._side_by_side(tasks, solved, one_by_one=shared)
+
+    def _side_by_side(
+        self, tasks: Sequence[AnyTask], run: Callable[[AnyTask], Any], *,
+        one_by_one: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        """Run all tasks: many each on one thread, few one after another."""
         threads = effective_threads(self.n_jobs)
-        if len(tasks) < PARALLEL_TASKS or threads == 1 or shared:
-            return [solved(task) for task in tasks]
-        for task in tasks:  # side by side, each on one thread
-            all_rows = np.arange(task.gram.n)
-            share = task.gram.cache_mb / threads
-            task.gram = task.gram.subset(all_rows, cache_mb=share, threads=1)
+        if len(tasks) < PARALLEL_TASKS or threads == 1 or one_by_one:
+            return [run(task) for task in tasks]
+        for task in tasks:
+            rows, share = np.arange(task.gram.n), task.gram.cache_mb / threads
+            task.gram = task.gram.subset(rows, cache_mb=share, threads=1)
         with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
-            return list(pool.map(partial(scope.run, solved), tasks))
+            return list(pool.map(partial(scope.run, run), tasks))
 
     def _solve_task(self, task: AnyTask) -> Answer:
         """Build the problem of a task, solve it, record it."""

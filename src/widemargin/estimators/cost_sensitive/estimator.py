@@ -97,7 +97,8 @@ class CostSensitiveSVC(IncrementalClassifier):
     n_jobs : int, default=None
         Threads; None for all cores.
     max_time : float, optional
-        Limit of ``fit`` in seconds. Exact updates of a model are not cut short.
+        Limit of ``fit``, ``partial_fit`` and ``update`` in seconds; an update that
+        takes longer leaves the model as it was and raises.
     warm_start : bool, default=False
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
@@ -106,6 +107,9 @@ class CostSensitiveSVC(IncrementalClassifier):
         Whether a fit goes on to the exact solution, as in SVC.
     keep_rows : bool, default=False
         Keep all training rows, which ``partial_fit``, ``forget`` and ``update`` need.
+    exact_updates : bool or "auto", default="auto"
+        Whether updates end at the exact solution, or at ``tol`` where a solve takes
+        less work; "auto": exact for at most 2,000 rows, as ``fit`` is.
 
     Attributes
     ----------
@@ -183,6 +187,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         solver: str = "auto",
         polish: bool | str = "auto",
         keep_rows: bool = False,
+        exact_updates: bool | str = "auto",
     ) -> None:
         self.C = C
         self.cost_positive = cost_positive
@@ -210,6 +215,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.solver = solver
         self.polish = polish
         self.keep_rows = keep_rows
+        self.exact_updates = exact_updates
 
     def fit(
         self,

@@ -18,7 +18,7 @@ from widemargin.estimators.base.validation import (
     weighted_rows,
 )
 
-from .live_rows import LiveRows, check_ids, refuse_known
+from .live_rows import LiveRows, check_ids
 from .update_state import UpdateState
 
 
@@ -93,7 +93,7 @@ def _weighted(
     start = 0 if former is None else former.next_id
     named = np.arange(start, start + n) if ids is None else check_ids(ids, n)
     if ids is not None and former is not None:  # running ids are always new
-        refuse_known(named, former.live.ids)
+        former.refuse_known(named)
     weights = check_weights(given.sample_weight, n)
     rows = weighted_rows(weights, n)
     if former is None and rows.size == 0:

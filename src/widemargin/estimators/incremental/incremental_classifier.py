@@ -107,6 +107,9 @@ class IncrementalClassifier(
     def _targets(self, data: LabelledData) -> NDArray[Any]:
         return data.labels
 
+    def _every_row_counts(self) -> bool:
+        return isinstance(self.class_weight, str)  # "balanced"
+
     def _answer_costs(self, data: LabelledData) -> NDArray[np.float64] | None:
         return data.answer_costs
 

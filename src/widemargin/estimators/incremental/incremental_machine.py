@@ -12,83 +12,43 @@ from __future__ import annotations
 
 import time
 import warnings
-from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from copy import deepcopy
+from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from widemargin.engine import updates
 from widemargin.engine.gram import release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
-from widemargin.engine.problem import DualProblem
-from widemargin.engine.solution import Solution
-from widemargin.engine.solve import proved
-from widemargin.engine.updates import PathAccount
-from widemargin.estimators.base.fitted import remove_model
 from widemargin.estimators.base.machine import KernelMachine
-from widemargin.estimators.base.sklearn_compat import validated
-from widemargin.estimators.base.task import Task
-from widemargin.estimators.base.training_data import TrainingData
-from widemargin.runtime.deadline import Deadline
+from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 
-from .chunk import Chunk, Given
-from .live_rows import LiveRows, find_rows, lasting, trimmed
-from .record import update_record
+from .chunk import Given
+from .live_rows import LiveRows, lasting, trimmed
+from .moving_machine import AnyTask, Data, MovingMachine
 from .refused import needs_rows, without_rows
-from .row_change import RowChange
+from .settled import enter_quietly, erase, leave_quietly
 from .task_state import TaskState
 from .update_state import UpdateState, no_rows
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-Data = TypeVar("Data", bound=TrainingData)
-AnyTask = TypeVar("AnyTask", bound=Task)
 
-
-class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
+class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
     """A kernel estimator that adds and removes rows exactly.
 
     What a kind of estimator adds: ``fit`` and ``partial_fit`` with their own arguments,
-    :meth:`_checked_chunk`, :meth:`_targets` and :meth:`_training`.
+    and what :class:`MovingMachine` asks for.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "keep_rows": ["boolean"],
+        "exact_updates": ["boolean", StrOptions({"auto"})],
     }
-    keep_rows: bool
-    gamma: float | str
-    fit_intercept: bool
-    tol: float
-    max_time: float | None
-    history_: list[dict[str, Any]]
-    _updates: UpdateState  # where rows are kept
-
-    # ---- what a kind of estimator adds ---------------------------------------
-
-    @abstractmethod
-    def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
-        """Return new rows, checked as ``fit`` would; None as `former` for the first."""
-
-    @abstractmethod
-    def _targets(self, data: Data) -> NDArray[Any] | None:
-        """Return what is kept beside the samples: labels, numbers, nothing."""
-
-    @abstractmethod
-    def _training(self, rows: LiveRows) -> Data:
-        """Return rows as ``fit`` would have validated them."""
-
-    def _answer_costs(self, data: Data) -> NDArray[np.float64] | None:
-        """Return the costs of every answer, where rows come with costs of their own."""
-        return None
-
     # ---- rows that are kept --------------------------------------------------
 
     def _keeps_rows(self, data: Data) -> bool:
@@ -131,17 +91,38 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             live, tasks, next_id, named_ids, kernel, self.gamma, self.fit_intercept
         )
 
-    def _keep_rows(self, state: UpdateState) -> None:
-        self._updates = state
-        self.ids_ = state.live.ids
-
     def _drop_rows(self) -> None:
         if hasattr(self, "_updates"):
-            del self._updates, self.ids_
+            del self._updates
+
+    @property
+    def ids_(self) -> NDArray[Any]:
+        """Ids of the live rows, where rows are kept."""
+        state = self._at_once()._updates
+        return state.ids
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle no empty places."""
+        state: dict[str, Any] = super().__getstate__()
+        if hasattr(self, "_updates"):
+            state = state | {"_updates": self._updates.closed_up()}
+        return state
+
+    def __copy__(self) -> Self:
+        """Return a copy with rows of its own: forgetting overwrites them."""
+        twin = self._twin()
+        if hasattr(self, "_updates"):
+            twin._updates = deepcopy(self._updates)
+        return twin
+
+    def _twin(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError before a fit, and where every row was forgotten."""
-        if hasattr(self, "_updates") and self._updates.live.n == 0:
+        if hasattr(self, "_updates") and self._updates.n == 0:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted any more: all rows "
                 "were forgotten; call partial_fit or fit."
@@ -183,9 +164,13 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self : object
             The estimator, without the rows and without a trace of them.
         """
-        without = self._replaced_by(self._shadow()._let_go(ids))
-        release_kept_memory()  # it may hold kernel rows of the forgotten
-        return without
+        shadow = self._shadow()
+        gone = shadow._let_go(ids)
+        try:
+            return self._replaced_by(shadow)
+        finally:  # now that it is certain
+            erase(self._updates, gone)
+            release_kept_memory()  # it may hold kernel rows of the forgotten
 
     @needs_rows
     def update(self, **params: Any) -> Self:
@@ -204,7 +189,7 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             The estimator, with the model of ``fit`` on the live rows at the new
             values.
         """
-        wanted = copy(self).set_params(**params)
+        wanted = self._twin().set_params(**params)
         wanted._replaced_by(wanted._shadow()._settle())
         self.__dict__ = wanted.__dict__  # now, or nothing of it
         return self
@@ -220,27 +205,38 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             nothing = no_rows(chunk.rows)
             former = self._begun(nothing, [], 0, given.ids is not None, kernel)
         state = self._checked_state(former)
-        state = replace(state, next_id=state.next_id + chunk.n_given)
+        state = state.changed(next_id=state.next_id + chunk.n_given)
+        settled = enter_quietly(self, state, chunk.rows, begun)
+        if settled is not None:
+            self._updates = settled
+            return self
+        state = state.closed_up()
         everything = np.arange(state.live.n)
         self._move(state, everything, chunk.rows, "add", chunk.rows.n, begun)
         return self
 
     @validated
-    def _let_go(self, ids: Any) -> Self:
+    def _let_go(self, ids: Any) -> Indices:
+        """Forget; return the places of rows that are still to be erased."""
         begun = time.perf_counter()
         self._check_fitted()
         state = self._checked_state(self._updates)
-        gone = find_rows(ids, state.live.ids)
+        gone = state.find(ids)
         self._warn_of_gamma()
-        keep = np.setdiff1d(np.arange(state.live.n), gone)
+        settled = leave_quietly(self, state, gone, begun)
+        if settled is not None:
+            self._updates = settled
+            return gone if settled.gone.size else gone[:0]
+        alive = np.delete(np.arange(state.live.n), state.gone)
+        keep, state = np.flatnonzero(~np.isin(alive, gone)), state.closed_up()
         self._move(state, keep, no_rows(state.live), "forget", gone.size, begun)
-        return self
+        return gone[:0]
 
     @validated
     def _settle(self) -> Self:
         begun = time.perf_counter()
         self._check_fitted()
-        state = self._checked_state(self._updates)
+        state = self._checked_state(self._updates).closed_up()
         everything = np.arange(state.live.n)
         self._move(state, everything, no_rows(state.live), "update", 0, begun)
         return self
@@ -266,84 +262,3 @@ class IncrementalMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
                 UserWarning,
                 stacklevel=5,
             )
-
-    # ---- the move ------------------------------------------------------------
-
-    def _move(
-        self,
-        state: UpdateState,
-        keep: Indices,
-        fresh: LiveRows,
-        stage: str,
-        chunk: int,
-        begun: float,
-    ) -> None:
-        """Bring every task to the rows that stay and enter, at the present parameters.
-
-        Parameters
-        ----------
-        state : UpdateState
-            The former model.
-        keep : ndarray
-            Which of its live rows stay, in ascending order.
-        fresh : LiveRows
-            Rows that enter, behind them.
-        stage, chunk, begun
-            For ``history_``: what was asked for, of how many rows, and when.
-        """
-        history, before, kernel = list(self.history_), state.live, state.kernel
-        joined = before.joined(fresh) if fresh.n else before
-        staying = np.concatenate([keep, np.arange(before.n, joined.n)])
-        live = joined if staying.size == joined.n else joined.kept(staying)
-        if live.n == 0:
-            if self.__sklearn_is_fitted__():
-                remove_model(self)
-            self._keep_rows(replace(state, live=live, tasks=[]))
-            self.history_ = [*history, update_record(stage, chunk, 0, begun, [], [])]
-            return
-        data = self._training(live)
-        all_rows = gram = self._make_gram(data, kernel)
-        if live is not joined:
-            all_rows = self._make_gram(self._training(joined), kernel)
-        change = RowChange(all_rows, before.n, staying)
-        tasks = self._tasks(data, gram, kernel)
-        moved = []
-        deadline = Deadline(begun + (self.max_time or np.inf))
-        for number, task in enumerate(tasks):
-            task.deadline = deadline
-            former = state.tasks[number] if len(state.tasks) == len(tasks) else None
-            moved.append(self._move_task(task, former, change))
-        solutions = [proved(solution, self.tol) for solution, _, _ in moved]
-        accounts = [account for _, account, _ in moved]
-        record = update_record(stage, chunk, live.n, begun, solutions, accounts)
-        model = self._model(data, kernel, tasks, solutions)
-        replace(model, history=[*history, record]).store(self)
-        ages = [age for _, _, age in moved]
-        solved = list(map(TaskState.of, solutions, [t.rows for t in tasks], ages))
-        self._keep_rows(replace(state, live=live, tasks=solved))
-        self._warn_unless_converged(solutions)
-
-    def _moved_problem(self, task: AnyTask) -> DualProblem:
-        """Return the problem of a task whose rows come and go."""
-        return self._problem(task)
-
-    def _move_task(
-        self, task: AnyTask, state: TaskState | None, change: RowChange
-    ) -> tuple[Solution, PathAccount, int]:
-        """Return the task's new solution, what it took, and the age of its values."""
-        target = self._moved_problem(task)
-        convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
-        known = state is not None and state.beta.size > 0
-        if state is None or not (known and convex and state.leads_to(target)):
-            options = self._solve_options(target.n, task)
-            solver = partial(self._solve, options=options)
-            return *updates.fresh(target, solver, convex=convex), 0
-        origin = state.origin(task.rows, change.places)
-        if state.solves(target, origin):
-            kept = replace(state.solution(target.gram), problem=target)
-            return kept, PathAccount(route="unchanged"), state.age
-        old = state.solution(change.gram.subset(state.members))
-        solution, account = updates.change(
-            old, origin, target, partial(change.with_leavers, task.rows, state.members)
-        )
-        return solution, account, 1 + (state.age if state.trusted else 0)

@@ -1,7 +1,8 @@
 """The live rows of a model that learns and forgets: samples, targets, weights, ids.
 
-Pure values: adding and removing rows makes new arrays of exactly the new length, so
-that nothing of a removed row stays behind.
+Removing rows makes new arrays of exactly the new length, so that nothing of a removed
+row stays behind; adding some writes behind those that are there
+(:mod:`widemargin.estimators.incremental.growing`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from .growing import appended
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -51,14 +54,35 @@ class LiveRows:
         """Return these rows followed by the others."""
         weights = None
         if self.weights is not None or other.weights is not None:
-            weights = np.concatenate([_weights(self), _weights(other)])
+            weights = appended(_weights(self), _weights(other))
         return LiveRows(
             _stacked(self.X, other.X),
             _both(self.targets, other.targets),
             weights,
-            np.concatenate([self.ids, other.ids]) if self.n else other.ids,
+            appended(self.ids, other.ids) if self.n else other.ids,
             _both(self.answer_costs, other.answer_costs),
         )
+
+    @property
+    def writeable(self) -> bool:
+        """Whether the samples are a copy of ours, which may be erased in place."""
+        stored = self.X.data if sparse.issparse(self.X) else self.X
+        return bool(stored.flags.writeable)
+
+    def erase(self, rows: Indices) -> None:
+        """Overwrite rows that have left, in place; their places stay."""
+        if sparse.issparse(self.X):
+            for row in rows.tolist():
+                first, last = self.X.indptr[row : row + 2]
+                self.X.data[first:last] = 0.0
+                self.X.indices[first:last] = np.arange(last - first)
+        else:
+            self.X[rows] = 0.0
+        for column in (self.targets, self.weights, self.answer_costs):
+            if column is not None:
+                column[rows] = 0
+        for row in rows.tolist():  # running ids stay in order
+            self.ids[row] = self.ids[row - 1] if row else self.ids.dtype.type()
 
     def kept(self, rows: Indices) -> LiveRows:
         """Return copies of some rows, and of nothing else."""
@@ -75,7 +99,7 @@ def _both(first: Any, second: Any) -> Any:
     """Return one column of all rows, which all of them have or none."""
     if first is None or second is None:
         return second  # the first rows, or none has any
-    return np.concatenate([first, second])
+    return appended(first, second)
 
 
 def _some(column: Any, rows: Indices) -> Any:
@@ -91,9 +115,21 @@ def _stacked(first: Any, second: Any) -> Any:
     if first.shape[0] == 0:
         return second.copy()
     if sparse.issparse(first):
-        return sparse.vstack([first, sparse.csr_array(second)], format="csr")
+        return _stacked_sparse(first, sparse.csr_array(second))
     below = second.toarray() if sparse.issparse(second) else second
-    return np.ascontiguousarray(np.concatenate([first, below]))
+    return appended(np.ascontiguousarray(first), below)
+
+
+def _stacked_sparse(first: Any, second: Any) -> Any:
+    """Append rows to each of the three arrays of a CSR matrix."""
+    offsets = second.indptr[1:] + first.indptr[-1]
+    parts = (
+        appended(first.data, second.data),
+        appended(first.indices, second.indices.astype(first.indices.dtype)),
+        appended(first.indptr, offsets.astype(first.indptr.dtype)),
+    )
+    shape = (first.shape[0] + second.shape[0], first.shape[1])
+    return type(first)(parts, shape=shape, copy=False)
 
 
 def lasting(X: Any) -> Any:
@@ -139,33 +175,14 @@ def check_ids(ids: Any, n: int) -> NDArray[Any]:
     return checked
 
 
-def find_rows(ids: Any, live: NDArray[Any]) -> Indices:
-    """Return the rows of the wanted ids; unknown or repeated ones are errors."""
+def wanted_ids(ids: Any) -> NDArray[Any]:
+    """Return the ids that are asked for, each once."""
     listed = [ids] if isinstance(ids, str | int | np.integer) else _listed(ids)
     if not listed:
-        return np.empty(0, dtype=np.intp)
+        return np.empty(0, dtype=np.int64)
     wanted = _typed(listed)
     _refuse_repeats(wanted)
-    row_of = {label: row for row, label in enumerate(live.tolist())}
-    unknown = [label for label in wanted.tolist() if label not in row_of]
-    if unknown:
-        raise ValueError(
-            f"ids contains {unknown[:5]}, which {'is' if len(unknown) == 1 else 'are'} "
-            "not live; ids_ lists the ids of the rows this model stands on."
-        )
-    return np.sort(np.array([row_of[label] for label in wanted.tolist()], np.intp))
-
-
-def refuse_known(ids: NDArray[Any], live: NDArray[Any]) -> None:
-    """Raise if a new id belongs to a live row already."""
-    both = set(ids.tolist()) & set(live.tolist())
-    if both:
-        raise ValueError(
-            f"ids contains {sorted(both)[:5]}, already in use by live rows; forget "
-            "them first or choose other ids."
-        )
-    if live.size and (ids.dtype.kind == "U") != (live.dtype.kind == "U"):
-        raise ValueError("ids must be all integers or all strings over all calls.")
+    return wanted
 
 
 def _listed(ids: Any) -> list[Any]:

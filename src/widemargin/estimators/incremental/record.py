@@ -8,6 +8,13 @@ from typing import Any
 from widemargin.engine.solution import Solution, stage_record
 from widemargin.engine.updates import PathAccount
 
+KEPT = 1000  # records of history_: a stream has no end
+
+
+def recent(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last records of a history."""
+    return history[-KEPT:]
+
 
 def update_record(
     stage: str,

@@ -28,6 +28,7 @@ class RowChange:
         self.staying = staying
         now = np.full(gram.n, -1)
         now[staying] = np.arange(staying.size)
+        self.forgets = bool((now[:before] < 0).any())
         self.places = now[:before]  # where each former row is now, -1 for gone
 
     def with_leavers(self, rows: Indices, members: Indices, leavers: Indices) -> Gram:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
+from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 from widemargin.engine.updates import NEW
+from widemargin.engine.verification import BoundedValues
+
+from .growing import appended
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+PRECISE = 1e-9  # per unit of the values: what bounds of float64 sums stay below
+CLEARLY = 1e-9  # of its box: a row this far inside is free
 REFRESH = 64  # moves after which K beta is computed afresh: rounding does not pile up
 
 
@@ -31,7 +37,9 @@ class TaskState:
         Coefficients of these rows.
     values : ndarray or None
         K beta of the same rows in float64; None where a fit to ``tol`` did not need it.
-    linear, lower, upper, total : ndarray, ndarray, ndarray, float or None
+    errors : ndarray or None
+        Bounds on the rounding in ``values``.
+    linear, lower, upper, total, kink : ndarray (3), float or None, ndarray or None
         The problem it solves.
     solved : bool
         Whether the solution is exact, not only within ``tol``.
@@ -40,37 +48,143 @@ class TaskState:
     intercept : float or None
         The solution's own, kept because to find it again takes as long as a short
         path; None in a model from a file.
+    interval : tuple of float, or None
+        Its optimal intercepts, widened by the violation: a row whose breakpoint lies
+        outside, on the side of its zero, changes nothing. None as above.
+    margin : int
+        Size of the margin set.
     """
 
     members: Indices
     beta: Vector
     values: Vector | None
+    errors: Vector | None
     linear: Vector
     lower: Vector
     upper: Vector
     total: float | None
+    kink: Vector | None
     solved: bool
     age: int = 0
     intercept: float | None = field(default=None, init=False)
+    interval: tuple[float, float] | None = field(default=None, init=False)
+    margin: int = field(default=0, init=False)
 
     @staticmethod
     def of(solution: Solution, members: Indices, age: int) -> TaskState:
         """Keep what a solution on some rows has, apart from the kernel handle."""
-        p = solution.problem
-        known = solution.exact and solution.stale is None
+        p, errors = solution.problem, _bounds(solution)
         state = TaskState(
             members=members,
             beta=solution.beta,
-            values=solution.known_values if known else None,
+            values=None if errors is None else solution.known_values,
+            errors=errors,
             linear=p.linear,
             lower=p.lower,
             upper=p.upper,
             total=p.total,
-            solved=known and solution.status == Status.POLISHED,
+            kink=p.kink,
+            solved=solution.exact and solution.status == Status.POLISHED,
             age=age,
         )
-        object.__setattr__(state, "intercept", solution.intercept)
-        return state
+        margin = int(solution.margin.size)
+        return state._knowing(solution.intercept, _interval(solution), margin)
+
+    def _knowing(
+        self, intercept: float | None, interval: tuple[float, float] | None, margin: int
+    ) -> TaskState:
+        object.__setattr__(self, "intercept", intercept)
+        object.__setattr__(self, "interval", interval)
+        object.__setattr__(self, "margin", margin)
+        return self
+
+    def settles(self, terms: DualProblem, sums: Vector, errors: Vector) -> bool:
+        """Whether rows at 0 with these terms are certain to change nothing."""
+        box = terms.linear, terms.lower, terms.upper
+        return self._settle(*box, terms.kink, sums, errors)
+
+    def settled(self, places: Indices) -> bool:
+        """Whether some of the variables, at 0, are certain to mean nothing."""
+        if self.values is None or self.errors is None:
+            return False
+        kink = None if self.kink is None else self.kink[places]
+        box = self.linear[places], self.lower[places], self.upper[places]
+        return self._settle(*box, kink, self.values[places], self.errors[places])
+
+    def _settle(
+        self,
+        linear: Vector,
+        lower: Vector,
+        upper: Vector,
+        kink: Vector | None,
+        sums: Vector,
+        errors: Vector,
+    ) -> bool:
+        if self.interval is None or not self.beta.size:
+            return False
+        least, most = self.interval
+        width = np.zeros(linear.size) if kink is None else kink
+        breakpoints = linear - sums
+        no_growth = (upper == 0.0) | (breakpoints - width + errors < least)
+        no_fall = (lower == 0.0) | (breakpoints + width - errors > most)
+        return bool((no_growth & no_fall).all())
+
+    def extended(
+        self, members: Indices, terms: DualProblem, sums: Vector, errors: Vector
+    ) -> TaskState:
+        """Return the state with rows behind that are at 0 and change nothing."""
+
+        def longer(column: Vector | None, more: Vector) -> Vector | None:
+            return None if column is None else appended(column, more)
+
+        return TaskState(
+            members=appended(self.members, members),
+            beta=appended(self.beta, np.zeros(members.size)),
+            values=longer(self.values, sums),
+            errors=longer(self.errors, errors),
+            linear=appended(self.linear, terms.linear),
+            lower=appended(self.lower, terms.lower),
+            upper=appended(self.upper, terms.upper),
+            total=self.total,
+            kink=None if terms.kink is None else longer(self.kink, terms.kink),
+            solved=self.solved,
+            age=self.age,
+        )._knowing(self.intercept, self.interval, self.margin)
+
+    def kept(self, stays: NDArray[np.bool_], now: Indices) -> TaskState:
+        """Return the state without some live rows, whose coefficients are 0.
+
+        `stays` says which live rows do, `now` where they are then.
+        """
+        chosen = stays[self.members]
+
+        def some(column: Vector | None) -> Vector | None:
+            return None if column is None else column[chosen]
+
+        return replace(
+            self,
+            members=now[self.members[chosen]],
+            beta=self.beta[chosen],
+            values=some(self.values),
+            errors=some(self.errors),
+            linear=self.linear[chosen],
+            lower=self.lower[chosen],
+            upper=self.upper[chosen],
+            kink=some(self.kink),
+        )._knowing(self.intercept, self.interval, self.margin)
+
+    def places(self, rows: Indices) -> Indices:
+        """Return where the variables of some live rows are; some have none."""
+        found = np.searchsorted(self.members, rows)
+        found = found[found < self.members.size]
+        return found[np.isin(self.members[found], rows)]
+
+    def erase(self, rows: Indices) -> None:
+        """Close the boxes of rows that have left, in place; their places stay."""
+        places = self.places(rows)
+        for column in (self.values, self.errors, self.linear, self.lower, self.upper):
+            if column is not None:
+                column[places] = 0.0
 
     @property
     def trusted(self) -> bool:
@@ -78,13 +192,20 @@ class TaskState:
         return self.values is not None and self.age < REFRESH
 
     def solution(self, gram: Gram) -> Solution:
-        """Return the solution over the samples it belongs to."""
-        problem = DualProblem(gram, self.linear, self.lower, self.upper, self.total)
-        values = self.values if self.trusted else gram.times(self.beta)
-        assert values is not None
+        """Return the solution over the samples it belongs to.
+
+        Without ``checked`` values, which a path has to compute, unless they are known.
+        """
+        box = self.linear, self.lower, self.upper
+        problem = DualProblem(gram, *box, self.total, self.kink)
+        if not self.trusted or self.values is None or self.errors is None:
+            nothing = np.zeros(self.beta.size)
+            return Solution(problem, self.beta, nothing, Status.CONVERGED)
+        everywhere = np.ones(self.beta.size, dtype=np.bool_)
         return Solution(
-            problem, self.beta, values, Status.POLISHED, exact=True,
-            kept_intercept=self.intercept if self.trusted else None,
+            problem, self.beta, self.values, Status.POLISHED, exact=True,
+            checked=BoundedValues(self.values, self.errors, everywhere),
+            kept_intercept=self.intercept,
         )  # fmt: skip
 
     def origin(self, members: Indices, places: Indices) -> Indices:
@@ -118,4 +239,47 @@ class TaskState:
             and np.array_equal(self.linear, problem.linear)
             and np.array_equal(self.lower, problem.lower)
             and np.array_equal(self.upper, problem.upper)
+            and _same_kink(self.kink, problem.kink)
         )
+
+
+def _bounds(solution: Solution) -> Vector | None:
+    """Return how far the values known may be from K beta; None if that is too far.
+
+    They were summed once more for the certificate: where that was in float32, or some
+    were left out, they are no start for a path.
+    """
+    checked = solution.checked
+    if not solution.exact or solution.stale is not None or checked is None:
+        return None
+    apart = np.abs(solution.known_values - checked.values)
+    errors: Vector = checked.errors + apart * (1.0 + 1e-12)
+    unit = max(1.0, float(np.abs(solution.known_values).max(initial=0.0)))
+    precise = checked.summed.all() and float(errors.max(initial=0.0)) <= PRECISE * unit
+    return errors if precise else None
+
+
+def _interval(solution: Solution) -> tuple[float, float]:
+    """Return the optimal intercepts; where a row is free there is one, to rounding.
+
+    Free by more than rounding: one that is 1e-17 off its bound decides no intercept.
+    """
+    p, slack = solution.problem, solution.proved_violation
+    if p.total is None:
+        return 0.0, 0.0
+    least = most = solution.intercept
+    free, beta = solution.margin, solution.beta
+    room = np.minimum(p.upper[free] - beta[free], beta[free] - p.lower[free])
+    if p.kink is not None:
+        room = np.where(p.kink[free] > 0.0, np.minimum(room, np.abs(beta[free])), room)
+    decides = bool((room > CLEARLY * (p.upper[free] - p.lower[free])).any())
+    if solution.exact and not decides and p.n:
+        terms = p.linear, p.lower, p.upper, p.total
+        least, most = intercept_interval(solution.values, *terms, p.kink)
+    return least - slack, most + slack
+
+
+def _same_kink(first: Vector | None, second: Vector | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first, second)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel, make_kernel, numeric_gamma
 
-from .live_rows import LiveRows
+from .live_rows import LiveRows, wanted_ids
+from .row_index import RowIndex
 from .task_state import TaskState
+
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,14 @@ class UpdateState:
         The parameter at the first fit.
     fit_intercept : bool
         The parameter at the first fit.
+    gone : ndarray
+        Places among ``live`` whose rows have left, in ascending order: erased, and
+        closed up with the next update that moves anything.
+    prices : dict or None
+        Parameters that decide what rows cost, at the last move; None in a model from a
+        file.
+    index : RowIndex
+        Where the rows of given ids are.
     """
 
     live: LiveRows
@@ -42,6 +54,85 @@ class UpdateState:
     kernel: Kernel
     gamma: float | str
     fit_intercept: bool
+    gone: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    prices: dict[str, Any] | None = field(default=None, init=False)
+    index: RowIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin an index; that of a former state is handed on where rows only came."""
+        object.__setattr__(self, "index", RowIndex(self.named_ids))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the index out of pickles and copies: it is made when asked."""
+        return {name: value for name, value in vars(self).items() if name != "index"}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        """Begin with an index of its own."""
+        self.__dict__.update(fields, index=RowIndex(fields["named_ids"]))
+
+    @property
+    def n(self) -> int:
+        """Number of live rows."""
+        return self.live.n - self.gone.size
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """Ids of the live rows."""
+        return np.delete(self.live.ids, self.gone)
+
+    def changed(self, **fields: Any) -> UpdateState:
+        """Return a later state; rows only came since, so the index stays good."""
+        later = replace(self, **fields)
+        object.__setattr__(later, "index", self.index)
+        object.__setattr__(later, "prices", self.prices)
+        return later
+
+    def priced(self, prices: dict[str, Any]) -> UpdateState:
+        """Return the state with the prices of its rows noted."""
+        object.__setattr__(self, "prices", prices)
+        return self
+
+    def closed_up(self) -> UpdateState:
+        """Return the state without the places of rows that have left."""
+        if not self.gone.size:
+            return self
+        stays = np.ones(self.live.n, dtype=np.bool_)
+        stays[self.gone] = False
+        now = np.cumsum(stays) - 1
+        tasks = [task.kept(stays, now) for task in self.tasks]
+        live = self.live.kept(np.flatnonzero(stays))
+        later = replace(self, live=live, tasks=tasks, gone=self.gone[:0])
+        return later if self.prices is None else later.priced(self.prices)
+
+    def places(self, wanted: NDArray[Any]) -> Indices:
+        """Return where the rows of some ids are; -1 for ids that are not live."""
+        found = self.index.places(wanted, self.live.ids)
+        found[np.isin(found, self.gone)] = -1
+        return found
+
+    def find(self, ids: Any) -> Indices:
+        """Return the places of the wanted ids; unknown or repeated ones are errors."""
+        wanted = wanted_ids(ids)
+        found = self.places(wanted)
+        unknown = wanted[found < 0].tolist()
+        if unknown:
+            one = len(unknown) == 1
+            raise ValueError(
+                f"ids contains {unknown[:5]}, which {'is' if one else 'are'} "
+                "not live; ids_ lists the ids of the rows this model stands on."
+            )
+        return np.sort(found)
+
+    def refuse_known(self, ids: NDArray[Any]) -> None:
+        """Raise if a new id belongs to a live row already."""
+        both = ids[self.places(ids) >= 0].tolist()
+        if both:
+            raise ValueError(
+                f"ids contains {sorted(both)[:5]}, already in use by live rows; forget "
+                "them first or choose other ids."
+            )
+        if self.n and (ids.dtype.kind == "U") != (self.live.ids.dtype.kind == "U"):
+            raise ValueError("ids must be all integers or all strings over all calls.")
 
     def has_kernel_of(self, estimator: Any) -> bool:
         """Whether kernel and intercept of an estimator are those of the first fit.

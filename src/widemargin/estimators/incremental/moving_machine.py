@@ -1,0 +1,203 @@
+"""Tasks that move: to other rows and other prices, along a path or by a solve."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine import updates
+from widemargin.engine.path import accurate
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import Solution
+from widemargin.engine.solve import proved
+from widemargin.engine.status import Status
+from widemargin.engine.update_costs import Route
+from widemargin.engine.updates import PathAccount
+from widemargin.estimators.base.fitted import remove_model
+from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.task import Task
+from widemargin.estimators.base.training_data import TrainingData
+from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
+
+from .chunk import Chunk, Given
+from .live_rows import LiveRows
+from .record import recent, update_record
+from .row_change import RowChange
+from .settled import prices
+from .task_state import TaskState
+from .update_state import UpdateState
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+Data = TypeVar("Data", bound=TrainingData)
+AnyTask = TypeVar("AnyTask", bound=Task)
+
+
+class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
+    """A kernel estimator whose tasks can be brought from their solution to another.
+
+    What a kind of estimator adds: :meth:`_checked_chunk`, :meth:`_targets` and
+    :meth:`_training`.
+    """
+
+    keep_rows: bool
+    exact_updates: bool | str
+    gamma: float | str
+    fit_intercept: bool
+    tol: float
+    max_time: float | None
+    history_: list[dict[str, Any]]
+    _updates: UpdateState  # where rows are kept
+
+    # ---- what a kind of estimator adds ---------------------------------------
+
+    @abstractmethod
+    def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
+        """Return new rows, checked as ``fit`` would; None as `former` for the first."""
+
+    @abstractmethod
+    def _targets(self, data: Data) -> NDArray[Any] | None:
+        """Return what is kept beside the samples: labels, numbers, nothing."""
+
+    @abstractmethod
+    def _training(self, rows: LiveRows) -> Data:
+        """Return rows as ``fit`` would have validated them."""
+
+    def _every_row_counts(self) -> bool:
+        """Whether the terms of a row depend on which others are there."""
+        return False
+
+    def _answer_costs(self, data: Data) -> NDArray[np.float64] | None:
+        """Return the costs of every answer, where rows come with costs of their own."""
+        return None
+
+    # ---- the move ------------------------------------------------------------
+
+    def _keep_rows(self, state: UpdateState) -> None:
+        self._updates = state.priced(prices(self))
+
+    def _move(
+        self,
+        state: UpdateState,
+        keep: Indices,
+        fresh: LiveRows,
+        stage: str,
+        chunk: int,
+        begun: float,
+    ) -> None:
+        """Bring every task to the rows that stay and enter, at the present parameters.
+
+        Parameters
+        ----------
+        state : UpdateState
+            The former model.
+        keep : ndarray
+            Which of its live rows stay, in ascending order.
+        fresh : LiveRows
+            Rows that enter, behind them.
+        stage, chunk, begun
+            For ``history_``: what was asked for, of how many rows, and when.
+        """
+        history, before, kernel = list(self.history_), state.live, state.kernel
+        joined = before.joined(fresh) if fresh.n else before
+        staying = np.concatenate([keep, np.arange(before.n, joined.n)])
+        live = joined if staying.size == joined.n else joined.kept(staying)
+        if live.n == 0:
+            if self.__sklearn_is_fitted__():
+                remove_model(self)
+            self._keep_rows(replace(state, live=live, tasks=[]))
+            nothing = update_record(stage, chunk, 0, begun, [], [])
+            self.history_ = recent([*history, nothing])
+            return
+        data = self._training(live)
+        all_rows = gram = self._make_gram(data, kernel)
+        if live is not joined:
+            all_rows = self._make_gram(self._training(joined), kernel)
+        change = RowChange(all_rows, before.n, staying)
+        tasks = self._tasks(data, gram, kernel)
+        same = len(state.tasks) == len(tasks)
+        known = state.tasks if same else [None] * len(tasks)
+        formers = {id(task): former for task, former in zip(tasks, known, strict=True)}
+        in_time = Deadline(begun + (self.max_time or np.inf))
+        deadline = NEVER if change.forgets else in_time  # to forget takes what it takes
+        for task in tasks:
+            task.deadline = deadline
+
+        def run(task: AnyTask) -> tuple[Solution, PathAccount, int]:
+            solution, account, age = self._move_task(task, formers[id(task)], change)
+            return proved(solution, self.tol), account, age
+
+        try:
+            moved = self._side_by_side(tasks, run)
+        except DeadlinePassedError:
+            raise TimeoutError(self._too_late(stage)) from None
+        solutions = [solution for solution, _, _ in moved]
+        late = any(solution.status == Status.MAX_TIME for solution in solutions)
+        if late and before.n > 0:  # a first fit leaves what it reached
+            raise TimeoutError(self._too_late(stage))
+        accounts = [account for _, account, _ in moved]
+        record = update_record(stage, chunk, live.n, begun, solutions, accounts)
+        model = self._model(data, kernel, tasks, solutions)
+        replace(model, history=recent([*history, record])).store(self)
+        ages = [age for _, _, age in moved]
+        solved = list(map(TaskState.of, solutions, [t.rows for t in tasks], ages))
+        self._keep_rows(replace(state, live=live, tasks=solved))
+        self._warn_unless_converged(solutions)
+
+    def _too_late(self, stage: str) -> str:
+        name = {"add": "partial_fit"}.get(stage, stage)
+        return (
+            f"{name} did not end within max_time={self.max_time} seconds. The model "
+            "stays as it was before the call. Increase max_time, or give fewer rows."
+        )
+
+    def _moved_problem(self, task: AnyTask) -> DualProblem:
+        """Return the problem of a task whose rows come and go."""
+        return self._problem(task)
+
+    def _aim(self, n: int, task: AnyTask, change: RowChange) -> updates.Aim:
+        """Return what the update of a task has to reach, and how it may.
+
+        A solve is that of ``fit``. It may begin at the former point unless rows leave:
+        within the tolerance that point tells of them.
+        """
+        options = self._solve_options(n, task)
+        if self.exact_updates is False:
+            options = replace(options, exact=False)
+
+        def solver(problem: DualProblem, start: Solution | None) -> Solution:
+            return self._solve(problem, options, start)
+
+        return updates.Aim(
+            solver=solver,
+            polishes=options.exact,
+            exact=self.exact_updates is True,
+            warm=not change.forgets,
+            deadline=task.deadline if change.places.size else NEVER,
+        )
+
+    def _move_task(
+        self, task: AnyTask, state: TaskState | None, change: RowChange
+    ) -> tuple[Solution, PathAccount, int]:
+        """Return the task's new solution, what it took, and the age of its values."""
+        target = self._moved_problem(task)
+        aim = self._aim(target.n, task, change)
+        convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
+        known = state is not None and state.beta.size > 0
+        if state is None or not (known and convex and state.leads_to(target)):
+            return *updates.fresh(target, aim, convex=convex), 0
+        origin = state.origin(task.rows, change.places)
+        age = state.age if state.trusted else 0
+        old = state.solution(change.gram.subset(state.members))
+        if state.solves(target, origin):
+            kept = replace(accurate(old), problem=target, status=Status.POLISHED)
+            return kept, PathAccount(route="unchanged"), age
+        leavers = partial(change.with_leavers, task.rows, state.members)
+        solution, account = updates.change(old, origin, target, leavers, aim)
+        return solution, account, 1 + age if account.route == Route.PATH else 0

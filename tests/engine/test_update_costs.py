@@ -1,0 +1,117 @@
+"""The choice between path, warm solve and refit, and that it pays: work is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+
+from widemargin import SVC, OneClassSVM
+from widemargin.engine.gram import Gram
+from widemargin.engine.update_costs import Route, cheapest
+
+STREAMS = {
+    "little overlap": (0.15, {"gamma": 2.0}),
+    "much overlap": (0.6, {"gamma": 2.0, "C": 10.0}),
+    "large margin set": (0.4, {"gamma": 60.0, "C": 5.0}),
+}
+
+
+def test_small_changes_follow_the_path_and_large_ones_are_solved():
+    few = cheapest(5000, 800, 2, 300, exact=False, warm=True)
+    assert few[0] == Route.PATH
+    assert cheapest(5000, 2500, 40, 970, exact=False, warm=True)[0] == Route.WARM
+    assert cheapest(5000, 2500, 40, 970, exact=False, warm=False)[0] == Route.REFIT
+    settings = {"exact": False, "warm": False, "summed": False}
+    assert cheapest(5000, 800, 2, 300, **settings)[0] == Route.PATH  # pays next time
+    assert cheapest(5000, 2500, 2, 1200, **settings)[0] == Route.REFIT
+    assert few[1] > 100  # events before the path has cost as much as a refit
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    """Count the kernel entries that all handles evaluate."""
+    handles, begin, subset = [], Gram.__init__, Gram.subset
+
+    def noted(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        handles.append(self)
+
+    def viewed(self, *arguments, **options):
+        view = subset(self, *arguments, **options)
+        handles.append(view)
+        return view
+
+    monkeypatch.setattr(Gram, "__init__", noted)
+    monkeypatch.setattr(Gram, "subset", viewed)
+
+    def spent():
+        total = sum(handle.evaluated for handle in handles)
+        handles.clear()
+        return total
+
+    return spent
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("rows", [2400])
+def test_no_update_evaluates_more_than_a_refit(name, rows, entries):
+    """By more than a fifth; 2,400 rows are beyond the size of exact fits."""
+    noise, settings = STREAMS[name]
+    X, y = make_moons(rows + 260, noise=noise, random_state=0)
+    model = SVC(keep_rows=True, cache_size=200, n_jobs=1, **settings)
+    model.fit(X[:rows], y[:rows])
+    n = rows
+    for chunk in (1, 10, 50, 150):
+        entries()
+        model.partial_fit(X[n : n + chunk], y[n : n + chunk])
+        added, n = entries(), n + chunk
+        clone(model).fit(X[:n], y[:n])
+        anew = entries()
+        assert added <= 1.2 * anew + 5000, (chunk, model.history_[-1]["route"])
+    for chunk in (1, 10, 100):
+        model.forget(model.ids_[:chunk])
+        forgotten = entries()
+        clone(model).fit(X[model.ids_], y[model.ids_])
+        anew = entries()
+        assert forgotten <= 1.2 * anew + 5000, (chunk, model.history_[-1]["route"])
+
+
+def test_a_refit_is_bitwise_the_fit():
+    X, y = make_moons(2600, noise=0.4, random_state=0)
+    model = SVC(keep_rows=True, gamma=60.0, C=5.0).fit(X, y)
+    model.forget(np.arange(300))
+    assert model.history_[-1]["route"] == "refit"
+    fresh = clone(model).fit(X[300:], y[300:])
+    assert_array_equal(model.dual_coef_, fresh.dual_coef_)
+    assert_array_equal(model.intercept_, fresh.intercept_)
+    assert model.certificate_.status == "converged"
+
+
+@pytest.mark.parametrize("exact", [True, False, "auto"])
+@pytest.mark.parametrize("rows", [300, 2300])
+def test_how_exact_updates_are(exact, rows):
+    X, y = make_moons(rows + 400, noise=0.3, random_state=0)
+    model = SVC(keep_rows=True, gamma=30.0, C=5.0, exact_updates=exact)
+    model.fit(X[:rows], y[:rows]).partial_fit(X[rows:], y[rows:])
+    assert model.history_[-1]["route"] in ("warm", "refit")
+    found = model.certificate_.kkt_violation
+    if exact is True or (exact == "auto" and rows < 2000):
+        assert found <= 1e-8
+    else:
+        assert 1e-8 < found <= model.tol
+
+
+def test_a_path_of_too_many_events_is_given_up(monkeypatch):
+    from widemargin.engine import updates
+
+    hasty = Route.PATH, 3
+    monkeypatch.setattr(updates, "cheapest", lambda *_, **__: hasty)
+    X, _ = make_moons(200, noise=0.3, random_state=0)
+    model = OneClassSVM(keep_rows=True, gamma=1.0, nu=0.3).fit(X[:100])
+    model.partial_fit(X[100:])
+    assert model.history_[-1]["route"] == "refit"
+    fresh = clone(model).fit(X)
+    assert_array_equal(model.dual_coef_, fresh.dual_coef_)
