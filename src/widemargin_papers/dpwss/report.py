@@ -12,11 +12,13 @@ from widemargin_papers.harness.cells import Cell, as_csv
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table
 
-from .audit import AUDIT
+from .audit import AUDIT, RUNS
 from .figures import figures
 from .iteration_cost import COST
 from .printed import FILES, SETTINGS
+from .sigma_rule import rule
 from .tasks import APART, EPSILONS, METRICS, TABLE
+from .variants import READINGS, SETS, VARIANTS
 
 __all__ = ["PICTURES", "STORE", "figures", "parts"]
 
@@ -105,6 +107,26 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
     return f"{_list_table(header, rows)}\n{count}\n"
 
 
+def readings(cells: Sequence[Cell]) -> str:
+    """Return objective and iterations of each reading of the rule, and the paper's."""
+    own = {(c.row, c.column): c for c in _of(cells, VARIANTS)}
+
+    def entry(name: str, reading: str, printed: bool) -> str:
+        found = [own.get((f"{name}: {reading}", column)) for column in METRICS[:2]]
+        figures = [c and (c.paper if printed else c.ours) for c in found]
+        if None in figures:
+            return "-"
+        return f"{figures[0]:.2f} / {figures[1]:,.0f}"
+
+    first = next(iter(READINGS))
+    rows = [("the paper", *(entry(name, first, True) for name in SETS))]
+    rows += [
+        (f"{reading}: {words}", *(entry(name, reading, False) for name in SETS))
+        for reading, words in READINGS.items()
+    ]
+    return _list_table(("reading", *SETS), rows if own else [])
+
+
 def cost(cells: Sequence[Cell]) -> str:
     """Return the processor time of an iteration by rule."""
     rows = [
@@ -127,7 +149,7 @@ def audit(cells: Sequence[Cell]) -> str:
         first = notes[0].partition(";")[0]
         low, high = f"{min(found):.2f}", f"{max(found):.2f}"
         rows.append((name, low, high, first, verdict))
-    header = ("method", "least", "largest", "first seed, of 200 + 200", "verdict")
+    header = ("method", "least", "largest", f"first seed, of {RUNS} each", "verdict")
     return _list_table(header, rows)
 
 
@@ -168,6 +190,8 @@ PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "dpwss_exact.inc": exact_rows,
     "dpwss_drawn.inc": drawn_rows,
     "dpwss_cost.inc": cost,
+    "dpwss_readings.inc": readings,
+    "dpwss_sigma_rule.inc": rule,
     "private_audit.inc": audit,
     "private_composed.inc": composed,
     "private_price.inc": price,

@@ -1,7 +1,4 @@
-"""The auditor: its statistics by hand, and that it catches what leaks.
-
-All with 200 + 200 counted runs, the same settings for every contestant.
-"""
+"""The auditor: its statistics by hand, and that it catches what leaks."""
 
 from __future__ import annotations
 
@@ -13,20 +10,31 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from widemargin import SVC, DPWSSClassifier, PrivateSVC, privacy_audit
-from widemargin.estimators.private.audit import (
-    Planted,
+from widemargin import (
+    SVC,
+    DPWSSClassifier,
+    PrivacyLedger,
+    PrivacyWarning,
+    PrivateSVC,
+    privacy_audit,
+)
+from widemargin.estimators.private import mechanisms
+from widemargin.estimators.private.audit_statistics import (
     best_direction,
     best_threshold,
-    canaries,
     epsilon_bound,
     largest_bound,
-    neighbours,
+    mu_bound,
     proportion_bounds,
 )
+from widemargin.estimators.private.calibration import gaussian_epsilon, gaussian_mu
+from widemargin.estimators.private.canaries import Planted, canaries, neighbours
 from widemargin.estimators.private.hinge import minimise_hinge
 from widemargin.estimators.private.sensitivity import clip_rows, weight_sensitivity
 from widemargin_papers.dpwss import audit as dpwss_extra
+
+# Few records: `warn_of_drowned_signal` has its own test.
+pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +61,34 @@ def test_a_useless_test_shows_nothing():
     assert epsilon_bound(100, 100, 200, 0.0, 0.05) == 0.0
     assert epsilon_bound(0, 0, 200, 0.0, 0.05) == 0.0
     assert epsilon_bound(5, 0, 200, 0.5, 0.05) == 0.0
+
+
+def test_both_directions_count():
+    # The canary is seldom found, but whatever is called clean is clean.
+    forward = math.log(
+        proportion_bounds(199, 200, 0.025)[0] / proportion_bounds(150, 200, 0.025)[1]
+    )
+    assert forward < 0.25
+    assert epsilon_bound(199, 150, 200, 0.0, 0.05) > 1.5
+    assert_allclose(
+        epsilon_bound(199, 150, 200, 0.0, 0.05), epsilon_bound(50, 1, 200, 0.0, 0.05)
+    )
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5, 2.0])
+def test_the_bound_on_mu_is_rarely_above_the_truth_and_near_it(mu):
+    rng, runs = np.random.default_rng(0), 900
+    share = stats.norm.cdf(mu / 2)
+    right = rng.binomial(runs, share, size=(2000, 2)).sum(axis=1)
+    bounds = np.array([mu_bound(int(count), 2 * runs, 0.05) for count in right])
+    assert np.mean(bounds > mu) <= 0.055
+    assert np.median(bounds) > mu - 0.15
+    # Unequal errors with the same mean: the tail is no heavier.
+    uneven = rng.binomial(runs, share + 0.01, 2000) + rng.binomial(
+        runs, share - 0.01, 2000
+    )
+    bounds = [mu_bound(int(count), 2 * runs, 0.05) for count in uneven]
+    assert np.mean(np.array(bounds) > mu) <= 0.055
 
 
 def test_the_bound_is_rarely_above_a_true_epsilon():
@@ -100,7 +136,7 @@ def test_neighbours_differ_in_one_record(patients, adjacency):
         assert np.linalg.norm(B, axis=1).max() <= longest * math.sqrt(X.shape[1])
 
 
-def test_the_third_canary_moves_the_weights_most(patients):
+def test_the_third_canary_moves_the_weights_far(patients):
     # Records that the others hardly answer come near the bound of the proof.
     X, y = patients
     moves = []
@@ -116,7 +152,7 @@ def test_the_third_canary_moves_the_weights_most(patients):
         ]
         moves.append(np.linalg.norm(ends[0] - ends[1]))
     bound = weight_sensitivity(0.1, math.sqrt(2.0), "replace")
-    assert max(moves) == moves[2] > 0.5 * bound
+    assert moves[2] > 0.5 * bound
     assert max(moves) <= bound
 
 
@@ -128,27 +164,64 @@ def test_dpwss_is_refuted_at_nominal_one_tenth(patients):
     assert result.caught and "REFUTED" in str(result)
 
 
-def test_private_svc_is_not_caught(patients):
-    result = privacy_audit(
-        PrivateSVC(mechanism="output", clip_norm=1.0, classes=[0, 1]),
-        *patients,
-        random_state=0,
-    )
-    assert result.epsilon_lower <= result.nominal == 1.0
-    text = str(result)
-    assert not result.caught
+@pytest.fixture
+def solved_once(monkeypatch):
+    """Minimise for each data set once: 2,000 releases differ in their noise alone."""
+    known, real = {}, mechanisms.minimise_hinge
+
+    def remembered(X, y, costs, gap):
+        key = X.tobytes(), y.tobytes(), costs.tobytes(), gap
+        if key not in known:
+            known[key] = real(X, y, costs, gap)
+        return known[key]
+
+    monkeypatch.setattr(mechanisms, "minimise_hinge", remembered)
+
+
+def audited(cls, patients, runs):
+    public = {"mechanism": "output", "clip_norm": math.sqrt(10.0), "classes": [0, 1]}
+    settings = {"runs": runs, "held_out": 100, "random_state": 0}
+    return privacy_audit(cls(**public), *patients, **settings)
+
+
+def test_half_of_the_noise_is_caught_and_sound_noise_is_not(patients, solved_once):
+    # 2,000 runs in all. Ten tries are `python benchmarks/dpwss.py --only audit`.
+    broken = audited(dpwss_extra.TooLittleNoise, patients, 900)
+    assert broken.caught and "REFUTED" in str(broken)
+    assert broken.mu_lower > broken.nominal_mu
+    assert broken.epsilon_lower > broken.nominal == 1.0
+    sound = audited(PrivateSVC, patients, 400)
+    assert_allclose(sound.nominal_mu, gaussian_mu(1.0, 1e-5))
+    assert_allclose(sound.epsilon_lower, gaussian_epsilon(sound.mu_lower, 1e-5))
+    assert sound.mu_lower < sound.nominal_mu
+    text = str(sound)
+    assert not sound.caught
     assert "Not caught" in text and "not evidence of privacy" in text
-    assert "can show at most" in text
+    assert "can show at most" in text and "Gaussian noise: mu >=" in text
     assert "is private" not in text.lower()
 
 
-def test_noise_divided_by_twenty_is_caught(patients):
-    broken = dpwss_extra.TooLittleNoise(
-        mechanism="output", clip_norm=1.0, classes=[0, 1]
-    )
-    result = privacy_audit(broken, *patients, random_state=0)
-    assert result.epsilon_lower > result.nominal == 1.0
-    assert result.caught
+def test_noise_without_delta_is_audited_by_epsilon(patients):
+    X, y = patients
+    model = PrivateSVC(mechanism="objective", clip_norm=1.0, classes=[0, 1])
+    result = privacy_audit(model, X[:, :2], y, runs=30, held_out=10, random_state=0)
+    assert result.mu_lower is None and not result.caught
+
+
+def test_an_audit_spends_no_budget(patients):
+    ledger = PrivacyLedger(1.0)
+    model = PrivateSVC(0.5, ledger=ledger, clip_norm=1.0, classes=[0, 1], n_steps=2)
+    privacy_audit(model, *patients, runs=3, held_out=2)
+    assert ledger.spendings == () and model.ledger is ledger
+
+
+def test_weights_without_noise_have_no_guarantee(patients):
+    model = PrivateSVC(mechanism="output", clip_norm=1.0, classes=[0, 1])
+    with pytest.warns(PrivacyWarning, match="no noise was added"):
+        first = model.fit_without_noise(*patients).coef_
+    assert not model.privacy_report().guarantee
+    with pytest.warns(PrivacyWarning, match="no noise was added"):
+        assert_array_equal(model.fit_without_noise(*patients).coef_, first)
 
 
 def test_the_audit_reproduces_and_fresh_noise_is_audited_too(patients):

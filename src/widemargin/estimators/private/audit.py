@@ -3,24 +3,24 @@
 Differential privacy promises that no test on the released model can tell data D from a
 neighbour D' well: for every event, P(event | D) <= e^epsilon P(event | D') + delta. The
 audit trains many models on both, looks for an event that separates them, and turns the
-error rates on fresh models into a lower bound on epsilon (Jagielski et al., 2020). It
-can refute a claim; it can never prove one.
+error rates on fresh models into a lower bound on epsilon (Jagielski et al., 2020).
+Where a method states that its noise is Gaussian, the bound is on mu of Gaussian
+differential privacy, which the same errors bound much more tightly, and epsilon follows
+from it. An audit can refute a claim; it can never prove one.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import beta as beta_law
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, check_X_y
@@ -28,36 +28,22 @@ from tqdm import tqdm
 
 from widemargin.engine.sample_layout import refuse_damaged
 
+from .audit_statistics import (
+    best_threshold,
+    choose_test,
+    epsilon_bound,
+    largest_bound,
+    middle,
+    mu_bound,
+)
+from .calibration import gaussian_epsilon
+from .canaries import Planted, canaries, neighbours
 from .errors_without_values import without_values
+from .estimator import PrivateSVC
 from .report import NoiseWarning, PrivacyWarning
 from .sensitivity import ADJACENCIES
 
 Vector = NDArray[np.float64]
-
-
-@lru_cache(maxsize=1024)  # the thresholds tried share their counts
-def proportion_bounds(hits: int, runs: int, error: float) -> tuple[float, float]:
-    """Clopper-Pearson bounds of a proportion, each wrong with probability `error`."""
-    lower = 0.0 if hits == 0 else float(beta_law.ppf(error, hits, runs - hits + 1))
-    upper = 1.0 if hits == runs else float(beta_law.isf(error, hits + 1, runs - hits))
-    return lower, upper
-
-
-def epsilon_bound(
-    true_positives: int, false_positives: int, runs: int, delta: float, error: float
-) -> float:
-    """Lower bound on epsilon from a test's counts on `runs` models of each kind.
-
-    ln((TPR_low - delta) / FPR_high), each rate bounded at confidence 1 - error/2.
-    """
-    low = proportion_bounds(true_positives, runs, error / 2)[0] - delta
-    high = proportion_bounds(false_positives, runs, error / 2)[1]
-    return max(0.0, math.log(low / high)) if low > 0 else 0.0
-
-
-def largest_bound(runs: int, delta: float = 0.0, error: float = 0.05) -> float:
-    """Return the bound of a perfect test: what this number of runs can show at most."""
-    return epsilon_bound(runs, 0, runs, delta, error)
 
 
 @dataclass(frozen=True)
@@ -72,6 +58,9 @@ class AuditResult:
         Largest value that this number of runs could have shown.
     nominal : float or None
         The epsilon that the method or its paper states.
+    mu_lower, nominal_mu : float or None
+        Lower bound on mu and the mu stated, of a method with Gaussian noise (None: of
+        others). The bounds on epsilon are then those that follow from mu.
     delta : float
         The delta that was granted to the method.
     confidence : float
@@ -97,10 +86,14 @@ class AuditResult:
     threshold: float
     scores: Vector
     neighbour_scores: Vector
+    mu_lower: float | None = None
+    nominal_mu: float | None = None
 
     @property
     def caught(self) -> bool:
-        """Whether the bound exceeds the nominal epsilon: the claim is refuted."""
+        """Whether the bound exceeds what is stated: the claim is refuted."""
+        if self.mu_lower is not None and self.nominal_mu is not None:
+            return self.mu_lower > self.nominal_mu
         return self.nominal is not None and self.epsilon_lower > self.nominal
 
     def __str__(self) -> str:
@@ -112,6 +105,11 @@ class AuditResult:
             f"{self.true_positives} of {self.runs} models with the canary at "
             f"{self.false_positives} false alarms."
         )
+        if self.mu_lower is not None:
+            head += (
+                f" Gaussian noise: mu >= {self.mu_lower:.3f}, stated "
+                f"{self.nominal_mu:.3f}."
+            )
         if self.nominal is None:
             return head
         if self.caught:
@@ -124,14 +122,6 @@ class AuditResult:
             f"epsilon = {self.nominal:g}. That is not evidence of privacy; only a "
             "proof is."
         )
-
-
-class Planted(NamedTuple):
-    """A canary: at `place` D has the record `plain` and D' has `other`."""
-
-    place: int
-    plain: tuple[Any, Any]
-    other: tuple[Any, Any]
 
 
 def _checked(X: Any, y: Any) -> tuple[Vector, NDArray[Any]]:
@@ -163,46 +153,6 @@ def _planted(canary: Any, index: int, X: Vector, y: Any) -> Planted:
     return Planted(index, (X[index], y[index]), (record, label))
 
 
-def canaries(X: Vector, y: Any) -> list[Planted]:
-    """Compose records whose change should move the model far.
-
-    First: the corner of the data's range that points to the last class, labelled as
-    the first, in place of record 0. Second: the record most nearly at right angles to
-    the difference of the classes, once with either label: undecided by all the others,
-    it pulls with full weight both ways. Third: as long as the longest record, in the
-    direction in which the data vary least, once with either label: the others hardly
-    answer its pull, which is what the bound of a proof supposes.
-    """
-    first, last = np.unique(y)[[0, -1]]
-    lean = X[y == last].mean(axis=0) - X[y == first].mean(axis=0)
-    corner = np.where(lean >= 0, X.max(axis=0), X.min(axis=0))
-    unit = lean / max(float(np.linalg.norm(lean)), 1e-300)
-    squares = (X * X).sum(axis=1)
-    aside = int(np.argmax(squares - (X @ unit) ** 2))
-    least = np.linalg.eigh(X.T @ X)[1][:, 0]
-    across = math.sqrt(float(squares.max())) * least
-    return [
-        Planted(0, (X[0], y[0]), (corner, first)),
-        Planted(aside, (X[aside], last), (X[aside], first)),
-        Planted(0, (across, last), (across, first)),
-    ]
-
-
-def neighbours(
-    X: Vector, y: Any, planted: Planted, adjacency: str
-) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return D and D': they differ in one record."""
-    if adjacency == "add-remove":
-        record, label = planted.other
-        return (X, y), (np.vstack([X, record]), np.append(y, [label]).astype(y.dtype))
-    both = []
-    for record, label in (planted.plain, planted.other):
-        rows, labels = X.copy(), y.copy()
-        rows[planted.place], labels[planted.place] = record, label
-        both.append((rows, labels))
-    return both[0], both[1]
-
-
 def released_vector(model: Any) -> Vector:
     """All released numbers of a linear model: coefficients and intercepts."""
     if not hasattr(model, "coef_"):
@@ -211,48 +161,6 @@ def released_vector(model: Any) -> Vector:
             "returns what is published as a vector"
         )
     return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
-
-
-def best_direction(plain: Vector, other: Vector) -> Vector:
-    """Linear discriminant between two clouds of released vectors, with shrinkage."""
-    centred = np.vstack([plain - plain.mean(axis=0), other - other.mean(axis=0)])
-    spread = centred.T @ centred / max(1, len(centred) - 2)
-    dimension = len(spread)
-    gap = other.mean(axis=0) - plain.mean(axis=0)
-    # Shrink towards a multiple of the identity, which a deterministic method, without
-    # any spread, needs as well.
-    mean = np.trace(spread) / dimension + 1e-9 * float(gap @ gap) + 1e-30
-    share = min(1.0, dimension / len(centred))
-    target = share * mean * np.eye(dimension)
-    direction = np.linalg.solve((1 - share) * spread + target, gap)
-    length = float(np.linalg.norm(direction))
-    return direction / length if length > 0 else np.ones(dimension)
-
-
-def best_threshold(plain: Vector, other: Vector, delta: float, error: float) -> float:
-    """Threshold on held-out scores that would give the largest bound there."""
-    values = np.unique(np.concatenate([plain, other]))
-    middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
-    bounds = [
-        epsilon_bound(
-            int((other > t).sum()), int((plain > t).sum()), len(plain), delta, error
-        )
-        for t in middles
-    ]
-    best = np.flatnonzero(np.array(bounds) == max(bounds))
-    # Among equals the middle one: the widest margin on both sides.
-    return float(middles[best[len(best) // 2]])
-
-
-def choose_test(
-    plain: Vector, other: Vector, delta: float, error: float
-) -> tuple[float, Vector, float]:
-    """Fix a linear test on held-out models: its separation, direction, threshold."""
-    direction = best_direction(plain, other)
-    here, there = plain @ direction, other @ direction
-    spread = math.sqrt(float(here.var() + there.var()) / 2) + 1e-300
-    separation = float(there.mean() - here.mean()) / spread
-    return separation, direction, best_threshold(here, there, delta, error)
 
 
 def privacy_audit(
@@ -276,6 +184,10 @@ def privacy_audit(
 
     Trains `held_out` models on D and on D' to choose a linear test on the released
     numbers and its threshold, then counts its errors on `runs` fresh models of each.
+    Of a linear `PrivateSVC` the attacker also knows the weights without noise on both,
+    which give the canary that moves them most and the direction of the test.
+
+    A budget (`ledger`) is not drawn on: nothing of an audit may be published either.
 
     Parameters
     ----------
@@ -339,10 +251,22 @@ def privacy_audit(
             "set it to None or give privacy_audit a random_state"
         )
     X, y = _checked(X, y)
-    plans = canaries(X, y) if canary is None else [_planted(canary, index, X, y)]
-    total = 2 * (held_out * len(plans) + runs)
-    seeds = iter(np.random.SeedSequence(random_state).generate_state(total).tolist())
+    if "ledger" in params:
+        estimator = clone(estimator).set_params(ledger=None)
     error = 1.0 - confidence
+    plans = (
+        canaries(X, y, params.get("clip_norm"))
+        if canary is None
+        else [_planted(canary, index, X, y)]
+    )
+    pairs = [neighbours(X, y, planted, adjacency) for planted in plans]
+    gaps, nominal_mu = _without_noise(estimator, pairs, release)
+    if gaps is not None:  # only the pair whose weights are farthest apart
+        most = int(np.argmax([np.linalg.norm(gap) for gap in gaps]))
+        pairs, gaps = [pairs[most]], [gaps[most]]
+    place = partial(best_threshold, delta=delta, error=error)
+    total = 2 * (held_out * len(pairs) + runs)
+    seeds = iter(np.random.SeedSequence(random_state).generate_state(total).tolist())
     tests = []
     with tqdm(total=total, disable=not progress, desc="audit") as bar:
 
@@ -352,33 +276,67 @@ def privacy_audit(
                 model, seed = clone(estimator), next(seeds)
                 if random_state is not None:
                     model.set_params(random_state=int(seed))
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", PrivacyWarning)
-                    warnings.simplefilter("ignore", NoiseWarning)
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    rows.append(release(model.fit(*data)))
+                rows.append(release(_silently(model.fit, *data)))
                 bar.update()
             return np.array(rows)
 
-        for planted in plans:
-            data = neighbours(X, y, planted, adjacency)
+        for number, data in enumerate(pairs):
             trial = released(data[0], held_out), released(data[1], held_out)
-            tests.append((*choose_test(*trial, delta, error), data))
-        _, direction, threshold, data = max(tests, key=lambda test: test[0])
-        scores = released(data[0], runs) @ direction
-        neighbour_scores = released(data[1], runs) @ direction
-    found = int((neighbour_scores > threshold).sum())
-    false = int((scores > threshold).sum())
+            gap = None if gaps is None else gaps[number]
+            rule = place if nominal_mu is None else middle
+            tests.append((choose_test(*trial, gap, rule), data))
+        test, data = max(tests, key=lambda pair: pair[0].separation)
+        scores = released(data[0], runs) @ test.direction
+        neighbour_scores = released(data[1], runs) @ test.direction
+    found = int((neighbour_scores > test.threshold).sum())
+    false = int((scores > test.threshold).sum())
+    lower, limit = (
+        epsilon_bound(found, false, runs, delta, error),
+        largest_bound(runs, delta, error),
+    )
+    mu_lower = None
+    if nominal_mu is not None:
+        mu_lower = mu_bound(found + runs - false, 2 * runs, error)
+        lower = gaussian_epsilon(mu_lower, delta)
+        limit = gaussian_epsilon(mu_bound(2 * runs, 2 * runs, error), delta)
     return AuditResult(
-        epsilon_lower=epsilon_bound(found, false, runs, delta, error),
-        epsilon_limit=largest_bound(runs, delta, error),
+        epsilon_lower=lower,
+        epsilon_limit=limit,
         nominal=nominal,
         delta=delta,
         confidence=confidence,
         runs=runs,
         true_positives=found,
         false_positives=false,
-        threshold=threshold,
+        threshold=test.threshold,
         scores=scores,
         neighbour_scores=neighbour_scores,
+        mu_lower=mu_lower,
+        nominal_mu=nominal_mu,
     )
+
+
+def _silently(fit: Callable[..., Any], X: Any, y: Any) -> Any:
+    """Fit without the warnings that hundreds of fits would repeat."""
+    with warnings.catch_warnings():
+        for kind in (PrivacyWarning, NoiseWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", kind)
+        return fit(X, y)
+
+
+def _without_noise(
+    estimator: Any, pairs: list[Any], release: Callable[[Any], Vector]
+) -> tuple[list[Vector] | None, float | None]:
+    """Return how far each pair's weights without noise are apart, and the mu stated.
+
+    Both are None of a method that has no such weights: other estimators, and kernels
+    by random features, which every fit draws anew.
+    """
+    if not isinstance(estimator, PrivateSVC) or estimator.kernel != "linear":
+        return None, None
+    gaps = []
+    for pair in pairs:
+        ends = [_silently(clone(estimator).fit_without_noise, *data) for data in pair]
+        gaps.append(release(ends[1]) - release(ends[0]))
+    mu: float | None = ends[0].privacy_report().mu
+    return gaps, mu

@@ -21,11 +21,12 @@ from .mechanisms import (
     Public,
     Release,
 )
-from .noise import NoiseSource, noise_source
+from .noise import NoiseSource, NoNoise, noise_source
 from .released_model import ReleasedModel
 from .report import (
     CLASSES_FOUND,
     MINIMUM_MISSED,
+    NOISE_LEFT_OUT,
     SEED_GIVEN,
     PrivacyWarning,
     build_report,
@@ -252,10 +253,30 @@ class PrivateSVC(ReleasedModel):
         -------
         self
         """
+        _, law = self._settings()
+        source = noise_source(law, self.random_state, self.insecure_noise)
+        return self._fit(X, y, source)
+
+    def fit_without_noise(self, X: Any, y: Any) -> PrivateSVC:
+        """Train the same model and add no noise: what an audit compares with.
+
+        Nothing is guaranteed of it, and the report says so.
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, NoNoise())
+
+    def _fit(self, X: Any, y: Any, source: NoiseSource) -> PrivateSVC:
+        """Train and release with noise of the given source."""
         mechanism, law = self._settings()
         X, y = self._samples(X, y)
         classes, y = encode_labels(y, self.classes)
-        source = noise_source(law, self.random_state, self.insecure_noise)
         frequencies = self._frequencies(source)
         mapped = self._map(frequencies)
         rows = mapped.rows(X)
@@ -286,7 +307,7 @@ class PrivateSVC(ReleasedModel):
             public,
             clip_norm=mapped.clip_norm,
             noise_class=source.statement(plan.law),
-            voided_by=self._voided_by(releases),
+            voided_by=self._voided_by(releases, source),
         )
         self.classes_, self.frequencies_ = classes, frequencies
         self._store(np.array([release.weights for release in releases]))
@@ -302,9 +323,12 @@ class PrivateSVC(ReleasedModel):
         refuse_unproven(mechanism, self.adjacency)
         return mechanism, noise_law(mechanism, self.noise, self.delta)
 
-    def _voided_by(self, releases: list[Release]) -> tuple[str, ...]:
+    def _voided_by(
+        self, releases: list[Release], source: NoiseSource
+    ) -> tuple[str, ...]:
         """Return what voids the guarantee of these releases, and warn of it."""
         voids = {
+            NOISE_LEFT_OUT: isinstance(source, NoNoise),
             SEED_GIVEN: self.random_state is not None,
             CLASSES_FOUND: self.classes is None,
             MINIMUM_MISSED: not all(release.proven for release in releases),

@@ -29,6 +29,7 @@ REAL_ARITHMETIC = (
     "(operating system's generator)"
 )
 SEEDED = "seeded: no guarantee"
+NONE = "no noise: no guarantee"
 
 
 class NoiseSource(Protocol):
@@ -96,6 +97,24 @@ class SeededNoise(SystemNoise):
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+
+
+class NoNoise(SystemNoise):
+    """Adds nothing: for audits, and for tests of what a mechanism does bare."""
+
+    _statement: ClassVar[str] = NONE
+
+    def gaussian(self, values: Vector, scale: float) -> Vector:
+        """Return `values`."""
+        return values
+
+    def laplace(self, values: Vector, scale: float) -> Vector:
+        """Return `values`."""
+        return values
+
+    def spherical(self, dimension: int, scale: float) -> Vector:
+        """Return zeros."""
+        return np.zeros(dimension)
 
 
 class OpenDPNoise(SystemNoise):

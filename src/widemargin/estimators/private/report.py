@@ -23,6 +23,7 @@ CLASSES_FOUND = (
     "the class labels were taken from the data, and a label that a single record has "
     "would appear in the model: give the labels that are possible as classes="
 )
+NOISE_LEFT_OUT = "no noise was added (fit_without_noise): release what fit trains"
 MINIMUM_MISSED = (
     "rounding kept the minimum of the perturbed objective farther away than the noise "
     "covers: lower C or use mechanism='output'"
