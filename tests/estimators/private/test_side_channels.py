@@ -63,6 +63,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:no privacy guarantee")
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("settings", [*SETTINGS, {"group_size": 3}], ids=str)
