@@ -95,3 +95,29 @@ def test_a_bounds_check_that_is_gone_is_noticed(
     monkeypatch.setattr(sample_collector, "DENSE_SHARE", 2.0)  # or it overruns
     with pytest.raises(ValueError, match="indices"):
         campaign(tmp_path, 1234, 1_000)
+
+
+def test_malformed_tables_with_categories(tmp_path: Path) -> None:
+    """Categories and gaps: every code has its category, every gap its line."""
+    table = b'a,b,c,kind\n1,NA,"u, v",x\n?,5,w,y\n3,,"u, v",x\n4,01,,y\n'
+    rng = np.random.default_rng(7)
+    outcomes = {"refused": 0, "read": 0}
+    for _ in range(1_000):
+        (tmp_path / "spoilt.csv").write_bytes(data_mutant(table, rng))
+        try:
+            data = read(tmp_path / "spoilt.csv", label="kind", mixed=("c",))
+        except DataError as error:
+            assert PLACE.fullmatch(str(error)), str(error)
+            outcomes["refused"] += 1
+            continue
+        outcomes["read"] += 1
+        assert data.mixed is not None and data.y is not None
+        assert len(data.y) == len(data.X)
+        gaps = np.isnan(data.X)
+        assert set(data.mixed.missing) == set(np.flatnonzero(gaps.any(axis=0)))
+        assert np.all(np.isfinite(data.X[~gaps]))
+        for column, texts in data.mixed.categories.items():
+            codes = data.X[~gaps[:, column], column]
+            assert set(codes) == set(range(len(texts)))
+            assert len(set(texts)) == len(texts)
+    assert min(outcomes.values()) > 50, outcomes

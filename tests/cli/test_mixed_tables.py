@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -111,6 +112,16 @@ def test_categories_that_training_has_not_seen(folder: Path) -> None:
     assert_array_equal(encoded[:, 2:].astype(float).sum(axis=1), [1, 1, 2])
 
 
+def test_categories_that_look_like_numbers_stay_categories(folder: Path) -> None:
+    trained(folder, *BOTH, "mean")
+    labels, said = predicted(folder, "age,city,income,size\n40,Oslo,1,2\n")
+    assert said == ""
+    model = widemargin.load(folder / "model")
+    row = {"age": [40.0], "city": ["Oslo"], "income": [1.0], "size": ["2"]}
+    row = {name: row[name] for name in model.feature_names_in_}
+    assert_array_equal(labels, model.predict(pandas.DataFrame(row)))
+
+
 def test_columns_without_names(folder: Path) -> None:
     lines = (folder / "data.csv").read_text().splitlines()
     (folder / "data.csv").write_text("\n".join(lines[1:]))
@@ -165,7 +176,17 @@ def test_files_that_do_not_fit_the_model(folder: Path) -> None:
 def test_cross_validation_learns_the_columns_anew(folder: Path) -> None:
     done = command("train", "data.csv", "-v", "4", *BOTH, "mean", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Cross Validation Accuracy = ")
+    table = customers()
+    oracle = make_pipeline(
+        make_column_transformer(
+            (SimpleImputer(), NUMBERS), (OneHotEncoder(handle_unknown="ignore"), TEXT)
+        ),
+        SVC(),
+    )
+    splits = StratifiedKFold(4, shuffle=True, random_state=0)
+    found = cross_val_predict(oracle, table[NUMBERS + TEXT], table.buys, cv=splits)
+    share = 100 * np.mean(found == table.buys)
+    assert f"Cross Validation Accuracy = {share:.6g}%" in done.stdout
 
 
 def test_a_column_that_names_the_rows_gets_a_hint(folder: Path) -> None:

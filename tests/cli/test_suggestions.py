@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from widemargin.cli.suggestions import did_you_mean
+
 from tests.cli.running import command
 from tests.cli.test_mistakes import refusal
 
@@ -22,6 +24,10 @@ def wide(path: Path, names: list[str]) -> None:
 def test_a_command_that_is_nearly_right(tmp_path: Path) -> None:
     assert refusal("trian", "data", cwd=tmp_path).endswith("did you mean 'train'?")
     assert refusal("zzz", cwd=tmp_path) == "Error: No such command 'zzz'"
+
+
+def test_capitals_are_near() -> None:
+    assert did_you_mean("AGE", ["age", "income"]) == "; did you mean 'age'?"
 
 
 def test_a_flag_that_is_nearly_right(tmp_path: Path) -> None:
