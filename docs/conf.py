@@ -1,6 +1,10 @@
 """Sphinx settings: ``make docs`` builds the pages without a warning."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "widemargin"
 author = "The widemargin developers"
@@ -10,7 +14,7 @@ version = release = installed_version("widemargin")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
@@ -26,11 +30,13 @@ html_title = "widemargin"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["widemargin.css"]
-html_sidebars = {"**": []}
+html_math_renderer = "mathml"
+# All pages in the side bar, so that the top bar holds the name and the search only.
+html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "header_links_before_dropdown": 5,
+    "navbar_center": [],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -49,8 +55,6 @@ sphinx_gallery_conf = {
 
 def write_capabilities(app):
     """Ask the estimators who can do what; the page includes the answer."""
-    from pathlib import Path
-
     from widemargin.cli.capabilities import as_rst
 
     folder = Path(app.srcdir, "generated")

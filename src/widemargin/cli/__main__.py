@@ -43,6 +43,7 @@ _COMMANDS = {
         "Add, drag and forget points in the browser.",
     ),
     "demo": ("demo_command", "demo", "See what widemargin does, in about a minute."),
+    "doctor": ("doctor_command", "doctor", "Show versions, hardware and a self-test."),
 }
 
 
