@@ -165,6 +165,7 @@ CORE_CALLERS = {
     "engine/chain.py",
     "engine/path/follow.py",
     "estimators/chance_constrained/solvers/descent.py",
+    "cli/doctor_command.py",
     "cli/files.py",
     "cli/mixed_tables.py",
 }

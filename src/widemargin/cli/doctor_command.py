@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from sklearn import svm as peers
 from sklearn.datasets import make_classification, make_regression
 
-import widemargin
 from widemargin import _core
 from widemargin.estimators.base.validation import effective_threads
+from widemargin.estimators.one_class_svm import OneClassSVM
+from widemargin.estimators.svc import SVC
+from widemargin.estimators.svr import SVR
 from widemargin.runtime.hardware import machine
 
 Vector = NDArray[np.float64]
@@ -58,7 +60,7 @@ def doctor(ctx: click.Context) -> None:
 
 def versions() -> Iterator[tuple[str, str]]:
     """Yield this package's version, and those of what it needs and may use."""
-    yield "widemargin", widemargin.__version__
+    yield "widemargin", version("widemargin")
     yield "needs", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     for extra, names in EXTRAS.items():
         found = {name: _installed(name) for name in names}
@@ -86,18 +88,18 @@ def self_test() -> Iterator[tuple[str, float, float, float]]:
     Z, targets = make_regression(600, 8, noise=5.0, random_state=0)
     targets = targets / targets.std()
     setting: dict[str, object] = {"tol": 1e-6, "gamma": 0.1}
-    yield _compared("SVC", widemargin.SVC, peers.SVC, X, y, setting)
+    yield _compared("SVC", SVC, peers.SVC, X, y, setting)
     yield _compared(
-        "SVC, 3 classes", widemargin.SVC, peers.SVC, X, y + (X[:, 0] > 1),
+        "SVC, 3 classes", SVC, peers.SVC, X, y + (X[:, 0] > 1),
         setting | {"decision_function_shape": "ovo"},
     )  # fmt: skip
     yield _compared(
-        "SVC, polynomial", widemargin.SVC, peers.SVC, X, y,
+        "SVC, polynomial", SVC, peers.SVC, X, y,
         setting | {"kernel": "poly", "coef0": 1.0},
     )  # fmt: skip
-    yield _compared("SVR", widemargin.SVR, peers.SVR, Z, targets, setting)
+    yield _compared("SVR", SVR, peers.SVR, Z, targets, setting)
     yield _compared(
-        "OneClassSVM", widemargin.OneClassSVM, peers.OneClassSVM, X, None,
+        "OneClassSVM", OneClassSVM, peers.OneClassSVM, X, None,
         setting | {"nu": 0.1},
     )  # fmt: skip
 

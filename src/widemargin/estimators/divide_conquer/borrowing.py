@@ -10,7 +10,7 @@ those of borrowers with the rows they borrowed, and its certificate adds them up
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,25 +90,30 @@ def borrow(
     """
     if isinstance(division.kernel, Precomputed) or level.partition.n_clusters == 1:
         return []
-    wanted = list(_lacking(level, division))
+    # plain solves of plain data: they may run in other processes (`solve_level`)
+    plain = replace(options, screen=None, every_value=False, monitor=None, certify=True)
+    plain = replace(plain, exact=False)
+    borrowers: list[tuple[int, int, Indices, int]] = []
 
-    def solved(cluster: int, pair: int, own: Indices, missing: Indices) -> Loan:
-        nearest = _nearest(division, division.rows[pair][own], missing)
-        problem = division.problems[pair]
-        taken = np.concatenate([own, np.searchsorted(division.rows[pair], nearest)])
-        rows = division.rows[pair][taken]
-        part = Part(
-            None, problem.linear[taken], problem.lower[taken], problem.upper[taken],
-            None if problem.total is None else 0.0,
-        )  # fmt: skip
-        solutions = solve_cluster(
-            division.samples[rows], division.kernel, [part], options, limits.cache_mb
-        )
-        return Loan(cluster, pair, rows, len(nearest), solutions[0])
+    def jobs() -> Iterator[Any]:
+        for cluster, pair, own, missing in _lacking(level, division):
+            lent = _nearest(division, division.rows[pair][own], missing)
+            taken = np.concatenate([own, np.searchsorted(division.rows[pair], lent)])
+            rows, problem = division.rows[pair][taken], division.problems[pair]
+            part = Part(
+                None, problem.linear[taken], problem.lower[taken],
+                problem.upper[taken], None if problem.total is None else 0.0,
+            )  # fmt: skip
+            borrowers.append((cluster, pair, rows, len(lent)))
+            yield delayed(scope.run)(
+                solve_cluster, division.samples[rows], division.kernel, [part], plain,
+                limits.cache_mb,
+            )  # fmt: skip
 
+    parallel = Parallel(limits.n_jobs, prefer="threads", pre_dispatch="n_jobs")
     with CancellationScope() as scope:
-        parallel = Parallel(limits.n_jobs, prefer="threads")
-        return list(parallel(delayed(scope.run)(solved, *one) for one in wanted))
+        solved = parallel(jobs())
+    return [Loan(*loan, part[0]) for loan, part in zip(borrowers, solved, strict=True)]
 
 
 def _lacking(
