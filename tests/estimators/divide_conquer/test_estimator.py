@@ -74,7 +74,8 @@ def test_no_level_is_plain_svc():
     divided = DivideConquerSVC(n_levels=0, random_state=0).fit(X, y)
     plain = SVC(random_state=0).fit(X, y)
     assert_array_equal(divided.support_, plain.support_)
-    assert_array_equal(divided.dual_coef_, plain.dual_coef_)
+    # SVC solves small problems in one compiled call: the same point, other rounding
+    assert_allclose(divided.dual_coef_, plain.dual_coef_, atol=1e-10)
 
 
 def test_auto_skips_levels_and_says_so():
