@@ -182,7 +182,8 @@ def test_pairs_in_other_threads_leave_their_points(press):
     press(6)  # all pairs have begun
     stop(model, X, four)
     states = {certificate.status for certificate in model.certificate_}
-    assert states == {"interrupted"}
+    # on a busy machine a pair may be done before the key is pressed
+    assert "interrupted" in states and states <= {"interrupted", "converged"}
     assert model.score(X, four) > 0.3
 
 

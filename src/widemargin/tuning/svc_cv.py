@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.base.probabilities import WithoutProbabilities
 from widemargin.estimators.base.sklearn_compat import StrOptions
 from widemargin.estimators.svc import SVC
 
 from .tuned import TunedMachine
 
 
-class SVCCV(ClassifierMixin, TunedMachine):
+class SVCCV(WithoutProbabilities, ClassifierMixin, TunedMachine):
     """Kernel support vector classifier with built-in cross-validation.
 
     Minimises the objective of :class:`widemargin.SVC` at the C and gamma whose

@@ -104,7 +104,7 @@ SETTINGS = (
     _of_file("segment7", "check"),
     _of_file("w5a", "check"),
     _of_file("mnist.t", "check"),
-    Setting("generated, 6 features", "check", _generated(100_000, 6)),
+    Setting("generated, 8 features", "check", _generated(100_000, 8)),
     Setting("generated, 3 classes", "check", _generated(60_000, 12, n_classes=3)),
 )  # fmt: skip
 

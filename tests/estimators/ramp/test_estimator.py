@@ -64,7 +64,7 @@ def test_estimator_checks(estimator, check):
 def test_without_a_ceiling_it_is_the_plain_svm(init, kernel):
     X, y, _ = cancer()
     ramp = RampSVC(C=2.0, kernel=kernel, s=-np.inf, init=init).fit(X, y)
-    plain = SVC(C=2.0, kernel=kernel).fit(X, y)
+    plain = SVC(C=2.0, kernel=kernel, polish=True).fit(X, y)
     assert_certified(ramp, 1e-8)
     assert_allclose(ramp.objective_, plain.certificate_.objective, rtol=1e-9)
     assert_allclose(ramp.decision_function(X), plain.decision_function(X), atol=1e-6)

@@ -66,7 +66,7 @@ def test_a_contestant_is_measured_in_its_own_process_and_judged(campaign):
         assert record["peak_mb"] >= record["resident_mb"] > 20
         assert record["repeats"] > 2 and not record["capped"]
         assert record["n"] == 300 and record["d"] == 4
-        assert 0 <= record["gap"] <= 1e-3 * 300 * 2.0
+        assert -1e-9 <= record["gap"] <= 1e-3 * 300 * 2.0  # rounding of the judge
     assert_allclose(ours["bound"], theirs["bound"], rtol=1e-5)
 
 
