@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin.estimators.divide_conquer.borrowing import LENT
+
+from tests.oracles.claims import judge
+from tests.oracles.rebuilt import judged
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +64,12 @@ def test_the_certificate_covers_what_was_borrowed(model_and_data):
     total = level["objective"] + borrowing["objective"]
     assert_allclose(model.certificate_.objective, total, rtol=1e-9)
     assert 0 <= model.certificate_.gap <= 1e-4 * total
+
+
+def test_without_an_intercept_nothing_is_borrowed(model_and_data):
+    # A cluster of one class has a model of its own then, and would count twice.
+    model, X, y = model_and_data
+    model = clone(model).set_params(fit_intercept=False).fit(X, y)
+    assert [s["stage"] for s in model.history_] == ["level 1"]
+    [(certificate, truth)] = judged(model, X, y)
+    assert not judge(certificate, truth).false

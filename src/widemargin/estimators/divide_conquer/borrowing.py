@@ -124,6 +124,8 @@ def _lacking(
     for pair, (problem, rows) in enumerate(
         zip(division.problems, division.rows, strict=True)
     ):
+        if problem.total is None:  # no constant: without an intercept it has a model
+            continue
         positive = problem.linear > 0
         own = labels[rows]
         ones = np.bincount(own[positive], minlength=clusters)
