@@ -59,6 +59,7 @@ def pair_models(
         positive = second if len(classes) == 2 else first
         signs = np.where(labels[rows] == positive, 1.0, -1.0)
         pair = Pair(estimator, samples, rows, signs, costs[rows], beta, number)
+        pair.kept = np.flatnonzero(present)
         yield pair.truth(X, arithmetic)
 
 
@@ -81,6 +82,8 @@ def _class_factors(estimator: Any) -> Any:
 
 class Pair:
     """One pair of classes of a fitted estimator."""
+
+    kept: Any  # rows with a weight, by which an early model numbers its own
 
     def __init__(
         self,
@@ -160,12 +163,12 @@ class Pair:
             local = float(early.intercepts[cluster, self.number])
             some, beta = np.flatnonzero(home == cluster), None
             if cluster in lent:
-                borrowed = np.searchsorted(self.rows, lent[cluster])
+                borrowed = np.searchsorted(self.rows, self.kept[lent[cluster]])
                 some = np.concatenate([some, borrowed])
                 own = slice(early.starts[cluster], early.starts[cluster + 1])
                 found = dict(
                     zip(
-                        early.support[own].tolist(),
+                        self.kept[early.support[own]].tolist(),
                         early.coefficients[own, self.number].tolist(),
                         strict=True,
                     )
