@@ -72,7 +72,13 @@ def _get_ready() -> None:
             "widemargin.persistence",
             "widemargin.display",
         ):
-            importlib.import_module(name)
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                raise click.ClickException(
+                    f"the demo draws its results and needs {error.name}: "
+                    "pip install 'widemargin[all]'"
+                ) from None
 
 
 def play(name: str, module: Any) -> Act:
