@@ -19,7 +19,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 
-.PHONY: demo test check build bench sanitize campaign docs wheel arm
+.PHONY: demo test check build bench sanitize campaign docs wheel arm how-fast
 
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
@@ -42,6 +42,12 @@ build: $(VENV)/.built
 
 bench: $(VENV)/.workshop
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# Measures every contestant again, then writes the chart of the README and the tables of the pages.
+how-fast: $(VENV)/.workshop
+	$(BIN)/python benchmarks/run.py --force $(BENCH)
+	$(BIN)/python tools/readme_chart.py
+	$(BIN)/python tools/measured_tables.py
 
 # No build has all three: ThreadSanitizer and AddressSanitizer exclude each other.
 sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)

@@ -1,0 +1,26 @@
+"""Draw how fast we are, for the README: python tools/readme_chart.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from widemargin_papers.harness.figures import save
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.speed.campaign import SUITES
+from widemargin_papers.speed.chart import chart, chart_rows, measured_with
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "_static" / "how_fast.svg"
+
+
+def main() -> None:
+    """Draw the stored ratios; nothing is measured here."""
+    store = ResultStore(ROOT / "benchmarks" / "results" / "ratios.json")
+    rows = chart_rows(store, SUITES["ratios"]())
+    note = measured_with(rows, ROOT)
+    save(chart(rows, note), TARGET)
+    print(note)
+
+
+if __name__ == "__main__":
+    main()
