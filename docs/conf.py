@@ -1,5 +1,6 @@
 """Sphinx settings: ``make docs`` builds the pages without a warning."""
 
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -62,6 +63,14 @@ def write_capabilities(app):
     (folder / "capabilities.inc").write_text(as_rst(), encoding="utf-8")
 
 
+def plain_references(_app, _what, _name, obj, _options, lines):
+    """Drop references of inherited docstrings to pages that scikit-learn has."""
+    if getattr(obj, "__module__", "").startswith("sklearn"):
+        reference = r":(?:ref|term):`([^`<]+?)(?:\s*<[^`]*>)?`"
+        lines[:] = [re.sub(reference, r"\1", line) for line in lines]
+
+
 def setup(app):
     """Hook the generated pages into the build."""
+    app.connect("autodoc-process-docstring", plain_references, priority=1)
     app.connect("builder-inited", write_capabilities)

@@ -1,11 +1,11 @@
 """Optimality, measured: pure functions of a point, and the record of the result.
 
-All of it concerns the one dual problem of this package (mathematics 0),
+All of it concerns the one dual problem of this package (mathematics 0)::
 
     minimise    1/2 beta' K beta - linear' beta + kink' |beta|
     subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
 
-whose primal, with ``residual_i = linear_i - values_i - b`` and ``values = K beta``, is
+whose primal is, with ``residual_i = linear_i - values_i - b``, ``values = K beta``::
 
     minimise_{w, b}  1/2 ||w||^2 + sum_i max(lower_i residual_i, upper_i residual_i)
                      + total * b,

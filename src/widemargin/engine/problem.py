@@ -1,5 +1,7 @@
 """The one convex problem every kernel system here is a value of.
 
+::
+
     minimise    1/2 beta' K beta - linear' beta + kink' |beta|
     subject to  lower <= beta <= upper,   and, with an intercept, sum(beta) = total
 

@@ -22,18 +22,16 @@ def seconds(record: Record | None) -> str:
     return (">" if record["capped"] else "") + shown
 
 
-def ratio(ours: Record, theirs: Record | None) -> float | None:
+def ratio(ours: Record, theirs: Record) -> float:
     """Return how many times faster we are (a lower bound for a capped peer)."""
-    if theirs is None:
-        return None
     return float(theirs["seconds"]) / float(ours["seconds"])
 
 
 def verdict(ours: Record, theirs: Record | None, asked: float | None) -> str:
     """Show a ratio and what is asked: "9.3x" reached, "6.1x !7" missed."""
-    found = ratio(ours, theirs)
-    if found is None or theirs is None:
+    if theirs is None:
         return "-"
+    found = ratio(ours, theirs)
     shown = (">" if theirs["capped"] else "") + f"{found:.2g}x"
     if asked is None:
         return shown

@@ -87,7 +87,7 @@ def split_error_columns(
     ----------
     frame : pandas.DataFrame of shape (n, 2 d)
         Values and their standard deviations, in any order of the columns.
-    patterns : sequence of str, default=("*_err", "*_sd")
+    patterns : sequence of str, default=``("*_err", "*_sd")``
         Names of error columns; ``*`` stands for the name of the feature.
 
     Returns
