@@ -191,9 +191,18 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
 
     @needs_rows
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+        *,
+        forget_ids: Any = None,
+        window: Any = None,
     ) -> Self:
-        """Add rows; the boundary becomes that of ``fit`` on all live rows.
+        """Add rows, let others go; the boundary becomes that of ``fit`` on live rows.
+
+        One update for both, all of it or, after an error, nothing.
 
         Parameters
         ----------
@@ -205,13 +214,19 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
             Weights of the rows; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
             Unique integers or strings; given in every call or in none.
+        forget_ids : int, str or array of them, optional
+            Rows that leave in the same update, by their entries in ``ids_``.
+        window : int, optional
+            How many rows stay at most: the oldest leave in the same update, in the
+            order in which they came.
 
         Returns
         -------
         self : object
-            The estimator, with the new rows.
+            The estimator, with the new rows and without those that left.
         """
-        return self._added(Given(X, None, sample_weight, ids))
+        leavers = {"forget_ids": forget_ids, "window": window}
+        return self._added(Given(X, None, sample_weight, ids, **leavers))
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TrainingData:
         return validate_unlabelled(self, X, sample_weight, ids)

@@ -13,7 +13,10 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin import SVR, OneClassSVM, QuantileSVR, load, save
 
-from tests.estimators.incremental.the_fit import certificates
+from tests.estimators.incremental.the_fit import (
+    assert_outputs_are_the_fit as assert_is_the_fit,
+)
+from tests.estimators.incremental.the_fit import outputs
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(160, 3))
@@ -32,28 +35,6 @@ OTHERS = {  # other prices
     "quantiles": {"C": 5.0, "quantile": [0.2, 0.3, 0.8]},
 }
 every_model = pytest.mark.parametrize("name", MODELS)
-
-
-def outputs(model, samples):
-    """Return the values of all outputs."""
-    detects = isinstance(model, OneClassSVM)
-    return model.decision_function(samples) if detects else model.predict(samples)
-
-
-def assert_is_the_fit(model, samples, targets, weight=None, rows=None):
-    """Assert that the model is that of fit on these rows, exactly optimal."""
-    fresh = clone(model).set_params(gamma=model.gamma_ or 1.0, polish=True)
-    fresh.fit(samples, targets, sample_weight=weight)
-    for ours, theirs in zip(certificates(model), certificates(fresh), strict=True):
-        unit = 1.0 + abs(theirs.objective)
-        assert ours.kkt_violation <= 1e-8 * unit
-        assert 0 <= ours.gap <= 1e-7 * unit
-        assert_allclose(ours.objective, theirs.objective, rtol=1e-7, atol=1e-9)
-    expected = outputs(fresh, samples)
-    unit = 1.0 + np.abs(expected).max()
-    assert_allclose(outputs(model, samples), expected, rtol=0, atol=1e-7 * unit)
-    assert model.shape_fit_ == (samples.shape[0], samples.shape[1])
-    assert_array_equal(model.support_ < samples.shape[0], True)
 
 
 @every_model

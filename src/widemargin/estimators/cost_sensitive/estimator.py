@@ -267,8 +267,13 @@ class CostSensitiveSVC(IncrementalClassifier):
         sample_weight: Any = None,
         ids: Any = None,
         sample_costs: Any = None,
+        *,
+        forget_ids: Any = None,
+        window: Any = None,
     ) -> Self:
-        """Add rows; the model becomes that of ``fit`` on all live rows.
+        """Add rows, let others go; the model becomes that of ``fit`` on the live rows.
+
+        One update for both, all of it or, after an error, nothing.
 
         Parameters
         ----------
@@ -286,14 +291,20 @@ class CostSensitiveSVC(IncrementalClassifier):
         sample_costs : array of shape (n_samples, n_classes), optional
             Costs of every answer for each row, as in ``fit``; given in every call or in
             none.
+        forget_ids : int, str or array of them, optional
+            Rows that leave in the same update, by their entries in ``ids_``.
+        window : int, optional
+            How many rows stay at most: the oldest leave in the same update, in the
+            order in which they came.
 
         Returns
         -------
         self : object
-            The estimator, with the new rows.
+            The estimator, with the new rows and without those that left.
         """
         priced = _PricedLabels(y, sample_costs)
-        return super().partial_fit(X, priced, classes, sample_weight, ids)
+        leavers = {"forget_ids": forget_ids, "window": window}
+        return super().partial_fit(X, priced, classes, sample_weight, ids, **leavers)
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
         if not isinstance(y, _PricedLabels):  # a search has no costs by row

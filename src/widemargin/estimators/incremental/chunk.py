@@ -24,13 +24,15 @@ from .update_state import UpdateState
 
 @dataclass(frozen=True)
 class Given:
-    """What ``partial_fit`` was called with."""
+    """What ``partial_fit`` was called with: rows that enter, and which leave."""
 
     X: Any
     y: Any
     sample_weight: Any = None
     ids: Any = None
     classes: Any = None
+    forget_ids: Any = None
+    window: Any = None
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,13 @@ class IncrementalClassifier(
         classes: Any = None,
         sample_weight: Any = None,
         ids: Any = None,
+        *,
+        forget_ids: Any = None,
+        window: Any = None,
     ) -> Self:
-        """Add rows; the model becomes that of ``fit`` on all live rows.
+        """Add rows, let others go; the model becomes that of ``fit`` on the live rows.
+
+        One update for both, all of it or, after an error, nothing.
 
         Parameters
         ----------
@@ -83,13 +88,19 @@ class IncrementalClassifier(
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
             Unique integers or strings; given in every call or in none.
+        forget_ids : int, str or array of them, optional
+            Rows that leave in the same update, by their entries in ``ids_``.
+        window : int, optional
+            How many rows stay at most: the oldest leave in the same update, in the
+            order in which they came.
 
         Returns
         -------
         self : object
-            The estimator, with the new rows.
+            The estimator, with the new rows and without those that left.
         """
-        return self._added(Given(X, y, sample_weight, ids, classes))
+        given = Given(X, y, sample_weight, ids, classes, forget_ids, window)
+        return self._added(given)
 
     def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
         if self.class_weight == "balanced":

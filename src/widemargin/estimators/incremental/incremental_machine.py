@@ -1,11 +1,12 @@
 """Exact learning and forgetting for kernel estimators.
 
 The model of an :class:`IncrementalMachine` always equals ``fit`` with ``get_params()``
-on its live rows. ``partial_fit`` adds rows, ``forget`` removes some, ``update`` changes
-costs: each follows the exact path of :mod:`widemargin.engine.updates` in every task.
-That takes all rows, not only the support vectors; a ``fit`` keeps them on request. An
-update works on a shadow of the estimator (:mod:`widemargin.estimators.base.state`):
-after any error, Ctrl-C included, the estimator is what it was before.
+on its live rows. ``partial_fit`` adds rows and lets others go with them (a sliding
+window), ``forget`` removes some, ``update`` changes costs: each follows the exact path
+of :mod:`widemargin.engine.updates` in every task. That takes all rows, not only the
+support vectors; a ``fit`` keeps them on request. An update works on a shadow of the
+estimator (:mod:`widemargin.estimators.base.state`): after any error, Ctrl-C included,
+the estimator is what it was before.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 from .chunk import Given
 from .live_rows import LiveRows, lasting, trimmed
 from .moving_machine import AnyTask, Data, MovingMachine
+from .record import Update
 from .refused import needs_rows, without_rows
-from .settled import enter_quietly, erase, leave_quietly
+from .settled import enter_quietly, erase, leave_quietly, note
 from .task_state import TaskState
 from .update_state import UpdateState, no_rows
+from .window import leaving
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -147,8 +150,21 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
     # ---- the updates ---------------------------------------------------------
 
     def _added(self, given: Given) -> Self:
-        """Add rows, or change nothing."""
-        return self._replaced_by(self._shadow()._take_in(given))
+        """Add rows, let others go with them, or change nothing."""
+        shadow = self._shadow()
+        gone = shadow._take_in(given)
+        return self._replaced_by(shadow) if gone is None else self._rid(shadow, gone)
+
+    def _rid(self, shadow: Self, gone: Indices) -> Self:
+        """Become the shadow, which has let rows go, and overwrite what is left there.
+
+        That is not before it is certain that the rows have left.
+        """
+        try:
+            return self._replaced_by(shadow)
+        finally:
+            erase(self._updates, gone)
+            release_kept_memory()  # it may hold kernel rows of the forgotten
 
     @needs_rows
     def forget(self, ids: Any) -> Self:
@@ -165,12 +181,7 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             The estimator, without the rows and without a trace of them.
         """
         shadow = self._shadow()
-        gone = shadow._let_go(ids)
-        try:
-            return self._replaced_by(shadow)
-        finally:  # now that it is certain
-            erase(self._updates, gone)
-            release_kept_memory()  # it may hold kernel rows of the forgotten
+        return self._rid(shadow, shadow._let_go(ids))
 
     @needs_rows
     def update(self, **params: Any) -> Self:
@@ -195,7 +206,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         return self
 
     @validated
-    def _take_in(self, given: Given) -> Self:
+    def _take_in(self, given: Given) -> Indices | None:
+        """Let rows in and out; as :meth:`_let_go`, None where none leaves."""
         begun = time.perf_counter()
         former = self._updates if hasattr(self, "_updates") else None
         chunk = self._checked_chunk(given, former)
@@ -205,15 +217,13 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             nothing = no_rows(chunk.rows)
             former = self._begun(nothing, [], 0, given.ids is not None, kernel)
         state = self._checked_state(former)
+        gone = leaving(state, given, chunk.rows.n)
+        if gone.size:
+            self._warn_of_gamma(stacklevel=7)
         state = state.changed(next_id=state.next_id + chunk.n_given)
-        settled = enter_quietly(self, state, chunk.rows, begun)
-        if settled is not None:
-            self._updates = settled
-            return self
-        state = state.closed_up()
-        everything = np.arange(state.live.n)
-        self._move(state, everything, chunk.rows, "add", chunk.rows.n, begun)
-        return self
+        update = Update("add", chunk.rows.n, gone.size, begun)
+        left = self._exchange(state, chunk.rows, gone, update)
+        return left if gone.size else None
 
     @validated
     def _let_go(self, ids: Any) -> Indices:
@@ -222,14 +232,29 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self._check_fitted()
         state = self._checked_state(self._updates)
         gone = state.find(ids)
-        self._warn_of_gamma()
-        settled = leave_quietly(self, state, gone, begun)
+        self._warn_of_gamma(stacklevel=6)
+        update = Update("forget", gone.size, gone.size, begun)
+        return self._exchange(state, no_rows(state.live), gone, update)
+
+    def _exchange(
+        self, state: UpdateState, fresh: LiveRows, gone: Indices, update: Update
+    ) -> Indices:
+        """Let rows in and out at once; return the places still to be erased."""
+        settled: UpdateState | None = state
+        if update.stage == "add":
+            settled = enter_quietly(self, state, fresh)
+            if settled is not None:
+                state, fresh = settled, no_rows(fresh)
+        if settled is not None and (gone.size or update.stage == "forget"):
+            settled = leave_quietly(self, settled, gone)
         if settled is not None:
+            note(self, settled, update)
             self._updates = settled
             return gone if settled.gone.size else gone[:0]
-        alive = np.delete(np.arange(state.live.n), state.gone)
-        keep, state = np.flatnonzero(~np.isin(alive, gone)), state.closed_up()
-        self._move(state, keep, no_rows(state.live), "forget", gone.size, begun)
+        stays = np.ones(state.live.n, dtype=np.bool_)
+        stays[gone] = False
+        keep = np.flatnonzero(np.delete(stays, state.gone))
+        self._move(state.closed_up(), keep, fresh, update)
         return gone[:0]
 
     @validated
@@ -238,7 +263,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self._check_fitted()
         state = self._checked_state(self._updates).closed_up()
         everything = np.arange(state.live.n)
-        self._move(state, everything, no_rows(state.live), "update", 0, begun)
+        update = Update("update", 0, 0, begun)
+        self._move(state, everything, no_rows(state.live), update)
         return self
 
     def _checked_state(self, state: UpdateState) -> UpdateState:
@@ -252,7 +278,7 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             )
         return state
 
-    def _warn_of_gamma(self) -> None:
+    def _warn_of_gamma(self, stacklevel: int) -> None:
         with_gamma = ("rbf", "laplacian", "poly", "sigmoid")  # "auto": 1 / n_features
         if self.gamma == "scale" and self.kernel in with_gamma:
             warnings.warn(
@@ -260,5 +286,5 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
                 "kept: it still reflects rows that are now forgotten. Call fit, or set "
                 "gamma to a number before the first fit.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=stacklevel,
             )

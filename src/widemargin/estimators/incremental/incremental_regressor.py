@@ -57,9 +57,18 @@ class IncrementalRegressor(IncrementalMachine[TargetData, BoxTask], KernelRegres
 
     @needs_rows
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        *,
+        forget_ids: Any = None,
+        window: Any = None,
     ) -> Self:
-        """Add rows; the model becomes that of ``fit`` on all live rows.
+        """Add rows, let others go; the model becomes that of ``fit`` on the live rows.
+
+        One update for both, all of it or, after an error, nothing.
 
         Parameters
         ----------
@@ -71,13 +80,19 @@ class IncrementalRegressor(IncrementalMachine[TargetData, BoxTask], KernelRegres
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
             Unique integers or strings; given in every call or in none.
+        forget_ids : int, str or array of them, optional
+            Rows that leave in the same update, by their entries in ``ids_``.
+        window : int, optional
+            How many rows stay at most: the oldest leave in the same update, in the
+            order in which they came.
 
         Returns
         -------
         self : object
-            The estimator, with the new rows.
+            The estimator, with the new rows and without those that left.
         """
-        return self._added(Given(X, y, sample_weight, ids))
+        leavers = {"forget_ids": forget_ids, "window": window}
+        return self._added(Given(X, y, sample_weight, ids, **leavers))
 
     def _checked_chunk(self, given: Given, former: UpdateState | None) -> Chunk:
         return target_chunk(self, given, former)

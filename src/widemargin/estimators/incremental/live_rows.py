@@ -167,53 +167,53 @@ def check_row_ids(ids: Any, X: Any) -> NDArray[Any] | None:
 
 def check_ids(ids: Any, n: int) -> NDArray[Any]:
     """Return given ids as an array, or say what is wrong with them."""
-    listed = _listed(ids)
+    listed = _listed(ids, "ids")
     if len(listed) != n:
         raise ValueError(f"ids has {len(listed)} entries for {n} rows; give one each.")
-    checked = _typed(listed)
-    _refuse_repeats(checked)
+    checked = _typed(listed, "ids")
+    _refuse_repeats(checked, "ids")
     return checked
 
 
-def wanted_ids(ids: Any) -> NDArray[Any]:
-    """Return the ids that are asked for, each once."""
-    listed = [ids] if isinstance(ids, str | int | np.integer) else _listed(ids)
+def wanted_ids(ids: Any, name: str = "ids") -> NDArray[Any]:
+    """Return the ids that are asked for, each once; `name` is the parameter's."""
+    listed = [ids] if isinstance(ids, str | int | np.integer) else _listed(ids, name)
     if not listed:
         return np.empty(0, dtype=np.int64)
-    wanted = _typed(listed)
-    _refuse_repeats(wanted)
+    wanted = _typed(listed, name)
+    _refuse_repeats(wanted, name)
     return wanted
 
 
-def _listed(ids: Any) -> list[Any]:
+def _listed(ids: Any, name: str) -> list[Any]:
     listed = ids.tolist() if hasattr(ids, "tolist") else ids
     if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
-        raise ValueError(f"ids={ids!r} is not a list of integers or strings.")
+        raise ValueError(f"{name}={ids!r} is not a list of integers or strings.")
     return list(listed)
 
 
-def _typed(listed: list[Any]) -> NDArray[Any]:
+def _typed(listed: list[Any], name: str) -> NDArray[Any]:
     if all(isinstance(label, str) for label in listed):
         if any(label.endswith("\0") for label in listed):
             raise ValueError(
-                "ids must not end in NUL characters, which NumPy takes away: 'q' and "
-                "'q\\0' would be one id. Strip them."
+                f"{name} must not end in NUL characters, which NumPy takes away: 'q' "
+                "and 'q\\0' would be one id. Strip them."
             )
         return np.array(listed)
     # a list of ids_ entries holds NumPy integers; True is not a name for row 1
     whole = (int, np.integer)
     if not all(isinstance(i, whole) and not isinstance(i, bool) for i in listed):
-        raise ValueError("ids must be all integers or all strings.")
-    limits = np.iinfo(np.int64)
-    if not all(limits.min <= int(label) <= limits.max for label in listed):
-        raise ValueError("ids must fit into 64 bits; use strings for longer ones.")
+        raise ValueError(f"{name} must be all integers or all strings.")
+    least, most = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+    if listed and not (least <= int(min(listed)) and int(max(listed)) <= most):
+        raise ValueError(f"{name} must fit into 64 bits; use strings for longer.")
     return np.array([int(label) for label in listed], dtype=np.int64)
 
 
-def _refuse_repeats(ids: NDArray[Any]) -> None:
+def _refuse_repeats(ids: NDArray[Any], name: str) -> None:
     values, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
         raise ValueError(
-            f"ids contains {values[counts > 1][:5].tolist()} more than once; an id "
+            f"{name} contains {values[counts > 1][:5].tolist()} more than once; an id "
             "names one row."
         )

@@ -26,7 +26,7 @@ from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
 
 from .chunk import Chunk, Given
 from .live_rows import LiveRows
-from .record import recent, update_record
+from .record import Update, recent, update_record
 from .row_change import RowChange
 from .settled import prices
 from .task_state import TaskState
@@ -87,9 +87,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         state: UpdateState,
         keep: Indices,
         fresh: LiveRows,
-        stage: str,
-        chunk: int,
-        begun: float,
+        update: Update,
     ) -> None:
         """Bring every task to the rows that stay and enter, at the present parameters.
 
@@ -101,8 +99,8 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             Which of its live rows stay, in ascending order.
         fresh : LiveRows
             Rows that enter, behind them.
-        stage, chunk, begun
-            For ``history_``: what was asked for, of how many rows, and when.
+        update : Update
+            What was asked for: for ``history_``, and for the time it may take.
         """
         history, before, kernel = list(self.history_), state.live, state.kernel
         joined = before.joined(fresh) if fresh.n else before
@@ -112,7 +110,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             if self.__sklearn_is_fitted__():
                 remove_model(self)
             self._keep_rows(replace(state, live=live, tasks=[]))
-            nothing = update_record(stage, chunk, 0, begun, [], [])
+            nothing = update_record(update, 0, [], [])
             self.history_ = recent([*history, nothing])
             return
         data = self._training(live)
@@ -124,8 +122,9 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         same = len(state.tasks) == len(tasks)
         known = state.tasks if same else [None] * len(tasks)
         formers = {id(task): former for task, former in zip(tasks, known, strict=True)}
-        in_time = Deadline(begun + (self.max_time or np.inf))
-        deadline = NEVER if change.forgets else in_time  # to forget takes what it takes
+        in_time = Deadline(update.begun + (self.max_time or np.inf))
+        # to forget takes what it takes
+        deadline = NEVER if update.stage == "forget" else in_time
         for task in tasks:
             task.deadline = deadline
 
@@ -136,13 +135,13 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         try:
             moved = self._side_by_side(tasks, run)
         except DeadlinePassedError:
-            raise TimeoutError(self._too_late(stage)) from None
+            raise TimeoutError(self._too_late(update.stage)) from None
         solutions = [solution for solution, _, _ in moved]
         late = any(solution.status == Status.MAX_TIME for solution in solutions)
         if late and before.n > 0:  # a first fit leaves what it reached
-            raise TimeoutError(self._too_late(stage))
+            raise TimeoutError(self._too_late(update.stage))
         accounts = [account for _, account, _ in moved]
-        record = update_record(stage, chunk, live.n, begun, solutions, accounts)
+        record = update_record(update, live.n, solutions, accounts)
         model = self._model(data, kernel, tasks, solutions)
         replace(model, history=recent([*history, record])).store(self)
         ages = [age for _, _, age in moved]

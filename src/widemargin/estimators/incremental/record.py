@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from widemargin.engine.solution import Solution, stage_record
@@ -16,11 +17,31 @@ def recent(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return history[-KEPT:]
 
 
+@dataclass(frozen=True)
+class Update:
+    """What was asked for.
+
+    Attributes
+    ----------
+    stage : str
+        "add" (with or without rows that leave), "forget" or "update".
+    chunk : int
+        How many rows enter; of "forget", how many leave.
+    forgotten : int
+        How many leave.
+    begun : float
+        When, by ``time.perf_counter``.
+    """
+
+    stage: str
+    chunk: int
+    forgotten: int
+    begun: float
+
+
 def update_record(
-    stage: str,
-    chunk: int,
+    update: Update,
     size: int,
-    begun: float,
     solutions: list[Solution],
     accounts: list[PathAccount],
 ) -> dict[str, Any]:
@@ -32,12 +53,13 @@ def update_record(
     routes = sorted({account.route for account in accounts} - {"unchanged"})
     violations = (c.kkt_violation or 0.0 for c in certificates)
     return stage_record(
-        stage,
+        update.stage,
         size,
-        time.perf_counter() - begun,
+        time.perf_counter() - update.begun,
         certificates,
         kkt_violation=max(violations, default=0.0),
-        chunk=chunk,
+        chunk=update.chunk,
+        forgotten=update.forgotten,
         steps=sum(account.steps for account in accounts),
         margin=max((solution.margin.size for solution in solutions), default=0),
         exchanges=sum(account.exchanges for account in accounts),

@@ -22,7 +22,7 @@ from widemargin.engine.solution import stage_record
 from widemargin.engine.verification import bounded_cross
 
 from .live_rows import LiveRows
-from .record import recent
+from .record import Update, recent
 from .task_state import TaskState
 from .update_state import UpdateState
 
@@ -114,7 +114,7 @@ def settled_leavers(state: UpdateState, gone: Indices) -> bool:
 
 
 def enter_quietly(
-    estimator: Any, state: UpdateState, chunk: LiveRows, begun: float
+    estimator: Any, state: UpdateState, chunk: LiveRows
 ) -> UpdateState | None:
     """Return the state with new rows that change nothing; None if they do, or may."""
     if not (state.tasks and estimator.__sklearn_is_fitted__()):
@@ -135,13 +135,11 @@ def enter_quietly(
         task.extended(first + rows, terms, *sums) if rows.size else task
         for task, (rows, terms), sums in zip(state.tasks, newcomers, found, strict=True)
     ]
-    later = state.changed(live=joined, tasks=extended)
-    _note(estimator, later, "add", chunk.n, begun)
-    return later
+    return state.changed(live=joined, tasks=extended)
 
 
 def leave_quietly(
-    estimator: Any, state: UpdateState, gone: Indices, begun: float
+    estimator: Any, state: UpdateState, gone: Indices
 ) -> UpdateState | None:
     """Return the state without rows that change nothing; None if they do, or may.
 
@@ -158,7 +156,6 @@ def leave_quietly(
     ranks = gone - np.searchsorted(state.gone, gone)  # among the live rows
     later = state.changed(gone=np.union1d(state.gone, gone))
     estimator.support_ = (number - np.searchsorted(ranks, number)).astype(number.dtype)
-    _note(estimator, later, "forget", gone.size, begun)
     if later.gone.size > later.n:  # so that memory follows the live rows
         return later.closed_up()
     return later
@@ -172,19 +169,18 @@ def erase(state: UpdateState, gone: Indices) -> None:
         task.erase(gone)
 
 
-def _note(
-    estimator: Any, state: UpdateState, stage: str, chunk: int, begun: float
-) -> None:
+def note(estimator: Any, state: UpdateState, update: Update) -> None:
     """Record an update after which model and certificate are what they were."""
     found = estimator.certificate_
     certificates = found if isinstance(found, list) else [found]
     record = stage_record(
-        stage,
+        update.stage,
         state.n,
-        time.perf_counter() - begun,
+        time.perf_counter() - update.begun,
         certificates,
         kkt_violation=max(c.kkt_violation or 0.0 for c in certificates),
-        chunk=chunk,
+        chunk=update.chunk,
+        forgotten=update.forgotten,
         margin=max(task.margin for task in state.tasks),
         **QUIET,
     )

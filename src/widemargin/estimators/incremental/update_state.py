@@ -110,15 +110,18 @@ class UpdateState:
         found[np.isin(found, self.gone)] = -1
         return found
 
-    def find(self, ids: Any) -> Indices:
-        """Return the places of the wanted ids; unknown or repeated ones are errors."""
-        wanted = wanted_ids(ids)
+    def find(self, ids: Any, name: str = "ids") -> Indices:
+        """Return the places of the wanted ids; unknown or repeated ones are errors.
+
+        `name` is the parameter's, for the errors.
+        """
+        wanted = wanted_ids(ids, name)
         found = self.places(wanted)
         unknown = wanted[found < 0].tolist()
         if unknown:
             one = len(unknown) == 1
             raise ValueError(
-                f"ids contains {unknown[:5]}, which {'is' if one else 'are'} "
+                f"{name} contains {unknown[:5]}, which {'is' if one else 'are'} "
                 "not live; ids_ lists the ids of the rows this model stands on."
             )
         return np.sort(found)
