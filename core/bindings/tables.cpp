@@ -14,7 +14,7 @@ namespace widemargin {
 
 namespace {
 
-using TablePtr = std::shared_ptr<KernelTable>;
+constexpr Size kFigures = 5;  // of a certificate: intercept, objective, bound, gap, violation
 
 PolishRule polish_named(const std::string& name) {
   if (name == "never") return PolishRule::never;
@@ -44,23 +44,28 @@ void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Si
 nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> members,
                 In<double> linear, In<double> lower, In<double> upper, In<double> totals,
                 bool equality, InOut<double> beta, InOut<double> values, InOut<double> errors,
-                InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps, double tolerance,
-                long max_steps, double max_seconds, const std::string& polish, Size polish_limit,
-                bool certify, bool every_value, int threads, const Callback& monitor) {
+                InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps,
+                InOut2<double> figures, InOut<bool> repaired, double tolerance, long max_steps,
+                double max_seconds, const std::string& polish, Size polish_limit, bool certify,
+                bool every_value, int threads, const Callback& monitor) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
   for (const Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0),
                           values.shape(0), errors.shape(0), summed.shape(0)})
     if (size != total) throw std::invalid_argument("arrays must have one entry per member");
-  for (const Size size : {totals.shape(0), exact.shape(0), steps.shape(0)})
+  for (const Size size :
+       {totals.shape(0), exact.shape(0), steps.shape(0), figures.shape(0), repaired.shape(0)})
     if (size != count) throw std::invalid_argument("arrays must have one entry per problem");
+  if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
   const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),
                              polish_limit, certify,   every_value, threads};
   std::vector<Outcome> outcomes(count);
-  const Batch batch{count,         offsets.data(), members.data(),  linear.data(), lower.data(),
-                    upper.data(),  totals.data(),  equality,        beta.data(),   values.data(),
-                    errors.data(), summed.data(),  outcomes.data(), exact.data()};
+  std::vector<TableCertificate> certificates(count);
+  const Batch batch{count,           offsets.data(), members.data(),     linear.data(),
+                    lower.data(),    upper.data(),   totals.data(),      equality,
+                    beta.data(),     values.data(),  errors.data(),      summed.data(),
+                    outcomes.data(), exact.data(),   certificates.data()};
   PythonCalls calls(monitor, {});
   calls.released(
       [&](const Callbacks& callbacks) { solve_batch(table, batch, options, callbacks.monitor); });
@@ -68,6 +73,11 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
   for (Size p = 0; p < count; ++p) {
     status.append(name_of(outcomes[p].status));
     steps.data()[p] = outcomes[p].steps;
+    const TableCertificate& found = certificates[p];
+    double* row = figures.data() + kFigures * p;
+    row[0] = found.intercept, row[1] = found.objective, row[2] = found.bound;
+    row[3] = found.gap, row[4] = found.violation;
+    repaired.data()[p] = found.repaired;
   }
   return nb::make_tuple(status, calls.raised());
 }
@@ -89,7 +99,8 @@ void bind_tables(nb::module_& module) {
            nb::arg("upper").noconvert(), nb::arg("totals").noconvert(), nb::arg("equality"),
            nb::arg("beta").noconvert(), nb::arg("values").noconvert(),
            nb::arg("errors").noconvert(), nb::arg("summed").noconvert(),
-           nb::arg("exact").noconvert(), nb::arg("steps").noconvert(), nb::kw_only(),
+           nb::arg("exact").noconvert(), nb::arg("steps").noconvert(),
+           nb::arg("figures").noconvert(), nb::arg("repaired").noconvert(), nb::kw_only(),
            nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"),
            nb::arg("polish_limit"), nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
            nb::arg("monitor") = nb::none());

@@ -93,6 +93,9 @@ class BatchSolver {
       batch_.exact[p] = false;
     }
     batch_.outcomes[p] = outcome;
+    batch_.certificates[p] = {};
+    if (outcome.status == Status::converged && options_.certify)
+      batch_.certificates[p] = certify(point, {values, errors, summed});
     control_.left -= problem.n;
   }
 

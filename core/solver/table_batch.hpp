@@ -9,6 +9,7 @@
 
 #include "solver/options.hpp"
 #include "solver/problem.hpp"
+#include "solver/table_certificate.hpp"
 #include "solver/table_problem.hpp"
 
 namespace widemargin {
@@ -41,7 +42,8 @@ struct Batch {
   double* errors;  // bounds on the rounding of values; infinite where they were not verified
   bool* summed;    // whether a value is of double precision entries
   Outcome* outcomes;
-  bool* exact;  // whether the polish came to its end
+  bool* exact;                     // whether the polish came to its end
+  TableCertificate* certificates;  // of the points that were verified
 
   TableProblem problem(Size p) const;
 };

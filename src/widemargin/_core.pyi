@@ -61,6 +61,8 @@ class KernelTable:
         summed: NDArray[np.bool_],
         exact: NDArray[np.bool_],
         steps: NDArray[np.int64],
+        figures: _F,
+        repaired: NDArray[np.bool_],
         *,
         tolerance: float,
         max_steps: int,

@@ -130,6 +130,10 @@ class BatchSolution:
         leaves more than the tolerance, "max_iter" where pair steps creep.
     n_iter : ndarray
         Pair steps of each.
+    figures : ndarray of shape (n_problems, 5)
+        Of each that was verified: intercept, objective, bound, gap, KKT violation.
+    repaired : ndarray of bool
+        Whether the bound holds: one member had room to make the sum exact.
     seconds : float
         Wall time of all.
     """
@@ -142,6 +146,8 @@ class BatchSolution:
     summed: Mask
     status: list[Status]
     n_iter: NDArray[np.int64]
+    figures: NDArray[np.float64]
+    repaired: Mask
     seconds: float
 
     def problem(self, number: int) -> DualProblem:
@@ -231,6 +237,7 @@ class KernelTable:
         beta = np.zeros(n) if start is None else np.array(start, dtype=np.float64)
         values, errors, summed = np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_)
         exact, n_iter = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
+        figures, repaired = np.empty((count, 5)), np.empty(count, dtype=np.bool_)
         totals = np.zeros(count) if batch.totals is None else batch.totals
         members, terms = batch.members, (batch.linear, batch.lower, batch.upper)
         order = self._rising(batch)
@@ -241,7 +248,7 @@ class KernelTable:
             beta = beta[order]
         status, raised = self._core.solve(
             batch.offsets, members, *terms, totals, batch.totals is not None,
-            beta, values, errors, summed, exact, n_iter,
+            beta, values, errors, summed, exact, n_iter, figures, repaired,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,
@@ -259,8 +266,9 @@ class KernelTable:
         ]
         seconds = time.perf_counter() - begun
         return BatchSolution(
-            self.gram, batch, beta, values, errors, summed, ends, n_iter, seconds
-        )
+            self.gram, batch, beta, values, errors, summed, ends, n_iter, figures,
+            repaired, seconds,
+        )  # fmt: skip
 
     def _rising(self, batch: ProblemBatch) -> NDArray[np.intp] | None:
         """Return the order in which the members of each problem rise in the matrix."""

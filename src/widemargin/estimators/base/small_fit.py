@@ -154,7 +154,7 @@ def answers_of(
         answers.append(
             solved.solution(number) if keep
             else BatchAnswer(
-                beta, float(intercepts[number]), n_iter, solved.status[number],
+                beta, intercepts[number], n_iter, solved.status[number],
                 certificate,
             )
         )  # fmt: skip

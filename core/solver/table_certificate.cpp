@@ -1,0 +1,147 @@
+#include "solver/table_certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace widemargin {
+
+namespace {
+
+constexpr double kUnit = 0x1p-53;        // unit roundoff of double precision
+constexpr double kTerms = 16.0 * kUnit;  // of the roundings in a term, and of the sum of terms
+constexpr double kSumLeft = 0x1p-60;     // of the sizes: what a compensated sum leaves, at most
+constexpr double kFew = 4.0 * kUnit;     // of few operations on sums
+constexpr double kMassSlack = 1e-12;     // of all mass: box widths that meet the target
+constexpr double kRepairFactor = 1.0 + 1e-9;
+
+// A sum as if in twice the precision, rounded once (Ogita, Rump and Oishi 2005, Sum2): off by at
+// most kUnit of itself and (n kUnit)^2 of the sizes of its n terms.
+class Sum {
+ public:
+  void add(double term) { add(term, std::abs(term)); }
+  // `size` is of the numbers that were rounded to make the term, at least its own.
+  void add(double term, double size) {
+    const double total = value_ + term, back = total - value_;
+    error_ += (value_ - (total - back)) + (term - back);
+    value_ = total;
+    sizes_ += size;
+  }
+  double value() const { return value_ + error_; }
+  double sizes() const { return sizes_; }
+  // At least the sum of terms that each may be off by a few roundings.
+  double above() const { return value() + kTerms * sizes_; }
+
+ private:
+  double value_ = 0.0, error_ = 0.0, sizes_ = 0.0;
+};
+
+// The loss max(lower r, upper r) of a member at the worse end of its residual r = linear - value -
+// b: it is convex and piecewise linear, so largest at one of the two ends.
+double loss_above(double linear, double lower, double upper, double intercept, double value,
+                  double error) {
+  if (lower == 0.0 && upper == 0.0) return 0.0;
+  const double residual = linear - value - intercept;
+  const double size = std::abs(linear) + std::abs(value) + std::abs(intercept);
+  const double slack = (error + kFew * size) * (1.0 + kFew);
+  const double rises = residual + slack, falls = residual - slack;
+  return std::max({lower * rises, upper * rises, lower * falls, upper * falls});
+}
+
+// What the dual loses at most when one member, that with most room on both sides, makes
+// sum(beta) = total exact; infinite where it has not the room. Moving beta_j by t costs at most
+// |t| (|linear_j - value_j| + error_j) + 1/2 t^2 K_jj.
+double repair_cost(const TablePoint& point, const TableValues& known) {
+  const TableProblem& problem = point.problem();
+  Sum missing;
+  Size widest = 0;
+  double room = -kInfinity;
+  for (Size k = 0; k < problem.n; ++k) {
+    const double beta = point.beta(k);
+    const double own = std::min(beta - problem.lower[k], problem.upper[k] - beta);
+    if (own < 0.0) return kInfinity;  // outside its box
+    if (own > room) room = own, widest = k;
+    missing.add(beta);
+  }
+  if (!problem.equality) return 0.0;
+  missing.add(-problem.total);
+  const double needed = std::abs(missing.value()) * (1.0 + kFew) + kSumLeft * missing.sizes();
+  if (needed == 0.0) return 0.0;
+  if (!(room * (1.0 - kFew) > needed)) return kInfinity;
+  const double pull =
+      std::abs(problem.linear[widest] - known.values[widest]) + known.errors[widest];
+  const double square = std::max(0.0, point.table().diagonal(problem.members[widest]));
+  return (needed * pull + 0.5 * needed * needed * square) * kRepairFactor;
+}
+
+double violation_above(const TablePoint& point, const TableValues& known) {
+  const TableProblem& problem = point.problem();
+  Extremes extremes;
+  for (Size k = 0; k < problem.n; ++k) {
+    const double gradient = known.values[k] - problem.linear[k];
+    const double slack = known.errors[k] + kFew * std::abs(gradient);
+    if (point.can_grow(k)) extremes.lowest_up = std::min(extremes.lowest_up, gradient - slack);
+    if (point.can_fall(k)) extremes.highest_low = std::max(extremes.highest_low, gradient + slack);
+  }
+  return extremes.violation(problem.equality) * (1.0 + kFew);
+}
+
+}  // namespace
+
+double optimal_intercept(const TableProblem& problem, const TableValues& known) {
+  if (!problem.equality) return 0.0;
+  // The primal is piecewise linear in b: breakpoints linear - value of mass upper - lower.
+  std::vector<std::pair<double, double>> breaks;
+  double least = kInfinity, most = -kInfinity, target = -problem.total, mass = 0.0;
+  for (Size k = 0; k < problem.n; ++k) {
+    if (!known.summed[k]) continue;
+    const double at = problem.linear[k] - known.values[k];
+    const double width = problem.upper[k] - problem.lower[k];
+    least = std::min(least, at), most = std::max(most, at);
+    target += problem.upper[k], mass += width;
+    if (width > 0.0) breaks.push_back({at, width});
+  }
+  if (least > most) return 0.0;     // no member
+  if (target <= 0.0) return least;  // only beta = upper is feasible: b is unbounded below
+  if (target >= mass) return most;
+  std::sort(breaks.begin(), breaks.end());
+  const double slack = kMassSlack * mass;
+  Size left = 0;
+  double cumulative = breaks[0].second;
+  while (cumulative < target - slack && left + 1 < breaks.size())
+    cumulative += breaks[++left].second;
+  const bool meets = std::abs(cumulative - target) <= slack && left + 1 < breaks.size();
+  return 0.5 * (breaks[left].first + breaks[meets ? left + 1 : left].first);
+}
+
+TableCertificate certify(const TablePoint& point, const TableValues& known) {
+  const TableProblem& problem = point.problem();
+  TableCertificate out;
+  out.intercept = optimal_intercept(problem, known);
+  Sum squares, gains, losses;
+  bool no_loss_is_negative = problem.total == 0.0 || !problem.equality;
+  for (Size k = 0; k < problem.n; ++k) {
+    const double beta = point.beta(k), value = known.values[k], error = known.errors[k];
+    const double linear = problem.linear[k], lower = problem.lower[k], upper = problem.upper[k];
+    no_loss_is_negative = no_loss_is_negative && lower <= 0.0 && upper >= 0.0;
+    losses.add(loss_above(linear, lower, upper, out.intercept, value, error));
+    if (beta == 0.0) continue;
+    const double product = beta * value, rounding = std::abs(beta) * error;
+    squares.add(0.5 * (product + rounding), 0.5 * (std::abs(product) + rounding));
+    gains.add(-linear * beta);
+  }
+  const double square = squares.above(), gain = gains.above(), loss = losses.above();
+  const double offset = problem.equality ? problem.total * out.intercept : 0.0;
+  out.objective = loss + square + offset;
+  out.objective += kFew * (std::abs(loss) + std::abs(square) + std::abs(offset));
+  const double repair = repair_cost(point, known);
+  out.repaired = repair < kInfinity;
+  out.bound = -(square + gain) - repair * (1.0 + kFew);
+  out.bound -= kFew * (std::abs(square) + std::abs(gain) + repair);
+  if (no_loss_is_negative) out.bound = std::max(out.bound, 0.0);
+  out.gap = std::nextafter(std::max(0.0, out.objective - out.bound), kInfinity);
+  out.violation = violation_above(point, known);
+  return out;
+}
+
+}  // namespace widemargin
