@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "numerics/pivoted_cholesky.hpp"
+#include "numerics/sample_statistics.hpp"
 
 namespace widemargin {
 
@@ -40,11 +41,47 @@ void bind_products(nb::module_& module) {
       nb::arg("threads"));
 }
 
+template <class Value>
+void bind_statistics(nb::module_& module) {
+  module.def(
+      "all_finite",
+      [](In2<Value> X) {
+        nb::gil_scoped_release release;
+        return all_finite(X.data(), X.shape(0) * X.shape(1));
+      },
+      nb::arg("X").noconvert());
+  module.def(
+      "entry_moments",
+      [](In2<Value> X, In<double> weights, double mass) {
+        require(weights.shape(0) == X.shape(0));
+        EntryMoments found;
+        {
+          nb::gil_scoped_release release;
+          found = entry_moments(X.data(), X.shape(0), X.shape(1), weights.data(), mass);
+        }
+        return nb::make_tuple(found.mean, found.rest, found.squares);
+      },
+      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("mass"));
+  module.def(
+      "feature_ranges",
+      [](In2<Value> X) {
+        FeatureRanges found;
+        {
+          nb::gil_scoped_release release;
+          found = feature_ranges(X.data(), X.shape(0), X.shape(1));
+        }
+        return nb::make_tuple(found.largest, found.least);
+      },
+      nb::arg("X").noconvert());
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& module) {
   bind_products<float>(module);
   bind_products<double>(module);
+  bind_statistics<double>(module);
+  bind_statistics<float>(module);
   module.def(
       "add_squares",
       [](InOut2<double> square, In2<double> X, int threads) {

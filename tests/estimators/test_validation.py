@@ -11,6 +11,7 @@ from widemargin import SVC
 from widemargin.estimators.base import validation
 from widemargin.estimators.base.validation import (
     cache_megabytes,
+    class_numbers,
     effective_threads,
     plain_labels,
     plain_samples,
@@ -82,7 +83,6 @@ def test_a_small_cache_is_kept_to():
         np.asfortranarray(np.ones((3, 2))),
         np.array([[1.0, np.nan]]),
         np.array([[np.inf, 1.0]]),
-        np.array([[1e308, 1e308]]),  # finite, but not seen at a glance
         np.ma.masked_array(np.ones((2, 2))),
     ],
 )
@@ -93,6 +93,7 @@ def test_what_is_not_plain_is_left_to_scikit_learn(X):
 def test_plain_samples_and_labels():
     for dtype in (np.float32, np.float64):
         assert plain_samples(np.ones((3, 2), dtype=dtype))
+    assert plain_samples(np.array([[1e308, 1e308]]))  # though not their sum
     assert not plain_samples(np.ones((3, 2)).astype(">f8"))
     for labels in ([0, 1, 1], [-1.0, 1.0], [False, True]):
         assert plain_labels(np.array(labels))
@@ -100,3 +101,24 @@ def test_plain_samples_and_labels():
         assert not plain_labels(np.array(labels))
     assert not plain_labels(np.array([1.0, np.inf]))
     assert not plain_labels([0, 1])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([3, 1, 1, 7, 3]),
+        np.resize(np.array([-128, -1, 127], dtype=np.int8), 200),
+        np.array([10**12, 0, 10**12]),
+        np.array([2.0, 0.0, 2.0]),
+        np.array(["b", "a", "b"]),
+        np.array([200, 100, 250], dtype=np.uint8),
+        np.array([True, False]),
+    ],
+    ids=lambda y: str(y.dtype),
+)
+def test_labels_are_numbered_as_numpy_would(y):
+    classes, numbers = class_numbers(y)
+    expected, inverse = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(numbers, inverse)
+    assert classes.dtype == expected.dtype and numbers.dtype == inverse.dtype

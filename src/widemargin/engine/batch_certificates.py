@@ -16,12 +16,8 @@ def certify_batch(solved: BatchSolution) -> tuple[list[float], list[Certificate]
         return [s.intercept for s in alone], [s.certificate for s in alone]
     seconds, threads = solved.seconds / solved.batch.count, solved.gram.threads
     intercepts, certificates = [], []
-    for number, (figures, status, n_iter, repaired) in enumerate(
-        zip(
-            solved.figures.tolist(), solved.status, solved.n_iter.tolist(),
-            solved.repaired.tolist(), strict=True,
-        )  # fmt: skip
-    ):
+    columns = (solved.figures.tolist(), solved.status, solved.n_iter.tolist())
+    for number, (figures, status, n_iter) in enumerate(zip(*columns, strict=True)):
         intercept, objective, bound, gap, violation = figures
         if not objective < float("inf"):  # kernel values too large for their numbers
             raise ValueError(NOT_FINITE)
@@ -32,7 +28,7 @@ def certify_batch(solved: BatchSolution) -> tuple[list[float], list[Certificate]
             Certificate(
                 status.value, objective, bound, gap, violation, n_iter, seconds, threads
             )
-            if repaired or bound is None
+            if solved.repaired[number] or bound is None
             else solved.solution(number).certificate  # it takes several members
         )
     return intercepts, certificates

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from widemargin.numerics.products import inner
+from widemargin.numerics.sample_statistics import entry_moments
 
 KernelFunction = Callable[[Any, Any], Any]
 #: Largest degree of a polynomial kernel. The relative rounding of <x, z> is multiplied
@@ -188,21 +189,16 @@ class Moments(NamedTuple):
                 X = X.copy()
                 X.sum_duplicates()
             stored = np.diff(X.indptr)
-            share, zeros = (
-                np.repeat(weight, stored),
-                inner(weight, X.shape[1] - stored),
-            )
-            entries, form = X.data.astype(np.float64), "i"
+            share = np.repeat(weight, stored)
+            zeros = inner(weight, X.shape[1] - stored)
+            entries = X.data.astype(np.float64)
+            mean = inner(share, entries) / mass
+            entries -= mean
+            # What rounding left in the mean is what the deviations do not cancel to.
+            rest = (inner(share, entries) - zeros * mean) / mass
+            squares = float((share * entries * entries).sum()) + zeros * mean * mean
         else:
-            share, zeros = weight, 0.0
-            entries, form = np.asarray(X, dtype=np.float64), "ij"
-        once, squared = f"i,{form}->", f"i,{form},{form}->"  # einsum: no thread of BLAS
-        mean = float(np.einsum(once, share, entries)) / mass
-        entries = entries - mean
-        # What rounding left in the mean is what the deviations do not cancel to.
-        rest = (float(np.einsum(once, share, entries)) - zeros * mean) / mass
-        squares = float(np.einsum(squared, share, entries, entries))
-        squares += zeros * mean * mean
+            mean, rest, squares = entry_moments(X, weight, mass)
         return cls(mass, mean, rest, squares - mass * rest * rest)
 
     def join(self, other: Moments) -> Moments:

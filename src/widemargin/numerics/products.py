@@ -34,7 +34,7 @@ def times(X: Any, weights: Any, threads: int = 1) -> Vector:
     if sparse.issparse(X):
         return np.asarray(X @ vector, dtype=np.float64)
     out = np.empty(X.shape[0])
-    _core.times(_rows(X), vector, out, threads)
+    _core.times(readable_rows(X), vector, out, threads)
     return out
 
 
@@ -44,7 +44,7 @@ def transposed_times(X: Any, weights: ArrayLike, threads: int = 1) -> Vector:
     if sparse.issparse(X):
         return np.asarray(X.T @ vector, dtype=np.float64)
     out = np.empty(X.shape[1])
-    _core.transposed_times(_rows(X), vector, out, threads)
+    _core.transposed_times(readable_rows(X), vector, out, threads)
     return out
 
 
@@ -55,7 +55,7 @@ def products(A: Any, B: Any, threads: int = 1) -> NDArray[Any]:
     """
     if sparse.issparse(A):
         return np.asarray(A @ B.T)
-    left, right = _rows(A), _rows(B)
+    left, right = readable_rows(A), readable_rows(B)
     out = np.empty((len(left), len(right)), dtype=np.result_type(left, right))
     tiles = _core.dense_gram(left, "linear", 1.0, 0.0, 1, 0, threads)
     tiles.cross_rows(right, out)
@@ -74,7 +74,9 @@ def squares(X: Vector, threads: int = 1) -> Vector:
     return lower + np.tril(lower, -1).T
 
 
-def _rows(X: Any) -> NDArray[Any]:
+def readable_rows(X: Any) -> NDArray[Any]:
     """Return a dense matrix as compiled code reads it, mostly the given one."""
+    if X.dtype.char in "fd" and X.dtype.isnative and X.flags.c_contiguous:
+        return X  # type: ignore[no-any-return]
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.ascontiguousarray(X, dtype=dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from widemargin.engine.kernels import Gaussian, Kernel, Laplacian, Polynomial
+from widemargin.numerics.sample_statistics import feature_ranges
 
 SCALES_APART = 100.0  # from here a scaler changes the model
 STORED = 1 << 20  # values of a sparse matrix that are looked at at a time
@@ -35,11 +36,11 @@ def scale_ratio(X: Any) -> float:
         for start in range(0, X.data.size, STORED):
             part = slice(start, start + STORED)
             np.maximum.at(ranges, features[part], np.abs(X.data[part]))
+        least = float(ranges.min(where=ranges > 0, initial=np.inf))
+        largest = float(ranges.max(initial=0.0))
     else:
-        with np.errstate(over="ignore"):
-            ranges = np.ptp(X, axis=0)
-    least = float(ranges.min(where=ranges > 0, initial=np.inf))
-    return max(1.0, float(ranges.max(initial=0.0)) / least)
+        largest, least = feature_ranges(X)
+    return max(1.0, largest / least)
 
 
 def warn_if_unscaled(X: Any, kernel: Kernel) -> None:

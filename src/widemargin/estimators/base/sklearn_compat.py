@@ -12,6 +12,8 @@ from functools import cache, wraps
 from inspect import signature
 from typing import Any, TypeVar, cast
 
+from sklearn import get_config
+
 # Parameter constraints: error messages as scikit-learn words them. Without them every
 # estimator would check its parameters by hand.
 from sklearn.base import _fit_context
@@ -75,7 +77,18 @@ def validated(fit: Method) -> Method:
             context.call_on_fit_task_end(estimator=estimator)
         return result
 
-    checked = _fit_context(prefer_skip_nested_validation=True)(fit_and_close)
+    followed = _fit_context(prefer_skip_nested_validation=True)(fit_and_close)
+
+    @wraps(fit)
+    def checked(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        if has_callbacks(estimator):
+            return followed(estimator, *args, **kwargs)
+        # Without callbacks scikit-learn's context does no more than this, in the time
+        # that it takes to solve a small problem.
+        if not get_config()["skip_parameter_validation"]:
+            estimator._validate_params()
+        return fit(estimator, *args, **kwargs)
+
     return cast(Method, checked)
 
 

@@ -13,6 +13,7 @@ from .object_samples import checked_for_kernel, sizes
 from .probabilities import CALIBRATE
 from .validation import (
     check_weights,
+    class_numbers,
     plain_labels,
     plain_samples,
     plain_targets,
@@ -142,7 +143,7 @@ def validate_labelled(
             check_classification_targets(y)
     refuse_oblong(estimator, X)
     n, n_features = sizes(X)
-    classes, labels = np.unique(y, return_inverse=True)
+    classes, labels = class_numbers(y)
     if classes.size < 2:
         raise ValueError(
             "The number of classes has to be greater than one; "
@@ -150,7 +151,7 @@ def validate_labelled(
         )
     rows, weights = weighted_rows(sample_weight, n)
     if weights is not None:
-        classes, labels = np.unique(y[rows], return_inverse=True)
+        classes, labels = class_numbers(y[rows])
         if classes.size == 1:
             raise OneClassLeft(
                 "Invalid input - all samples with positive weights belong to the same "

@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin.engine.kernels import scale_gamma
 from widemargin.engine.sample_layout import refuse_damaged
+from widemargin.numerics.sample_statistics import all_finite
 
 from .labels import refuse_odd_labels
 from .table_columns import encoding_advice, text_columns
@@ -66,15 +67,15 @@ def plain_samples(X: Any) -> bool:
 
     They take longer than to fit a hundred rows. Other samples are left to them.
     """
-    plain = (
+    return (
         type(X) is np.ndarray
-        and X.dtype in (np.float64, np.float32)
+        and X.dtype.char in "fd"
+        and X.dtype.isnative
         and X.ndim == 2
         and X.size > 0
         and X.flags.c_contiguous
+        and all_finite(X)
     )
-    with np.errstate(over="ignore", invalid="ignore"):
-        return plain and bool(np.isfinite(X.sum()))
 
 
 def plain_labels(y: Any) -> bool:
@@ -86,12 +87,26 @@ def plain_labels(y: Any) -> bool:
     first, last = y.min(), y.max()
     if not np.isfinite(last):
         return False
-    whole = y.dtype.kind != "f" or (first == np.floor(first) and last == np.floor(last))
-    if whole and np.all((y == first) | (y == last)):
-        return True
+    fraction = y.dtype.kind == "f"
     # Of more classes than half the rows scikit-learn warns.
-    few = float(last) - float(first) < 0.5 * y.size
-    return bool(whole and few and (y.dtype.kind != "f" or np.all(y == np.floor(y))))
+    if float(last) - float(first) < 0.5 * y.size:
+        return not fraction or bool((y == np.floor(y)).all())
+    whole = not fraction or (first == np.floor(first) and last == np.floor(last))
+    return bool(whole and ((y == first) | (y == last)).all())
+
+
+def class_numbers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted labels, and the number of each row's among them."""
+    if y.dtype.kind == "i" and y.size > 0:
+        first = int(y.min())
+        if int(y.max()) - first < 2 * y.size:  # counting is faster than sorting
+            numbers = y.astype(np.intp) - first
+            there = np.bincount(numbers).astype(np.bool_)
+            classes = (there.nonzero()[0] + first).astype(y.dtype)
+            if classes.size < there.size:
+                numbers = (np.cumsum(there) - 1)[numbers]
+            return classes, numbers
+    return np.unique(y, return_inverse=True)
 
 
 def plain_targets(y: Any) -> bool:
