@@ -41,6 +41,8 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
         raise StorageError("the ids of the rows kept are not one for each")
     if type(state.next_id) is not int or state.next_id < 0:
         raise StorageError("the next id is no number")
+    if type(state.closed_classes) is not bool:
+        raise StorageError("whether classes are closed is neither true nor false")
     if not isinstance(state.kernel, Kernel):
         raise StorageError("the kernel of the rows kept is none")
     if "classes_" in attributes:

@@ -282,8 +282,9 @@ class CostSensitiveSVC(IncrementalClassifier):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All labels that will ever occur; needed on the first call unless ``fit``,
-            with its rows kept, came before.
+            All labels that will ever occur. Where it is not given a label that is new
+            adds a class, whose pairs are trained on the live rows; the first chunk has
+            to hold two classes then.
         sample_weight : array of shape (n_samples,), optional
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
@@ -325,6 +326,12 @@ class CostSensitiveSVC(IncrementalClassifier):
             raise ValueError(
                 "sample_costs must be given in every call or in none; the first call "
                 f"{'gave' if priced else 'did not give'} them."
+            )
+        brought = chunk.classes
+        if priced and brought is not None and brought.renumbered is not None:
+            raise ValueError(
+                f"the classes {brought.labels.tolist()} are more than sample_costs had "
+                "columns for; pass all classes on the first call, or call fit."
             )
         if y.costs is not None:
             n = chunk.n_given

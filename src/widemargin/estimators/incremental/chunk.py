@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from widemargin.estimators.base.validation import (
 )
 
 from .live_rows import LiveRows, check_ids
+from .new_classes import Classes, first_classes, later_classes
 from .update_state import UpdateState
 
 
@@ -37,33 +38,39 @@ class Given:
 
 @dataclass(frozen=True)
 class Chunk:
-    """New rows that have a weight, and how many were given."""
+    """New rows that have a weight, how many were given, and the classes they bring."""
 
     rows: LiveRows
     n_given: int
+    classes: Classes | None = None
 
 
-def labelled_chunk(
-    estimator: Any, given: Given, former: UpdateState | None
-) -> tuple[Chunk, NDArray[Any]]:
-    """Return new rows of a classifier, checked as ``fit`` would, and the classes.
+def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> Chunk:
+    """Return new rows of a classifier, checked as ``fit`` would, with the classes.
 
-    Rows without weight are not kept. `former` is what the model keeps; None before its
-    first chunk.
+    Rows without weight are not kept, nor is a class that only they have. `former` is
+    what the model keeps; None before its first chunk.
     """
     X, y, first = given.X, given.y, former is None
     if first or not _plain_and_alike(estimator, X, y, plain_labels(y)):
         X, y = checked_samples(estimator, X, y, reset=first)
         check_classification_targets(y)
-    known = _listed_classes(given.classes, None if first else estimator.classes_)
-    unknown = np.setdiff1d(y, known)
+    n = X.shape[0]
+    found = np.unique(y[weighted_rows(check_weights(given.sample_weight, n), n)])
+    if former is None:
+        classes = first_classes(given.classes, found)
+    else:
+        known, closed = estimator.classes_, former.closed_classes
+        classes = later_classes(given.classes, found, known, closed=closed)
+    unknown = np.setdiff1d(y if classes.closed else found, classes.labels)
     if unknown.size:
         raise ValueError(
             f"y contains {unknown[:5].tolist()}, not among the classes "
-            f"{known.tolist()} given at the first fit; call fit to start "
+            f"{classes.labels.tolist()} given before; call fit to start "
             "again with more classes."
         )
-    return _weighted(X, np.searchsorted(known, y), given, former), known
+    numbers = np.searchsorted(classes.labels, y)
+    return replace(_weighted(X, numbers, given, former), classes=classes)
 
 
 def target_chunk(estimator: Any, given: Given, former: UpdateState | None) -> Chunk:
@@ -115,25 +122,3 @@ def _plain_and_alike(estimator: Any, X: Any, y: Any = None, plain: bool = True) 
         and (y is None or X.shape[0] == y.size)
         and not hasattr(estimator, "feature_names_in_")
     )
-
-
-def _listed_classes(classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the classes: as they are `known`, or as they are given first."""
-    if classes is None:
-        if known is None:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: later chunks "
-                "may hold labels this one does not."
-            )
-        return known
-    listed = np.unique(np.asarray(classes))
-    if known is not None and not np.array_equal(listed, known):
-        raise ValueError(
-            f"classes={listed.tolist()} is not the same as on the first call, "
-            f"{known.tolist()}; leave it out or call fit."
-        )
-    if listed.size < 2:
-        raise ValueError(
-            f"The number of classes has to be greater than one; got {listed.size} class"
-        )
-    return listed

@@ -82,8 +82,9 @@ class IncrementalClassifier(
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All labels that will ever occur; needed on the first call unless ``fit``,
-            with its rows kept, came before.
+            All labels that will ever occur. Where it is not given a label that is new
+            adds a class, whose pairs are trained on the live rows; the first chunk has
+            to hold two classes then.
         sample_weight : array of shape (n_samples,), optional
             Each row's factor on C; rows with weight <= 0 are as if absent.
         ids : array of shape (n_samples,), optional
@@ -108,7 +109,9 @@ class IncrementalClassifier(
                 'class_weight="balanced" is not supported for partial_fit: the balance '
                 "of rows still to come is unknown. Give the weights as a dict."
             )
-        chunk, self.classes_ = labelled_chunk(self, given, former)
+        chunk = labelled_chunk(self, given, former)
+        assert chunk.classes is not None
+        self.classes_ = chunk.classes.labels
         return chunk
 
     def _checked_state(self, state: UpdateState) -> UpdateState:

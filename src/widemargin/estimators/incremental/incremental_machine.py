@@ -29,6 +29,7 @@ from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 from .chunk import Given
 from .live_rows import LiveRows, lasting, trimmed
 from .moving_machine import AnyTask, Data, MovingMachine
+from .new_classes import with_classes
 from .record import Update
 from .refused import needs_rows, without_rows
 from .settled import enter_quietly, erase, leave_quietly, note
@@ -217,6 +218,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             nothing = no_rows(chunk.rows)
             former = self._begun(nothing, [], 0, given.ids is not None, kernel)
         state = self._checked_state(former)
+        if chunk.classes is not None:
+            state = with_classes(state, chunk.classes)
         gone = leaving(state, given, chunk.rows.n)
         if gone.size:
             self._warn_of_gamma(stacklevel=7)

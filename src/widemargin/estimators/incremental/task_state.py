@@ -90,6 +90,32 @@ class TaskState:
         margin = int(solution.margin.size)
         return state._knowing(solution.intercept, _interval(solution), margin)
 
+    @staticmethod
+    def unsolved() -> TaskState:
+        """Return the state of a task that has had no rows."""
+        none = np.zeros(0)
+        return TaskState(
+            members=np.zeros(0, dtype=np.intp), beta=none, values=None, errors=None,
+            linear=none, lower=none, upper=none, total=None, kink=None, solved=False,
+        )  # fmt: skip
+
+    def flipped(self) -> TaskState:
+        """Return the solution with the two classes of its pair exchanged."""
+        interval = self.interval
+        return replace(
+            self,
+            beta=-self.beta,
+            values=None if self.values is None else -self.values,
+            linear=-self.linear,
+            lower=-self.upper,
+            upper=-self.lower,
+            total=None if self.total is None else -self.total,
+        )._knowing(
+            None if self.intercept is None else -self.intercept,
+            None if interval is None else (-interval[1], -interval[0]),
+            self.margin,
+        )
+
     def _knowing(
         self, intercept: float | None, interval: tuple[float, float] | None, margin: int
     ) -> TaskState:

@@ -40,6 +40,8 @@ class UpdateState:
     gone : ndarray
         Places among ``live`` whose rows have left, in ascending order: erased, and
         closed up with the next update that moves anything.
+    closed_classes : bool
+        Whether the user listed the classes: then a chunk brings no others.
     prices : dict or None
         Parameters that decide what rows cost, at the last move; None in a model from a
         file.
@@ -55,6 +57,7 @@ class UpdateState:
     gamma: float | str
     fit_intercept: bool
     gone: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    closed_classes: bool = False
     prices: dict[str, Any] | None = field(default=None, init=False)
     index: RowIndex = field(init=False)
 
