@@ -1,4 +1,4 @@
-"""``widemargin reproduce`` and ``widemargin bench``: our numbers, checked by all.
+"""``widemargin reproduce``, ``data`` and ``bench``: our numbers, checked by all.
 
 Found by the command through its entry points; what they run is imported when called.
 """
@@ -38,6 +38,23 @@ def reproduce(
     from .running import reproduced
 
     ctx.exit(reproduced(paper, data_dir, output, quick=quick, summary=summary))
+
+
+@click.command(short_help="List the data files found and missing.")
+@click.option(
+    "--data-dir",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder of the data files [default: $WIDEMARGIN_DATA].",
+)
+def data(data_dir: str | None) -> None:
+    """List the data files of the papers and benchmarks: found, and missing.
+
+    A missing one stands with its size and the page that publishes it. Nothing is
+    downloaded.
+    """
+    from .running import listed_data
+
+    click.echo(listed_data(data_dir))
 
 
 @click.command(short_help="Time SVC against scikit-learn's and intelex's.")

@@ -16,9 +16,12 @@ from widemargin.cli.streams import is_stream
 from widemargin.runtime.atomic_file import replacing
 from widemargin_papers.harness import reproduction as papers
 from widemargin_papers.harness.contestants import Settings
+from widemargin_papers.harness.datasets import data_directory, found_in
 from widemargin_papers.harness.html_page import paper_page
 from widemargin_papers.harness.measuring import Problem
+from widemargin_papers.harness.published import data_files
 from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.text_tables import layout
 from widemargin_papers.speed import problems as speed
 from widemargin_papers.speed.campaign import measure, report
 
@@ -43,7 +46,40 @@ def reproduced(
         click.echo(papers.as_text(outcome), nl=False)
     click.echo(outcome.summary())
     click.echo(f"written to {folder / 'index.html'}", err=True)
+    for line in _missing(outcome.missing_files()):
+        click.echo(line, err=True)
     return 1 if outcome.unavailable else 0
+
+
+def _missing(files: list[str]) -> list[str]:
+    """Return where files were looked for and which are not there, a line each."""
+    if not files:
+        return []
+    folder = data_directory()
+    where = f"not in {folder}" if folder else "set WIDEMARGIN_DATA or give --data-dir"
+    return [f"missing data files ({where}):", *(f"  {line}" for line in files)]
+
+
+def listed_data(data_dir: str | None) -> str:
+    """Return the data files that are there and those that are missing, by name."""
+    folder = Path(data_dir) if data_dir else data_directory()
+    found, missing = [], []
+    for name, file in data_files().items():
+        path = found_in(folder, name) if folder else None
+        if path is None:
+            missing.append(f"  {file}")
+        else:
+            size = path.stat().st_size / 1e6
+            found.append([f"  {name}", file.shape, f"{size:.1f} MB", path.name])
+    lines = []
+    if folder is None:
+        lines.append("WIDEMARGIN_DATA is not set: it names the folder of data files")
+    if found:
+        header = ["  file", "rows x features", "size", "as"]
+        lines += [f"found in {folder}: {len(found)} files", layout(header, found)]
+    if missing:
+        lines += [f"missing: {len(missing)} files, published at", *missing]
+    return "\n".join(lines)
 
 
 def listed() -> str:

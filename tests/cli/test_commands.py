@@ -353,7 +353,7 @@ def test_reproduce_names_the_files_that_are_missing(
     flags = ["--quick", "--summary", "--data-dir", folder, "--output", "out"]
     done = command("reproduce", "dpwss", *flags, cwd=folder)
     assert done.returncode == 1, done.stderr  # part of the work only
-    assert "published at" in done.stderr
+    assert "\n  heart_scale (270 x 13): https://" in done.stderr
     assert done.stdout.startswith("0 cells reproduced of 0 attempted")
     assert (folder / "out" / "index.html").is_file()
 

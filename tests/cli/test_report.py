@@ -101,7 +101,7 @@ def test_page_of_a_paper(tmp_path: Path) -> None:
         Cell("Table 1", "sonar", "seconds", 1.0, 2.0),
         Cell("Table 2", "heart", "accuracy", 0.8, 0.9, 0.01, "another split"),
     ]
-    missing = (Task("gisette", list, ("gisette",), "Table 3", 6), "not <found>")
+    missing = Task("gone", list, ("<gone>",), "Table 3", 6)
     outcome = Outcome("A paper", cells, [missing])
     assert outcome.summary().startswith(
         "1 cells reproduced of 2 attempted, 6 unavailable"
@@ -109,5 +109,5 @@ def test_page_of_a_paper(tmp_path: Path) -> None:
     text = paper_page(outcome, tmp_path)
     assert "Table 2" in text
     assert "another split" in text
-    assert "not &lt;found&gt;" in text
+    assert "&lt;gone&gt;: https://" in text
     assert "data:image/png;base64" in text

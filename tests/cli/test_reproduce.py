@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 
 from widemargin_papers import PAPERS
-from widemargin_papers.commands import reproduce
+from widemargin_papers.commands import data, reproduce
 from widemargin_papers.harness import reproduction as papers
 from widemargin_papers.harness.campaign import paper_modules
 from widemargin_papers.harness.cells import Cell, Task
@@ -36,7 +36,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     paper.tasks = lambda quick: [
         Task("good", row("good", 1.01), ("heart",)),
         Task("off", row("off", 2.0)),
-        Task("absent", row("absent", 1.0), ("gisette",), "Table 9", 4),
+        Task("absent", row("absent", 1.0), ("gisette_scale",), "Table 9", 4),
     ][: None if not quick else 1]
     paper.figures = lambda cells: {"figure": Figure()}
     monkeypatch.setattr(papers, "paper_modules", lambda name: (paper, paper))
@@ -54,14 +54,20 @@ def test_a_paper_with_a_missing_file(runs: list[str], tmp_path: Path) -> None:
     result = CliRunner().invoke(reproduce, arguments)
     assert result.exit_code == 1, result.output  # part of the work only
     assert runs == ["good", "off"]
-    assert "'gisette' was not found" in result.stderr
-    assert "published at" in result.stderr
+    assert "not available" not in result.output
+    missing = result.stderr.partition("missing data files (not in ")[2].splitlines()
+    assert missing[1:] == [
+        "  gisette_scale (6,000 x 5000): https://www.csie.ntu.edu.tw/~cjlin/"
+        "libsvmtools/datasets/binary.html [4 cells]"
+    ]
     assert "1 cells reproduced of 2 attempted, 4 unavailable" in result.stdout
     out = tmp_path / "out"
     assert {p.name for p in out.iterdir()} >= {"cells.csv", "figure.png", "index.html"}
     with (out / "cells.csv").open() as file:
         assert [r["row"] for r in csv.DictReader(file)] == ["good", "off"]
-    assert "A paper" in (out / "index.html").read_text()
+    page = (out / "index.html").read_text()
+    assert "A paper" in page
+    assert page.index("Table 1") < page.index("gisette_scale")  # results first
 
 
 def test_a_second_run_goes_on_where_the_first_was(
@@ -80,6 +86,24 @@ def test_quick_is_kept_apart(runs: list[str], tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert runs == ["good"]
     assert (tmp_path / "out" / "quick.json").is_file()
+
+
+def test_data_lists_what_is_found_and_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "heart_scale.gz").write_bytes(b"x" * 150_000)
+    result = CliRunner().invoke(data, ["--data-dir", str(tmp_path)])
+    found, missing = result.stdout.split("missing: 61 files, published at\n")
+    assert result.exit_code == 0
+    assert f"found in {tmp_path}: 1 files" in found
+    assert " ".join(found.split()).endswith("270 x 13 0.1 MB heart_scale.gz")
+    assert "  ijcnn1 (49,990 x 22): https://" in missing
+    assert "heart_scale" not in missing
+    monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
+    result = CliRunner().invoke(data, [])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("WIDEMARGIN_DATA is not set")
+    assert "missing: 62 files" in result.stdout
 
 
 def test_unknown_paper() -> None:

@@ -89,7 +89,7 @@ def total_gap(gaps: Iterable[float | None]) -> float | None:
 def dual_objective(
     beta: Vector, values: Vector, linear: Vector, kink: Kink = None
 ) -> float:
-    """Return 1/2 beta' K beta - linear' beta + kink' |beta|, the minimised dual."""
+    """Return the minimised dual, ``1/2 beta' K beta - linear' beta + kink' |beta|``."""
     price = 0.0 if kink is None else inner(kink, np.abs(beta))
     return inner(beta, 0.5 * values - linear) + price
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from widemargin_papers.harness.cells import printed_rows
+from widemargin_papers.harness.published import table_rows
 
 RISK, COVARIANCE_SCALE = 0.1, 0.01
 C = 1.0
@@ -31,7 +31,7 @@ Tables = dict[str, tuple[str, dict[float, dict[str, Printed]]]]
 
 def _tables() -> Tables:
     tables: Tables = {}
-    for row in printed_rows("widemargin_papers.chance", "tables.csv"):
+    for row in table_rows("widemargin_papers.chance", "tables.csv"):
         _, shares = tables.setdefault(row["table"], (row["data"], {}))
         names = ("seconds", "spread", "accuracy", "deviation")
         printed = Printed(*(float(row[name]) for name in names))

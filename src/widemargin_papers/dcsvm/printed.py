@@ -6,7 +6,7 @@ for a cell that the paper leaves open.
 
 from __future__ import annotations
 
-from widemargin_papers.harness.cells import printed_rows
+from widemargin_papers.harness.published import table_rows
 
 Cell = tuple[float | None, float | None]  # accuracy, seconds
 
@@ -71,7 +71,7 @@ Grid = dict[tuple[int, int], tuple[Cell, ...]]
 
 def _grids() -> dict[str, Grid]:
     grids: dict[str, Grid] = {}
-    for row in printed_rows("widemargin_papers.dcsvm", "grids.csv"):
+    for row in table_rows("widemargin_papers.dcsvm", "grids.csv"):
         figures = [float(row[k]) if row[k] else None for k in list(row)[3:]]
         cells = tuple(zip(figures[::2], figures[1::2], strict=True))
         grids.setdefault(row["data"], {})[int(row["C"]), int(row["gamma"])] = cells

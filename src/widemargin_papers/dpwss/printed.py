@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from widemargin_papers.harness.cells import printed_rows
+from widemargin_papers.harness.published import table_rows
 
 #: name in the paper -> file; in the paper's order
 FILES = {
@@ -49,7 +49,7 @@ def printed() -> dict[tuple[str, int, str, str], float]:
         (row["dataset"], int(row["shrinking"]), row["metric"], column): float(
             row[column]
         )
-        for row in printed_rows("widemargin_papers.dpwss", "table3.csv")
+        for row in table_rows("widemargin_papers.dpwss", "table3.csv")
         for column in ("wss2", *SETTINGS)
         if row[column]
     }

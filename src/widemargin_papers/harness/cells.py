@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import resources
 
-from .datasets import MissingDataError, find
+from .datasets import available
 
 HEADER = ["row", "column", "ours", "paper", "agrees", "note"]
 
@@ -74,14 +73,9 @@ class Task:
     table: str = ""
     cells: int = 1
 
-    def missing(self) -> str:
-        """Return which data file is missing and where it is published, or ""."""
-        try:
-            for name in self.needs:
-                find(name)
-        except MissingDataError as error:
-            return str(error)
-        return ""
+    def missing(self) -> list[str]:
+        """Return the data files that are not there."""
+        return [name for name in self.needs if not available(name)]
 
 
 Figure = float | None | tuple[float | None, str]  # alone, or with a note
@@ -129,9 +123,3 @@ def as_csv(cells: Iterable[Cell]) -> str:
     writer.writeheader()
     writer.writerows(asdict(cell) for cell in cells)
     return text.getvalue()
-
-
-def printed_rows(package: str, file: str) -> list[dict[str, str]]:
-    """Return the rows of a table that a paper printed, a CSV file of its folder."""
-    text = resources.files(package).joinpath(file).read_text(encoding="ascii")
-    return list(csv.DictReader(text.splitlines()))

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file, make_classification
 
+from .published import data_file
+
 Samples = Any  # a dense (n, d) array or a CSR matrix
 Vector = NDArray[np.float64]
 
@@ -34,16 +36,6 @@ OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".bz2": bz2.open,
     ".gz": gzip.open,
-}
-PUBLISHED = {
-    "census-income.data.csv": "the UCI repository, Census-Income (KDD)",
-    "magic04": "the UCI repository, MAGIC Gamma Telescope",
-    "abalone19": "the KEEL repository of imbalanced data sets",
-    "page-blocks0": "the KEEL repository of imbalanced data sets",
-    "segment0": "the KEEL repository of imbalanced data sets",
-    "shuttle-c0-vs-c4": "the KEEL repository of imbalanced data sets",
-    "winequality-red-4": "the KEEL repository of imbalanced data sets",
-    "yeast4": "the KEEL repository of imbalanced data sets",
 }
 
 
@@ -77,29 +69,30 @@ def find(name: str) -> Path:
         When there is no such file; the message names where it is published.
     """
     folder = data_directory()
-    published = PUBLISHED.get(name, "LIBSVM's data page")
     if folder is None:
         raise MissingDataError(
             f"Data set {name!r} is needed: set WIDEMARGIN_DATA to the folder that "
-            f"holds it (it is published at {published})."
+            f"holds it (published at {data_file(name).published})."
         )
-    for suffix in OPENERS:
-        path = folder / (name + suffix)
-        if path.is_file():
-            return path
-    raise MissingDataError(
-        f"Data set {name!r} was not found in {folder} (nor as .xz, .bz2 or .gz). "
-        f"It is published at {published}."
-    )
+    path = found_in(folder, name)
+    if path is None:
+        raise MissingDataError(
+            f"Data set {name!r} was not found in {folder} (nor as .xz, .bz2 or .gz). "
+            f"It is published at {data_file(name).published}."
+        )
+    return path
+
+
+def found_in(folder: Path, name: str) -> Path | None:
+    """Return the path of a data file in that folder, compressed or not, or None."""
+    paths = (folder / (name + suffix) for suffix in OPENERS)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def available(name: str) -> bool:
     """Whether the data file called ``name`` is there."""
-    try:
-        find(name)
-    except MissingDataError:
-        return False
-    return True
+    folder = data_directory()
+    return folder is not None and found_in(folder, name) is not None
 
 
 def open_data(path: Path) -> IO[bytes]:

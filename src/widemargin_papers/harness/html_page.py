@@ -16,10 +16,6 @@ from .reproduction import Outcome
 def paper_page(outcome: Outcome, folder: Path) -> str:
     """Return the page of a reproduced paper: tables, pictures, what is missing."""
     parts = [f'<section><p class="summary">{html.escape(outcome.summary())}</p>']
-    parts += [
-        f"<p>{html.escape(task.table or task.name)}: {html.escape(reason)}</p>"
-        for task, reason in outcome.unavailable
-    ]
     parts.append("</section>")
     for path in sorted(folder.glob("*.png")):
         encoded = base64.b64encode(path.read_bytes()).decode()
@@ -29,5 +25,10 @@ def paper_page(outcome: Outcome, folder: Path) -> str:
     for table, rows in by_table(outcome.cells).items():
         part = html_table(Table(HEADER, rows, ""))
         parts.append(f"<section><h2>{html.escape(table)}</h2>{part}</section>")
+    missing = "".join(
+        f"<li>{html.escape(line)}</li>" for line in outcome.missing_files()
+    )
+    if missing:
+        parts.append(f"<section><h2>Missing files</h2><ul>{missing}</ul></section>")
     lead = "Our figures beside the printed ones. Times are of other machines."
     return page(outcome.title, lead, "".join(parts))

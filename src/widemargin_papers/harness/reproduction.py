@@ -14,8 +14,8 @@ Each paper has a folder with three modules of the same names:
     drawn with our Display classes from the cells of all tasks done so far; and what
     the paper's page shows (see `campaign`).
 
-A task names the data files it needs (as on LIBSVM's data page); one whose file is
-missing is reported as unavailable, with where it is published, and the rest goes on.
+A task names the data files it needs (as on LIBSVM's data page). Where one is missing
+the rest goes on, and the files that are missing are named at the end.
 Finished tasks are stored at once and not run again by the same commit.
 """
 
@@ -31,6 +31,7 @@ from widemargin.runtime.atomic_file import replacing
 from .campaign import cells_of, cells_record, paper_modules
 from .cells import HEADER, Cell, Task, as_csv, by_table
 from .figures import save
+from .published import data_file
 from .results import ResultStore
 from .text_tables import layout
 
@@ -41,18 +42,26 @@ class Outcome:
 
     title: str
     cells: list[Cell]
-    unavailable: list[tuple[Task, str]]
+    unavailable: list[Task]
 
     def summary(self) -> str:
         """Cells reproduced, attempted and unavailable, in one line."""
         judged = [c for c in self.cells if c.reproduced is not None]
         agreed = sum(bool(cell.reproduced) for cell in judged)
-        missing = sum(task.cells for task, _ in self.unavailable)
+        missing = sum(task.cells for task in self.unavailable)
         shown = len(self.cells) - len(judged)
         return (
             f"{agreed} cells reproduced of {len(judged)} attempted, {missing} "
             f"unavailable; {shown} more shown without a figure to hold them against"
         )
+
+    def missing_files(self) -> list[str]:
+        """Return a line a missing file: size, where it is published, cells lost."""
+        cells: dict[str, int] = {}
+        for task in self.unavailable:
+            for name in task.missing():
+                cells[name] = cells.get(name, 0) + task.cells
+        return [f"{data_file(name)} [{count} cells]" for name, count in cells.items()]
 
 
 def reproduce(
@@ -78,19 +87,15 @@ def reproduce(
     module, report = paper_modules(name)
     tasks: list[Task] = module.tasks(quick)
     store = ResultStore(folder / ("quick.json" if quick else "full.json"))
-    unavailable = []
+    unavailable = [task for task in tasks if task.missing()]
+    possible = [task for task in tasks if task not in unavailable]
     started, ran = time.monotonic(), 0
-    for number, task in enumerate(tasks):
-        reason = task.missing()
-        if reason:
-            unavailable.append((task, reason))
-            say(f"[{number + 1}/{len(tasks)}] {task.name}: not available: {reason}")
-            continue
+    for number, task in enumerate(possible):
         if store.has(task.name):
             continue
-        left = (time.monotonic() - started) / ran * (len(tasks) - number) if ran else 0
-        rest = f", about {left:.0f} s left" if ran else ""
-        say(f"[{number + 1}/{len(tasks)}] {task.name}{rest}")
+        passed, todo = time.monotonic() - started, len(possible) - number
+        rest = f", about {passed / ran * todo:.0f} s left" if ran else ""
+        say(f"[{number + 1}/{len(possible)}] {task.name}{rest}")
         store.add(task.name, cells_record(task))
         ran += 1
     done = cells_of(tasks, store)

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from widemargin_papers import PAPERS
 from widemargin_papers.harness import datasets
+from widemargin_papers.harness.campaign import paper_modules
+from widemargin_papers.harness.published import data_file, data_files
 
 TEXT = b"+1 1:0.5 3:2\n-1 2:-1.5\n+1 1:1 2:1 3:1\n"
 EXPECTED = np.array([[0.5, 0, 2], [0, -1.5, 0], [1, 1, 1]])
@@ -68,15 +71,27 @@ def test_a_damaged_cache_is_replaced(folder):
 
 def test_a_missing_file_is_named_with_where_it_is_published(folder, monkeypatch):
     with pytest.raises(
-        datasets.MissingDataError, match=r"'ijcnn1'.*LIBSVM's data page"
+        datasets.MissingDataError, match=r"'ijcnn1'.*libsvmtools/datasets/binary"
     ):
         datasets.load_libsvm("ijcnn1")
-    with pytest.raises(datasets.MissingDataError, match="UCI"):
+    with pytest.raises(datasets.MissingDataError, match=r"archive\.ics\.uci\.edu"):
         datasets.load_libsvm("magic04")
     assert not datasets.available("ijcnn1")
     monkeypatch.delenv("WIDEMARGIN_DATA")
     with pytest.raises(datasets.MissingDataError, match="set WIDEMARGIN_DATA"):
         datasets.load_libsvm("ijcnn1")
+
+
+def test_every_file_of_a_task_is_in_the_table():
+    needed = {
+        name
+        for paper in PAPERS
+        for quick in (True, False)
+        for task in paper_modules(paper)[0].tasks(quick)
+        for name in task.needs
+    }
+    assert needed <= set(data_files())
+    assert str(data_file("heart_scale")).startswith("heart_scale (270 x 13): https://")
 
 
 def test_census_is_encoded(folder):

@@ -87,8 +87,9 @@ def split_error_columns(
     ----------
     frame : pandas.DataFrame of shape (n, 2 d)
         Values and their standard deviations, in any order of the columns.
-    patterns : sequence of str, default=``("*_err", "*_sd")``
-        Names of error columns; ``*`` stands for the name of the feature.
+    patterns : sequence of str
+        Names of error columns; ``*`` stands for the name of the feature. By default
+        ``*_err`` and ``*_sd``.
 
     Returns
     -------
