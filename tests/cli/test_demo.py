@@ -69,8 +69,7 @@ def test_what_is_shown_is_kept() -> None:
     stage = Stage(act, io.StringIO())
     stage.say("hello")
     stage.table(["model", "cost"], [["plain", 1.23456], ["ours", 2]])
-    with stage.axes(caption="c") as ax:
-        ax.plot([0, 1])
+    stage.picture(lambda ax: ax.plot([0, 1]), caption="c")
     assert [type(part).__name__ for part in act.parts] == [
         "Paragraph",
         "Table",
@@ -80,8 +79,9 @@ def test_what_is_shown_is_kept() -> None:
     assert act.parts[1].rows == [["plain", "1.235"], ["ours", "2"]]
     assert isinstance(act.parts[2], Picture)
     assert [png[:5] for png in act.parts[2].panels] == ["iVBOR"]
-    with stage.axes(2, 3) as axes:
-        assert axes.shape == (2, 3)
+    shapes = []
+    stage.picture(lambda axes: shapes.append(axes.shape), 2, 3)
+    assert shapes == [(2, 3)]
     assert isinstance(act.parts[3], Picture)
     assert len(act.parts[3].panels) == 6
 
@@ -188,3 +188,41 @@ def test_one_act_alone_through_a_process(tmp_path: Path) -> None:
     page = (tmp_path / "widemargin-demo.html").read_text()
     assert "Who is mislabelled?" in page
     assert "widemargin-demo.html" in done.stdout
+
+
+#: runs the command as an installation without extras would
+PLAIN = """
+import sys
+from importlib.machinery import PathFinder
+EXTRAS = set(
+    "matplotlib PIL opendp clarabel dask distributed pyarrow starlette uvicorn "
+    "pandas polars".split()
+)
+class Plain(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name in EXTRAS else super().find_spec(name, path, target)
+sys.meta_path = [Plain if one is PathFinder else one for one in sys.meta_path]
+from widemargin.cli.__main__ import main
+main()
+"""
+
+
+def test_a_plain_installation_plays_what_it_can(tmp_path: Path) -> None:
+    """An act that lacks something says so in one line, and the others go on."""
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN, "demo", "photograph", "private", "forget"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    paragraphs = done.stdout.split("\n\n")
+    assert paragraphs[0].splitlines()[-1].startswith("no pictures: ")
+    assert paragraphs[1].endswith("it needs PIL, pip install 'widemargin[plot]')")
+    assert paragraphs[2].endswith("it needs opendp, pip install 'widemargin[private]')")
+    assert "\n" not in paragraphs[1] + paragraphs[2]
+    assert paragraphs[3].startswith("3. ")
+    page = (tmp_path / "widemargin-demo.html").read_text()
+    assert "<table" in page and "<img" not in page

@@ -31,9 +31,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stage.say("a line with <markup> & a-very-long-word-" + "x" * 120)
     header = [f"column {i}" for i in range(12)]
     stage.table(header, [[i * 1.23456 for i in range(12)]] * 3, caption="wide")
-    with stage.axes(1, 2, caption="pictures") as axes:
-        for ax in axes:
-            ComparisonDisplay(["a", "b"], [1.0, 2.0], quantity="cost").plot(ax=ax)
+    display = ComparisonDisplay(["a", "b"], [1.0, 2.0], quantity="cost")
+    stage.picture(
+        lambda axes: [display.plot(ax=ax) for ax in axes], 1, 2, caption="pictures"
+    )
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(demo_page([act], ["import widemargin"]))
     return path

@@ -6,15 +6,17 @@ import importlib
 import os
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from widemargin.cli.demo import ACTS
-from widemargin.cli.demo.stage import Act, Stage
+from widemargin.cli.demo import ACTS, NEEDS
+from widemargin.cli.demo.stage import Act, Stage, can_draw
 
 _REPORT = "widemargin-demo.html"
+_MATPLOTLIB = ("matplotlib.figure", "matplotlib.backends.backend_agg")
 #: three lines that repeat act one: the model learns 10,000 pixels of the photograph
 LINES = (
     "from widemargin import SVC; from widemargin.cli.demo.photograph import pixels",
@@ -38,6 +40,10 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     failed = []
     for number, name in enumerate(chosen, 1):
         module = importlib.import_module(ACTS[name])
+        absent = _lacking(name)
+        if absent:
+            click.echo(f"\n{number}. {module.TITLE} (left out: it needs {absent})")
+            continue
         click.echo(f"\n{number}. {module.TITLE}\n   {module.QUESTION}")
         try:
             played.append(play(name, module))
@@ -46,14 +52,15 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
             click.echo(f"   this act failed: {type(error).__name__}: {error}", err=True)
     _write(report, played)
     click.echo()
+    shown = ", with the pictures" if can_draw() else ""
     for act in played:
         click.echo(f"  {act.lead} {act.summary}  ({act.seconds:.1f} s)")
-    click.echo(f"\nThe report, with the pictures: {Path(report).resolve().as_uri()}")
-    if "photograph" in chosen:
+    click.echo(f"\nThe report{shown}: {Path(report).resolve().as_uri()}")
+    if any(act.name == "photograph" for act in played):
         click.echo("Act one again, in Python:")
         for line in LINES:
             click.echo(f"    {line}")
-    ctx.exit(1 if failed else 0)
+    ctx.exit(1 if failed or not played else 0)
 
 
 def _get_ready() -> None:
@@ -66,19 +73,22 @@ def _get_ready() -> None:
             "sklearn.ensemble",
             "sklearn.kernel_approximation",
             "sklearn.svm",
-            "matplotlib.figure",
-            "matplotlib.backends.backend_agg",
+            *(_MATPLOTLIB if can_draw() else ()),
             "widemargin.cli.html_report",
             "widemargin.persistence",
             "widemargin.display",
         ):
-            try:
-                importlib.import_module(name)
-            except ModuleNotFoundError as error:
-                raise click.ClickException(
-                    f"the demo draws its results and needs {error.name}: "
-                    "pip install 'widemargin[all]'"
-                ) from None
+            importlib.import_module(name)
+    if not can_draw():
+        click.echo("no pictures: they need matplotlib, pip install 'widemargin[plot]'")
+
+
+def _lacking(act: str) -> str:
+    """Return what an act needs and is not installed, with the remedy, or ""."""
+    if act not in NEEDS or find_spec(NEEDS[act][0]) is not None:
+        return ""
+    module, extra = NEEDS[act]
+    return f"{module}, pip install 'widemargin[{extra}]'"
 
 
 def play(name: str, module: Any) -> Act:

@@ -21,8 +21,11 @@ and a row in `ACTS` below. The rules of the house:
   ``with stage.working("what is being done"):``, which keeps the line moving (and gives
   ``.seconds`` afterwards);
 - text by ``stage.say``, numbers by ``stage.table``, pictures by drawing our public
-  Display classes on ``stage.axes`` (several calls are several figures); all of it is
-  kept for the HTML report;
+  Display classes in a function given to ``stage.picture`` (several calls are several
+  figures), which is not called where matplotlib is missing; all of it is kept for the
+  HTML report;
+- a module that a plain installation lacks and the act cannot do without stands in
+  `NEEDS` below: without it the act is left out, in one line;
 - an act takes at most eight seconds on two cores (the photograph twenty-five), and also
   runs alone: ``widemargin demo NAME``.
 
@@ -39,8 +42,8 @@ A whole act::
             costs = ...
         stage.say(f"done in {work.seconds:.1f} s")
         stage.table(["model", "cost"], rows, caption="Total cost on unseen patients")
-        with stage.axes(caption="Total cost, 5:1") as ax:
-            ComparisonDisplay(names, costs, quantity="total cost").plot(ax=ax)
+        display = ComparisonDisplay(names, costs, quantity="total cost")
+        stage.picture(lambda ax: display.plot(ax=ax), caption="Total cost, 5:1")
         return f"cost {costs[-1]} instead of {costs[0]} by CostSensitiveSVC"
 """
 
@@ -56,4 +59,10 @@ ACTS: dict[str, str] = {
     "costs": "widemargin.cli.demo.unequal_costs",
     "band": "widemargin.cli.demo.quantile_band",
     "private": "widemargin.cli.demo.private_models",
+}
+
+#: act -> module it cannot do without, and the extra of widemargin that brings it
+NEEDS: dict[str, tuple[str, str]] = {
+    "photograph": ("PIL", "plot"),  # scikit-learn reads its photograph by it
+    "private": ("opendp", "private"),  # noise that is safe in floating point
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from widemargin.cli.demo.stage import Stage
 
 TITLE = "Error bars are real"
@@ -81,9 +83,8 @@ def run(stage: Stage) -> str:
         "test patients are measured carefully, too"
     )
     two = [0, 27]
-    with stage.axes(
-        columns=2, caption="Two of the thirty features; ellipses are the error bars"
-    ) as axes:
+
+    def draw(axes: Any) -> None:
         shown = rng.choice(len(y), size=90, replace=False)
         for ax, scale, title in zip(axes, (0.0, 1.0), ("ignored", "used"), strict=True):
             model = ChanceConstrainedSVC(standardize=True, risk=RISK)
@@ -94,6 +95,9 @@ def run(stage: Stage) -> str:
             ax.set_title(f"error bars {title}", fontsize=10)
             ax.set_xlabel(str(data.feature_names[two[0]]))
             ax.set_ylabel(str(data.feature_names[two[1]]))
+
+    caption = "Two of the thirty features; ellipses are the error bars"
+    stage.picture(draw, columns=2, caption=caption)
     return (
         f"accuracy when measured again {noisy[3]:.1%} instead of SVC's {noisy[0]:.1%}; "
         f"error bound at most {RISK:.0%} for {sure[1]:.0%} of the patients, whatever "

@@ -82,8 +82,10 @@ def _read_back(stage: Stage, X: NDArray[Any], y: NDArray[Any]) -> None:
         "ordinary SVM"
     )
     caption = "Read back out of the pickle: training images, exact to the last bit"
-    with stage.axes(size=(9.0, 1.4), caption=caption) as ax:
-        ImageDisplay(np.array(images), (8, 8)).plot(ax=ax, cmap="gray_r")
+    display = ImageDisplay(np.array(images), (8, 8))
+    stage.picture(
+        lambda ax: display.plot(ax=ax, cmap="gray_r"), size=(9.0, 1.4), caption=caption
+    )
 
 
 def _found(model: Any, rows: NDArray[Any]) -> int:

@@ -194,7 +194,10 @@ def _draw(
     shown = [("the photograph", brightness.ravel()), *frames]
     shown.append(("light and dark, as it is", light.ravel()))
     caption = "The picture sharpens level by level: 4 times the pixels, half the width"
-    with stage.axes(2, 3, size=(10.5, 5.2), caption=caption) as axes:
+
+    def draw(axes: Any) -> None:
         for ax, (title, image) in zip(axes.ravel(), shown, strict=True):
             display = ImageDisplay(image[None, :], brightness.shape, titles=[title])
             display.plot(ax=ax)
+
+    stage.picture(draw, 2, 3, size=(10.5, 5.2), caption=caption)

@@ -63,10 +63,13 @@ def run(stage: Stage) -> str:
     )
     shown = {name: found[name] for name in ("DPWSS", "PrivateSVC")}
     caption = "What the attacker sees: one number per model, for both data sets"
-    with stage.axes(columns=2, caption=caption) as axes:
+
+    def draw(axes: Any) -> None:
         for ax, (name, result) in zip(axes, shown.items(), strict=True):
             PrivacyDisplay.from_audit(result, ax=ax)
             ax.set_xlabel(name)
+
+    stage.picture(draw, columns=2, caption=caption)
     accuracies = _accuracy_against_epsilon(stage, X, y)
     return (
         f"DPWSS states epsilon 0.1 and gives away at least "
@@ -115,6 +118,8 @@ def _accuracy_against_epsilon(
         "PrivateSVC": (EPSILONS, accuracies),
         "no privacy": (EPSILONS, [plain] * len(EPSILONS)),
     }
-    with stage.axes(caption="Accuracy against epsilon") as ax:
-        HistoryDisplay(curves, "epsilon", "accuracy").plot(ax=ax, log_x=True)
+    display = HistoryDisplay(curves, "epsilon", "accuracy")
+    stage.picture(
+        lambda ax: display.plot(ax=ax, log_x=True), caption="Accuracy against epsilon"
+    )
     return accuracies

@@ -65,13 +65,16 @@ def run(stage: Stage) -> str:
         caption=f"Band from quantile {LOW} to {HIGH}, patients not seen in training",
     )
     mass = StandardScaler().fit_transform(X[:, [2]])
-    with stage.working("drawing the band along one feature"):
+    with stage.working("fitting the band along one feature"):
         shown = QuantileSVR(quantile=levels, C=100.0, gamma=0.2, non_crossing=True)
         shown.fit(mass, y)
-    with stage.axes(caption="Progression along the body mass index alone") as ax:
-        BandDisplay.from_estimator(
-            shown, mass, y, ax=ax, axis_labels=("body mass index", "progression")
-        )
+    labels = ("body mass index", "progression")
+    stage.picture(
+        lambda ax: BandDisplay.from_estimator(
+            shown, mass, y, ax=ax, axis_labels=labels
+        ),
+        caption="Progression along the body mass index alone",
+    )
     wanted = HIGH - LOW
     return (
         f"the band meant to cover {wanted:.0%} covers {covered[1]:.1%} of unseen "

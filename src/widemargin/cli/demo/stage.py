@@ -13,8 +13,9 @@ import numbers
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -131,19 +132,21 @@ class Stage:
             else:
                 self._print("\r\x1b[2K" + ("" if fleeting else f"  {text}: {end}"))
 
-    @contextlib.contextmanager
-    def axes(
+    def picture(
         self,
+        draw: Callable[[Any], object],
         rows: int = 1,
         columns: int = 1,
         *,
         size: tuple[float, float] | None = None,
         caption: str = "",
-    ) -> Iterator[Any]:
-        """Yield axes to draw on (an array if several); keep the pictures at the end.
+    ) -> None:
+        """Let ``draw`` fill axes (an array if several); nothing without matplotlib.
 
         Each panel is a picture of its own, so that a narrow screen can stack them.
         """
+        if not can_draw():
+            return
         import numpy as np
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -157,7 +160,7 @@ class Stage:
             FigureCanvasAgg(figure)
         with self.working("drawing", fleeting=True):
             axes = np.array([figure.subplots() for figure in figures], dtype=object)
-            yield np.squeeze(axes.reshape(rows, columns))[()]
+            draw(np.squeeze(axes.reshape(rows, columns))[()])
             panels = [_png(figure) for figure in figures]
             self.act.parts.append(Picture(panels, caption, columns))
 
@@ -183,6 +186,11 @@ class Stage:
         with self._lock:
             self._stream.write(text)
             self._stream.flush()
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
 
 
 def _png(figure: Figure) -> str:

@@ -38,10 +38,8 @@ def run(stage: Stage) -> str:
         rows,
         caption=f"On {len(parts[3])} unseen patients, a miss {MISS}, an alarm 1",
     )
-    with stage.axes(caption="The bill on unseen patients") as ax:
-        ComparisonDisplay(list(bills), list(bills.values()), quantity="bill").plot(
-            ax=ax
-        )
+    display = ComparisonDisplay(list(bills), list(bills.values()), quantity="bill")
+    stage.picture(lambda ax: display.plot(ax=ax), caption="The bill on unseen patients")
     _three_classes(stage, X, np.digitize(progress, np.percentile(progress, [33, 67])))
     milliseconds = _recost(stage, model, parts)
     _extreme(stage, parts)

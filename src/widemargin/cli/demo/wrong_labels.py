@@ -143,5 +143,7 @@ def _show(stage: Stage, case: Case) -> None:
     first = case.ramp.suspects_[:SHOWN]
     titles = [f"{case.given[row]}" for row in first]
     caption = "The first suspects, and the labels they were given"
-    with stage.axes(size=(8.4, 1.6), caption=caption) as ax:
-        ImageDisplay(case.raw[first], (8, 8), titles=titles).plot(ax=ax, cmap="gray_r")
+    display = ImageDisplay(case.raw[first], (8, 8), titles=titles)
+    stage.picture(
+        lambda ax: display.plot(ax=ax, cmap="gray_r"), size=(8.4, 1.6), caption=caption
+    )
