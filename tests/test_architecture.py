@@ -164,6 +164,7 @@ CORE_CALLERS = {
     "engine/kernel_table.py",
     "engine/refinement.py",
     "engine/chain.py",
+    "engine/removals.py",
     "engine/path/follow.py",
     "estimators/chance_constrained/solvers/descent.py",
     "cli/doctor_command.py",

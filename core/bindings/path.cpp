@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "bindings/arrays.hpp"
+#include "path/removals.hpp"
 
 namespace widemargin {
 
@@ -107,6 +108,48 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
                         as_array(std::move(sides)), account);
 }
 
+// The removals of a solution over a matrix that stays the caller's, and alive with this.
+class RemovalsHandle {
+ public:
+  RemovalsHandle(Vector beta, Vector gradient, Vector lower, Vector upper, bool has_equality,
+                 double linear_scale, InOut2<double> matrix, int threads)
+      : matrix_(std::move(matrix)), team_(threads) {
+    const Size rows = beta.shape(0);
+    if (matrix_.shape(0) != rows || matrix_.shape(1) != rows)
+      throw std::invalid_argument("arrays differ in length");
+    RemovalProblem problem{rows,
+                           has_equality,
+                           linear_scale,
+                           copied(beta, rows),
+                           copied(gradient, rows),
+                           copied(lower, rows),
+                           copied(upper, rows)};
+    nb::gil_scoped_release unlock;
+    removals_.emplace(std::move(problem), matrix_.data(), team_);
+  }
+
+  bool ready() const { return removals_->ready(); }
+
+  void remove(const In<std::int32_t>& rows, InOut2<double> betas, InOut<std::int8_t> reached) {
+    const Size count = rows.shape(0), width = betas.shape(1);
+    if (betas.shape(0) != count || reached.shape(0) != count || width != matrix_.shape(0))
+      throw std::invalid_argument("arrays differ in length");
+    for (Size k = 0; k < count; ++k)
+      if (rows.data()[k] < 0 || Size(rows.data()[k]) >= width)
+        throw std::invalid_argument("no such row");
+    nb::gil_scoped_release unlock;
+    team_.run(count, 1, double(count) * double(width) * 64, [&](Size begin, Size end) {
+      for (Size k = begin; k < end; ++k)
+        reached.data()[k] = removals_->remove(Size(rows.data()[k]), betas.data() + k * width);
+    });
+  }
+
+ private:
+  InOut2<double> matrix_;
+  Team team_;
+  std::optional<Removals> removals_;
+};
+
 }  // namespace
 
 void bind_path(nb::module_& module) {
@@ -117,6 +160,14 @@ void bind_path(nb::module_& module) {
              arg("linear_rate").noconvert(), arg("drive").noconvert(), arg("side").noconvert(),
              arg("has_equality"), arg("total_rate"), arg("linear_scale"), arg("column"),
              arg("max_steps"), arg("seed"), arg("observed").noconvert() = nb::none());
+  nb::class_<RemovalsHandle>(module, "Removals")
+      .def(nb::init<Vector, Vector, Vector, Vector, bool, double, InOut2<double>, int>(),
+           arg("beta").noconvert(), arg("gradient").noconvert(), arg("lower").noconvert(),
+           arg("upper").noconvert(), arg("has_equality"), arg("linear_scale"),
+           arg("matrix").noconvert(), arg("threads"))
+      .def_prop_ro("ready", &RemovalsHandle::ready)
+      .def("remove", &RemovalsHandle::remove, arg("rows").noconvert(), arg("betas").noconvert(),
+           arg("reached").noconvert());
 }
 
 }  // namespace widemargin

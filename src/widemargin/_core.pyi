@@ -225,6 +225,23 @@ def solve_drawn_pairs(
     monitor: _Monitor = None,
 ) -> _Result: ...
 def follow_path(*arguments: Any) -> Any: ...
+
+class Removals:
+    def __init__(
+        self,
+        beta: Any,
+        gradient: Any,
+        lower: Any,
+        upper: Any,
+        has_equality: bool,
+        linear_scale: float,
+        matrix: Any,
+        threads: int,
+    ) -> None: ...
+    @property
+    def ready(self) -> bool: ...
+    def remove(self, rows: Any, betas: Any, reached: Any) -> None: ...
+
 def subgradient_pass(
     data: Any,
     indices: Any,

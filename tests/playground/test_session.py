@@ -10,8 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import CostSensitiveSVC, QuantileSVR, RampSVC
-from widemargin.playground.leave_one_out import Outdated
-from widemargin.playground.messages import MAX_BYTES, MAX_POINTS, Refused, parsed
+from widemargin.playground.messages import (
+    MAX_BYTES,
+    MAX_POINTS,
+    Outdated,
+    Refused,
+    parsed,
+)
 from widemargin.playground.presets import PRESETS
 from widemargin.playground.session import Session
 

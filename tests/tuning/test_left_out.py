@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 
-from widemargin import SVC, SVR, CostSensitiveSVC, leave_one_out
+from widemargin import SVC, SVR, CostSensitiveSVC, RampSVC, leave_one_out
 from widemargin.display import LeaveOneOutDisplay
 
 
@@ -78,6 +78,25 @@ def test_a_row_that_stands_alone_has_influence():
     assert found.predictions[40] == 1
     assert found.influence[40] == found.influence.max() or found.influence.max() > 0
     assert set(found.most_influential(3)) <= set(found.ids)
+
+
+def test_it_explains_the_suspects_of_the_ramp_loss():
+    """All others say of a suspect that its label is the other one."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(160, 2))
+    true = np.where(X[:, 0] > 0.0, 1, 0)
+    X[:, 0] += 0.8 * (2 * true - 1)
+    wrong = rng.permutation(160)[:10]
+    y = true.copy()
+    y[wrong] = 1 - y[wrong]
+    suspects = RampSVC(C=10.0, gamma=0.5).fit(X, y).suspects_
+    assert np.isin(wrong, suspects).mean() >= 0.8
+    found = leave_one_out(SVC(C=10.0, gamma=0.5, keep_rows=True).fit(X, y))
+    assert (found.predictions[suspects] == true[suspects]).mean() >= 0.8
+    assert (found.predictions[suspects] != y[suspects]).mean() >= 0.9
+    # The more clearly the others contradict a row, the sooner it is a suspect.
+    margin = np.where(y == 1, 1.0, -1.0) * found.decision_values
+    assert set(suspects) <= set(np.argsort(margin)[: suspects.size + 2])
 
 
 def test_models_without_rows_are_refused():

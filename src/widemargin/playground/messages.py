@@ -23,6 +23,10 @@ class Refused(ValueError):
     """A message that is not answered, and why."""
 
 
+class Outdated(Exception):
+    """The points have changed: the answer is not wanted any more."""
+
+
 @dataclass(frozen=True)
 class Point:
     """A sample: two features and a label, or one feature and a target."""

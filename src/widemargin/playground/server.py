@@ -18,8 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from .leave_one_out import Outdated
-from .messages import MAX_BYTES, Refused, parsed
+from .messages import MAX_BYTES, Outdated, Refused, parsed
 from .page import page
 from .session import Session
 

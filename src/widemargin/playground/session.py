@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.ramp import RampSVC
+from widemargin.tuning.left_out import leave_one_out
 
 from .exact_model import (
     CURVE,
@@ -24,8 +25,7 @@ from .exact_model import (
     LineRegressor,
     PlaneClassifier,
 )
-from .leave_one_out import Outdated, leave_one_out_error
-from .messages import Change, Point, Refused, Reset, Settings, command, price
+from .messages import Change, Outdated, Point, Refused, Reset, Settings, command, price
 from .presets import PRESETS, points_of
 from .python_code import as_python
 
@@ -157,10 +157,8 @@ class Session:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             moved = copy(model.estimator).update(C=C)
-            error = leave_one_out_error(
-                moved, *model.rows(points), lambda: self._version != version
-            )
-        return {"version": version, "C": C, "error": error}
+            found = leave_one_out(moved)
+        return {"version": version, "C": C, "error": found.error}
 
     def python(self) -> dict[str, Any]:
         """Return a script that makes the same model."""

@@ -7,9 +7,7 @@ path on which its box closes (mathematics 3.2, 9.4). No model is fitted again.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +15,18 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from widemargin.engine.certificate import violation
-from widemargin.engine.chain import kernel_matrix
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import optimal_intercept
-from widemargin.engine.kernels import Precomputed
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.removals import closed, without_each
 from widemargin.engine.solution import Solution
-from widemargin.engine.updates import exact, move
+from widemargin.engine.updates import exact
 from widemargin.estimators.base.validation import cache_megabytes, effective_threads
 from widemargin.estimators.incremental.task_state import TaskState
-from widemargin.runtime.cancellation import CancellationScope
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+LEAST_SHARED = 5e8  # bytes, where cache_size is "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +124,10 @@ def leave_one_out(model: Any) -> LeaveOneOut:
     started = time.perf_counter()
     state = model._updates
     live, threads = state.live, effective_threads(model.n_jobs)
-    gram = _in_memory(Gram(live.X, state.kernel, threads=threads), model.cache_size)
-    found = [_left_out(gram, task, threads) for task in state.tasks]
+    gram = Gram(live.X, state.kernel, threads=threads)
+    found = [
+        _left_out(gram, task, threads, _budget(model, gram.n)) for task in state.tasks
+    ]
     values = np.stack([one.values for one in found], axis=1)
     full = np.stack([one.full for one in found], axis=1)
     if len(found) == 1:
@@ -146,11 +145,10 @@ def leave_one_out(model: Any) -> LeaveOneOut:
     )
 
 
-def _in_memory(gram: Gram, cache_size: float | str) -> Gram:
-    """Return the handle over its whole matrix, where that fits in memory."""
-    if 8e-6 * gram.n**2 > 2.0 * cache_megabytes(cache_size, gram.n):
-        return gram
-    return Gram(kernel_matrix(gram, np.float64), Precomputed(), threads=1)
+def _budget(model: Any, n: int) -> float:
+    """Return the bytes that removals may share: twice the cache of a fit."""
+    allowed = 2e6 * cache_megabytes(model.cache_size, n)
+    return max(allowed, LEAST_SHARED) if model.cache_size == "auto" else allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +162,7 @@ class _Pair:
     removed: int
 
 
-def _left_out(gram: Gram, state: TaskState, threads: int) -> _Pair:
+def _left_out(gram: Gram, state: TaskState, threads: int, budget: float) -> _Pair:
     members, n = state.members, gram.n
     solution = state.solution(gram.subset(members))
     if not state.solved:
@@ -174,32 +172,17 @@ def _left_out(gram: Gram, state: TaskState, threads: int) -> _Pair:
     full = gram.times(beta) + solution.intercept
     values, influence = full.copy(), np.zeros(n, dtype=np.intp)
     support = np.flatnonzero(solution.beta)
-    with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
-        without = list(pool.map(partial(scope.run, _without, solution), support))
     before = solution.values + solution.intercept >= 0.0
     worst = violation(solution.problem, solution.beta, solution.values)
-    for row, moved in zip(support, without, strict=True):
-        after = moved.values + moved.intercept
-        values[members[row]] = after[row]
-        changed = (after >= 0.0) != before
+    for removed in without_each(solution, support, threads, budget):
+        row = removed.row
+        values[members[row]] = removed.decisions[row]
+        changed = (removed.decisions >= 0.0) != before
         changed[row] = False
         influence[members[row]] = np.count_nonzero(changed)
-        worst = max(worst, violation(moved.problem, moved.beta, moved.values))
+        worst = max(worst, removed.violation)
     _mind_the_intercept(solution, members, values)
     return _Pair(values, full, influence, worst, support.size)
-
-
-def _closed(problem: DualProblem, row: int) -> DualProblem:
-    """Return the problem with the box of a row closed at zero."""
-    lower, upper = problem.lower.copy(), problem.upper.copy()
-    lower[row] = upper[row] = 0.0
-    return DualProblem(problem.gram, problem.linear, lower, upper, problem.total)
-
-
-def _without(solution: Solution, row: int) -> Solution:
-    """Return the solution without a row: its box closes."""
-    moved, _ = move(solution, _closed(solution.problem, row))
-    return moved
 
 
 def _mind_the_intercept(solution: Solution, members: Indices, values: Vector) -> None:
@@ -211,7 +194,7 @@ def _mind_the_intercept(solution: Solution, members: Indices, values: Vector) ->
     if problem.total is None or problem.free(solution.beta).any():
         return
     for row in np.flatnonzero(solution.beta == 0.0):
-        smaller = _closed(problem, int(row))
+        smaller = closed(problem, int(row))
         others = np.arange(problem.n) != row
         intercept = optimal_intercept(
             solution.values[others], smaller.linear[others], smaller.lower[others],
