@@ -62,3 +62,19 @@ def test_wide_data_gives_the_same_bits_for_any_number_of_threads():
     assert_array_equal(one.known_values, two.known_values)
     assert first.entries == second.entries
     assert one.certificate.gap == two.certificate.gap
+
+
+@pytest.mark.parametrize(("offset", "C"), [(8.0, 1e3), (16.0, 1e3), (8.0, 1e4)])
+def test_where_float32_falls_short_the_proof_shows_where_to_go_on(offset, C):
+    # Verified values are what a refinement needs: no second product over all rows, and
+    # no rows in float64.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 6))
+    X[:750] += offset
+    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(1500) > 0, 1.0, -1.0)
+    gram = Gram(X, Gaussian(0.3), threads=1, cache_mb=200)
+    solution = solve(classification_problem(gram, y, C))
+    assert solution.status == "converged"
+    assert solution.certificate.kkt_violation <= 1e-3
+    assert gram.float32_error(solution.beta) > 1e-3  # by estimate it is not enough
+    assert gram.entries["products"] == 0

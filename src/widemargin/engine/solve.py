@@ -92,13 +92,15 @@ def _solved(descent: Descent) -> Solution:
         polished = polish(solution, tol=tol)
         if polished.status == Status.POLISHED:
             return proved(polished, tol) if certify else polished
-    single = descent.float32_suffices(first)
-    if single and not exact and tol >= SINGLE_PRECISION:
-        if certify:
-            solution = _until_proved(descent, tol)
+    if certify and not exact and tol >= SINGLE_PRECISION:
+        solution = _until_proved(descent, tol)
         if solution.status != Status.STALLED or _rounding_decides(solution, tol):
             return solution
         single = False
+    else:
+        single = descent.float32_suffices(first)
+        if single and not exact and tol >= SINGLE_PRECISION:
+            return solution
     # The polish mostly succeeds from a loose solution; if not, from a tight one.
     for goal in (NEARLY * tol, min(tol, POLISH_START)) if exact else (NEARLY * tol,):
         descent.refine(tol, goal, single)
