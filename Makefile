@@ -5,6 +5,7 @@
 #   make check     lint, format, types, import layers    make campaign  the long-running tests (fuzzing, sweeps)
 #   make build     compile and install, nothing else     make docs      the documentation, without warnings
 #   make wheel     wheels, tried without a compiler      make arm       C++ tests for ARM, under qemu
+#   make how-fast  measure, then the chart of the README make newcomer  the README's commands in a fresh copy
 
 PYTHON ?= python3
 WORKERS ?= auto
@@ -19,7 +20,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 
-.PHONY: demo test check build bench sanitize campaign docs wheel arm how-fast
+.PHONY: demo test check build bench sanitize campaign docs wheel arm how-fast newcomer
 
 demo: $(VENV)/.built
 	@$(BIN)/widemargin demo
@@ -79,6 +80,11 @@ arm: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	    -DWIDEMARGIN_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
 	$(BIN)/cmake --build build/arm
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm/core_tests
+
+# The README's commands, literally, in a fresh copy; the tests have a target of their own.
+NEWCOMER ?= "make test"
+newcomer:
+	$(PYTHON) tools/newcomer.py $(NEWCOMER)
 
 # Stamps: a target that has nothing new to install starts at once.
 $(VENV)/.created: tools/prerequisites.sh

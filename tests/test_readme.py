@@ -6,7 +6,10 @@ import html
 import re
 from pathlib import Path
 
+import click
+
 import widemargin
+from widemargin.cli.__main__ import widemargin as widemargin_command
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.speed.campaign import SUITES
 from widemargin_papers.speed.chart import chart_rows
@@ -44,6 +47,24 @@ def test_every_estimator_is_in_the_table():
         thing = getattr(widemargin, name)
         if name.endswith(("SVC", "Classifier")) and hasattr(thing, "fit"):
             assert f"| `{name}` |" in README
+
+
+def test_every_command_of_a_shell_block_exists():
+    """``make newcomer`` runs them all; here: known targets, commands and packages."""
+    made = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.search(r"^\.PHONY: (.*)$", made, re.MULTILINE)[1].split()
+    context = click.Context(widemargin_command)
+    known = {"make": targets, "widemargin": widemargin_command.list_commands(context)}
+    known |= {"pip": ["install"], "python": ["-c"]}
+    found = [
+        re.split(r"\s+", line)[:2]
+        for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert len(found) >= 8
+    for program, word in found:
+        assert word in known[program]
+    assert not re.search(r"^```\n\w", README, re.MULTILINE), "say what a block is"
 
 
 def test_links_lead_somewhere():

@@ -25,21 +25,27 @@ class CertificateInNotebooks:
         Its setting is ``sklearn.set_config(display=...)``.
         """
         drawn = super()._repr_html_  # type: ignore[misc]
-        return lambda: drawn() + model_table(self)
+        return lambda: drawn() + self._model_table()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """IPython's protocol; of the forms offered, the HTML has the table."""
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] += model_table(self)
+            bundle["text/html"] += self._model_table()
         return bundle
 
+    def _model_table(self) -> str:
+        """Return the table of what is known of the model; empty without one."""
+        facts = model_facts(self)
+        return html_facts(facts | self._guarantees()) if facts else ""
 
-def model_table(estimator: Any) -> str:
-    """Return an HTML table of data shape and certificate; empty without a model."""
-    facts = model_facts(estimator)
-    if not facts:
-        return ""
+    def _guarantees(self) -> dict[str, str]:
+        """Return what a fitted model of this kind states besides, in words."""
+        return {}
+
+
+def html_facts(facts: dict[str, str]) -> str:
+    """Return an HTML table, a fact a row."""
     rows = "".join(
         f"<tr><th style='text-align:left;padding:1px 12px 1px 0'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(value)}</td></tr>"

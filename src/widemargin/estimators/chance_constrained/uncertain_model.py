@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.base.notebook import CertificateInNotebooks
 from widemargin.estimators.base.probabilities import WithoutProbabilities
 from widemargin.estimators.base.validation import checked_samples
 from widemargin.numerics.row_blocks import times
@@ -75,7 +76,9 @@ def keeping_model(estimator: Any) -> Iterator[None]:
         raise
 
 
-class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
+class UncertainModel(
+    CertificateInNotebooks, WithoutProbabilities, ClassifierMixin, BaseEstimator
+):
     """A classifier of samples with error bars, linear or in random features."""
 
     bound: str
@@ -123,6 +126,16 @@ class UncertainModel(WithoutProbabilities, ClassifierMixin, BaseEstimator):
             online=self._online,
             seen=self._seen,
         )
+
+    def _guarantees(self) -> dict[str, str]:
+        """Return the bound that training asked for and whose mistakes it bounds."""
+        normal = self.bound == GAUSSIAN or self.frequencies_ is not None
+        whose = "normal errors" if normal else "every distribution with these moments"
+        facts = {"margin violated": f"with probability {self.risk:g} at most, {whose}"}
+        if "bounded_share_" in vars(self):
+            share = float(np.min(self.bounded_share_))
+            facts["that bounds mistakes"] = f"of {share:.1%} of the training samples"
+        return facts
 
     def decision_function(self, X: Any) -> Floats:
         """Return ``w'x + b``, one column for each class if there are more than two.

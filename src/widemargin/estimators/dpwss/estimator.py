@@ -253,6 +253,12 @@ class DPWSSClassifier(KernelClassifier):
             stacklevel=4,
         )
 
+    def _guarantees(self) -> dict[str, str]:
+        """Return that the draws guarantee nothing of the model."""
+        return {
+            "privacy": "no guarantee: the model was trained on the data as they are"
+        }
+
     def privacy_report(self, delta: float = 1e-5) -> SelectionReport:
         """Account for the draws of this run; it is no end-to-end guarantee.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.base.notebook import CertificateInNotebooks
 from widemargin.estimators.base.validation import checked_samples
 
 from .bounded_rows import PublicMap
@@ -19,7 +20,9 @@ from .settings import PrivateScores
 Vector = NDArray[np.float64]
 
 
-class ReleasedModel(PrivateScores, ClassifierMixin, BaseEstimator):
+class ReleasedModel(
+    CertificateInNotebooks, PrivateScores, ClassifierMixin, BaseEstimator
+):
     """Predictions of released weights; all of it is post-processing."""
 
     coef_: Vector
@@ -53,6 +56,11 @@ class ReleasedModel(PrivateScores, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._report
+
+    def _guarantees(self) -> dict[str, str]:
+        """Return the guarantee and the mechanism; public numbers alone."""
+        statement = " ".join(line.strip() for line in self._report.first_lines())
+        return {"privacy": statement, "noise": self._report.noise}
 
     def decision_function(self, X: Any) -> Vector:
         """Compute the released model's scores; rows are clipped as in `fit`.
