@@ -24,6 +24,9 @@ templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+# Names in single backquotes are linked to the API.
+default_role = "py:obj"
+rst_prolog = ".. currentmodule:: widemargin\n"
 nitpicky = False
 
 html_theme = "pydata_sphinx_theme"
@@ -34,6 +37,7 @@ html_css_files = ["widemargin.css"]
 html_math_renderer = "mathml"
 # All pages in the side bar, so that the top bar holds the name and the search only.
 html_sidebars = {"**": ["globaltoc.html"]}
+html_context = {"default_mode": "light"}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
@@ -49,6 +53,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # that page would load scripts from the network
     "min_reported_time": 1,
     "abort_on_example_error": True,
 }
@@ -63,11 +68,10 @@ def write_capabilities(app):
     (folder / "capabilities.inc").write_text(as_rst(), encoding="utf-8")
 
 
-def plain_references(_app, _what, _name, obj, _options, lines):
-    """Drop references of inherited docstrings to pages that scikit-learn has."""
-    if getattr(obj, "__module__", "").startswith("sklearn"):
-        reference = r":(?:ref|term):`([^`<]+?)(?:\s*<[^`]*>)?`"
-        lines[:] = [re.sub(reference, r"\1", line) for line in lines]
+def plain_references(_app, _what, _name, _obj, _options, lines):
+    """Drop references to pages of scikit-learn: inherited docstrings have some."""
+    reference = r":(?:ref|term):`([^`<]+?)(?:\s*<[^`]*>)?`"
+    lines[:] = [re.sub(reference, r"\1", line) for line in lines]
 
 
 def setup(app):

@@ -1,5 +1,7 @@
 """Formulas as MathML, made when the pages are built: no script, no network."""
 
+import re
+
 from docutils import nodes
 from latex2mathml.converter import convert
 
@@ -17,8 +19,9 @@ def displayed(writer, node):
         source = part.strip()
         if not source:
             continue
-        if r"\\" in source or "&" in source:
-            source = rf"\begin{{aligned}}{source}\end{{aligned}}"
+        outside = re.sub(r"\\begin\{(\w+)\}.*?\\end\{\1\}", "", source, flags=re.DOTALL)
+        if r"\\" in outside or "&" in outside:  # lines aligned at their ampersands
+            source = rf"\begin{{split}}{source}\end{{split}}"
         writer.body.append(convert(source, display="block"))
     writer.body.append("</div>\n")
     raise nodes.SkipNode
