@@ -206,21 +206,21 @@ void cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> of
   cross_samples<Real>(gram, others, weights.data(), out.data(), nullptr, nullptr);
 }
 
-template <class T>
+template <class T, class Real>
 void bounded_cross_dense(Gram& gram, In2<T> Z, In<double> weights, InOut<double> out,
                          InOut<double> error) {
   nb::gil_scoped_release release;
   Samples others(Z.data(), Z.shape(0), Z.shape(1));
-  cross_samples<double>(gram, others, weights.data(), out.data(), error.data(), nullptr);
+  cross_samples<Real>(gram, others, weights.data(), out.data(), error.data(), nullptr);
 }
 
-template <class T>
+template <class T, class Real>
 void bounded_cross_sparse(Gram& gram, In<T> data, In<Index> indices, In<std::int64_t> offsets,
                           Size features, In<double> weights, InOut<double> out,
                           InOut<double> error) {
   nb::gil_scoped_release release;
   Samples others(data.data(), indices.data(), offsets.data(), offsets.shape(0) - 1, features);
-  cross_samples<double>(gram, others, weights.data(), out.data(), error.data(), nullptr);
+  cross_samples<Real>(gram, others, weights.data(), out.data(), error.data(), nullptr);
 }
 
 template <class T, class Real>
@@ -271,10 +271,17 @@ void bind_value(nb::module_& module, nb::class_<Gram>& gram) {
   gram.def("cross64", &cross_sparse<T, double>, nb::arg("data").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
            nb::arg("weights").noconvert(), nb::arg("out").noconvert());
-  gram.def("bounded_cross", &bounded_cross_dense<T>, nb::arg("Z").noconvert(),
+  gram.def("bounded_cross32", &bounded_cross_dense<T, float>, nb::arg("Z").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
            nb::arg("error").noconvert());
-  gram.def("bounded_cross", &bounded_cross_sparse<T>, nb::arg("data").noconvert(),
+  gram.def("bounded_cross32", &bounded_cross_sparse<T, float>, nb::arg("data").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+           nb::arg("error").noconvert());
+  gram.def("bounded_cross64", &bounded_cross_dense<T, double>, nb::arg("Z").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+           nb::arg("error").noconvert());
+  gram.def("bounded_cross64", &bounded_cross_sparse<T, double>, nb::arg("data").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("offsets").noconvert(), nb::arg("features"),
            nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
            nb::arg("error").noconvert());

@@ -12,13 +12,7 @@ from sklearn.svm import SVC as LibsvmSVC
 
 from widemargin import SVC, CostSensitiveSVC, DivideConquerSVC, RampSVC
 
-from tests.oracles.claims import assert_claims_hold
-from tests.oracles.rebuilt import judged
-
-
-def assert_honest(model, X, y, sample_weight=None, **allowed):
-    for certificate, truth in judged(model, X, y, sample_weight):
-        assert_claims_hold(certificate, truth, **allowed)
+from tests.oracles.rebuilt import assert_honest, judged
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -183,7 +177,7 @@ def test_divide_and_conquer_to_the_exact_end(kernel, fit_intercept):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_exact_finish_on_dask(seed):
+def test_exact_rounds_on_dask(seed):
     """The violation is a spread over gathered and other rows together."""
     dask = pytest.importorskip("dask")
     da = pytest.importorskip("dask.array")
@@ -191,21 +185,21 @@ def test_the_exact_finish_on_dask(seed):
     X = rng.normal(size=(1200, 2))
     y = (X[:, 0] + 0.5 * rng.normal(size=1200) > 0).astype(int)
     blocks = da.from_array(X, chunks=(300, -1)), da.from_array(y, chunks=300)
-    model = DivideConquerSVC(early_level=1, gamma=1.0, random_state=0)
+    model = DivideConquerSVC(gamma=1.0)
     with dask.config.set(scheduler="synchronous"):
         model.fit(*blocks)
     assert model.early_ is None
     assert_honest(model, X, y)
 
 
-def test_an_exact_finish_on_dask_to_a_tolerance():
+def test_exact_rounds_on_dask_with_many_support_vectors():
     """Over 2,000 support vectors: the gathered rows are solved to ``tol`` only."""
     dask = pytest.importorskip("dask")
     da = pytest.importorskip("dask.array")
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(2600, 2)), rng.integers(0, 2, size=2600)
     blocks = da.from_array(X, chunks=(650, -1)), da.from_array(y, chunks=650)
-    model = DivideConquerSVC(early_level=1, gamma=0.1, C=0.5, random_state=0)
+    model = DivideConquerSVC(gamma=0.1, C=0.5)
     with dask.config.set(scheduler="synchronous"):
         model.fit(*blocks)
     assert model.early_ is None and model.certificate_.status == "converged"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracles.claims import assert_claims_hold
 from tests.oracles.exact_certificate import JointTruth, Model, Truth
 from tests.oracles.exact_numbers import CONTEXT, DECIMAL, Interval, rational
 
@@ -30,6 +31,14 @@ def judged(
     """Yield the certificate and the truth of every pair of classes."""
     pairs = pair_models(estimator, X, y, sample_weight, **given)
     yield from zip(certificates(estimator), pairs, strict=True)
+
+
+def assert_honest(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, **allowed: Any
+) -> None:
+    """Assert that what every certificate of a classifier claims is true."""
+    for certificate, truth in judged(model, X, y, sample_weight):
+        assert_claims_hold(certificate, truth, **allowed)
 
 
 def pair_models(

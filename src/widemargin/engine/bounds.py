@@ -171,6 +171,17 @@ def violation_bound(
     problem: DualProblem, beta: Vector, values: Vector, errors: Vector
 ) -> float:
     """Return an upper bound on the KKT violation, over all members."""
+    slopes = slope_bounds(problem, beta, values, errors)
+    return violation_of(*slopes, has_equality=problem.total is not None)
+
+
+def slope_bounds(
+    problem: DualProblem, beta: Vector, values: Vector, errors: Vector
+) -> tuple[float, float]:
+    """Return bounds on the steepest slopes: the least of growing, the most of falling.
+
+    Without the intercept; infinite where no member can grow, or fall.
+    """
     growth, fall = np.inf, -np.inf
     for part in _blocks(problem.n):
         gradient, own = values[part] - problem.linear[part], beta[part]
@@ -183,7 +194,12 @@ def violation_bound(
         most = fall_slopes(own, gradient, kink) + slack
         growth = min(growth, float(least.min(where=grows, initial=np.inf)))
         fall = max(fall, float(most.max(where=falls, initial=-np.inf)))
-    if problem.total is None:
+    return growth, fall
+
+
+def violation_of(growth: float, fall: float, *, has_equality: bool) -> float:
+    """Return the KKT violation that the steepest slopes prove, rounded up."""
+    if not has_equality:
         return max(0.0, -growth, fall)
     spread = fall - growth
     return max(0.0, spread + 2.0 * UNIT * abs(spread))

@@ -296,9 +296,9 @@ class Gram:
         return self._cross_blocks(others, weights, entries)
 
     def bounded_cross(
-        self, Z: Any, weights: NDArray[np.float64]
+        self, Z: Any, weights: NDArray[np.float64], dtype: DTypeLike = np.float64
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return :meth:`cross` in float64, and bounds on the rounding in it."""
+        """Return :meth:`cross`, and bounds on the rounding in it."""
         if isinstance(self.kernel, Precomputed | CallableKernel):
             given = (
                 Z if isinstance(self.kernel, Precomputed) else self._call_function(Z)
@@ -308,10 +308,11 @@ class Gram:
             return times(given, weights, self.threads), share * sizes
         others = matched(Z, self._X)
         out, error = np.zeros(others.shape[0]), np.zeros(others.shape[0])
+        single = np.dtype(dtype) == np.float32
+        method = self._core.bounded_cross32 if single else self._core.bounded_cross64
         for part in self._pieces(others.shape[0], self.n):
             block = matched(others[part], self._X)  # slicing may change index types
-            parts = array_parts(block)
-            self._core.bounded_cross(*parts, weights, out[part], error[part])
+            method(*array_parts(block), weights, out[part], error[part])
         return out, error
 
     def _call_function(self, block: Any) -> NDArray[Any]:

@@ -191,10 +191,12 @@ def verify_change(
     return _everywhere(values, SPARE * errors)
 
 
-def bounded_cross(gram: Gram, Z: Any, weights: Vector) -> tuple[Vector, Vector]:
+def bounded_cross(
+    gram: Gram, Z: Any, weights: Vector, dtype: type[np.floating[Any]] = np.float64
+) -> tuple[Vector, Vector]:
     """Return sum_j weights_j K(z, x_j) for other samples, with bounds on rounding."""
     if not isinstance(gram.kernel, Linear):
-        return gram.bounded_cross(Z, weights)
+        return gram.bounded_cross(Z, weights, dtype)
     n, d = gram.samples.shape
     w = transposed_times(gram.samples, weights, gram.threads)
     squares = Z.multiply(Z) if sparse.issparse(Z) else np.square(Z, dtype=np.float64)

@@ -1,21 +1,27 @@
-"""dask collections on a real cluster of two worker processes, one of them mortal."""
+"""dask collections on a real cluster of two worker processes, one of them mortal.
+
+Exact fits in rounds are tested without workers in blockwise/.
+"""
 
 import contextlib
 import itertools
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
 from cloudpickle import dumps
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, DivideConquerSVC
-from widemargin.estimators.divide_conquer.dask import exact_finish as gathering
+
+from tests.oracles.rebuilt import assert_honest
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -177,64 +183,69 @@ def test_gamma_scale_keeps_its_digits_beside_an_offset(client, offset):
     assert_allclose(model.gamma_, 1 / (X.shape[1] * variance), rtol=1e-9)
 
 
-def test_exact_finish_is_the_solution_of_all_rows(client):
+def exact(**parameters):
+    return DivideConquerSVC(**({"C": 2.0, "gamma": 2.0, "tol": 1e-5} | parameters))
+
+
+def test_exact_fit_is_the_solution_of_all_rows(client):
     X, y = data(3000)
-    parameters = {"C": 2.0, "gamma": 2.0, "tol": 1e-5}
-    model = DivideConquerSVC(early_level=2, random_state=0, **parameters)
-    model.fit(*chunked(X, y))
-    plain = SVC(**parameters).fit(X, y)
+    model = exact().fit(*chunked(X, y))
+    plain = SVC(C=2.0, gamma=2.0, tol=1e-5).fit(X, y)
     assert model.early_ is None and model.fit_status_ == 0
+    assert model.certificate_.kkt_violation <= 1e-5
     assert_allclose(
         model.certificate_.objective, plain.certificate_.objective, rtol=1e-6
     )
-    assert model.certificate_.kkt_violation <= 2e-5
     assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-3)
-    level, finish = model.history_
-    common = len(np.intersect1d(plain.support_, model.support_)) / len(model.support_)
-    assert common > 0.99
-    assert 0.5 < level["precision"] <= 1 and 0.5 < level["recall"] <= 1
-    hits = level["precision"] * level["n_support"]
-    assert_allclose(hits, level["recall"] * finish["n_support"], rtol=1e-12)
-    assert finish["stage"] == "finish" and finish["gathered"] < 2000
+    first, *rounds = model.history_
+    assert first["stage"] == "survey" and first["blocks"] == 6
+    assert len(rounds) >= 3 and rounds[-1]["violators"] == 0
+    assert rounds[-1]["size"] < 2500  # the others never left their workers
     assert_array_equal(X[model.support_], model.support_vectors_)
 
 
-def test_too_many_support_vectors_leave_the_early_model(client):
-    X, y = data(2000)
-    model = DivideConquerSVC(early_level=1, random_state=0, cache_size=0.001)
-    with pytest.warns(ConvergenceWarning, match="Raise cache_size"):
-        model.fit(*chunked(X, y))
-    assert model.early_ is not None and model.fit_status_ == 1
-    assert model.score(X, y) > 0.85
+def test_one_worker_killed_during_an_exact_fit_gives_the_same_model(client, tmp_path):
+    X, y = data(6000)
+    expected = exact().fit(*chunked(X, y))
+    blocks = da.from_array(X, chunks=(500, -1))
+    mortal = da.map_blocks(_once_deadly, blocks, folder=str(tmp_path), dtype=X.dtype)
+    before = set(client.run(os.getpid).values())
+    model = exact().fit(mortal, da.from_array(y, chunks=500))
+    victim = int((tmp_path / "victim").read_text())
+    assert victim in before
+    assert model.fit_status_ == 0
+    assert_array_equal(model.support_, expected.support_)
+    assert_array_equal(model.dual_coef_, expected.dual_coef_)
 
 
-@pytest.mark.parametrize("where", ["between solves", "in the engine"])
-def test_ctrl_c_during_the_finish_keeps_the_early_model(where, monkeypatch):
-    X, y = data(800)
-    if where == "between solves":
-        monkeypatch.setattr(gathering, "violators", _interrupt)
-    else:
-        monkeypatch.setattr(
-            "widemargin.estimators.divide_conquer.estimator.conquer", _interrupt
-        )
-    model = DivideConquerSVC(gamma=2.0, early_level=1, random_state=0)
-    here = {"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}
-    with dask.config.set(here):  # nothing in this test is about workers
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(*chunked(X, y))
-        assert model.fit_status_ == 1
-        assert model.certificate_.status == "interrupted"
-        before = dumps(model)
-        with pytest.raises(KeyboardInterrupt):  # now it has a model, which stays
-            model.fit(*chunked(X[:600], y[:600]))
-        assert dumps(model) == before
-        monkeypatch.undo()
-        expected = early(early_level=1).fit(*chunked(X, y))
-    assert_array_equal(model.decision_function(X), expected.decision_function(X))
+def test_sparse_blocks_are_never_made_dense(client):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((1000, 100), density=0.05, format="csr", rng=rng)
+    y = X[:, :50].sum(axis=1) > 1.25
+    dense = da.from_array(X.toarray(), chunks=(200, -1))
+    blocks = dense.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+    plain = SVC(gamma=2.0, tol=1e-5).fit(X, y)
+    model = exact(C=1.0).fit(blocks, da.from_array(y, chunks=200))
+    assert sparse.issparse(model.support_vectors_)
+    assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-3)
+    assert_array_equal(model.predict(blocks).compute(), plain.predict(X))
+    with pytest.raises(ValueError, match="blocks of X are sparse"):
+        early().fit(blocks, da.from_array(y, chunks=200))
 
 
-def _interrupt(*args, **kwargs):
-    raise KeyboardInterrupt
+def test_time_that_ends_between_groups_of_blocks(client):
+    X, y = data(3000)
+    slow = da.from_array(X, chunks=(100, -1)).map_blocks(_slowly, dtype=X.dtype)
+    model = exact(max_time=1e-3)
+    with pytest.warns(ConvergenceWarning, match="proved over all rows"):
+        model.fit(slow, da.from_array(y, chunks=100))
+    assert model.certificate_.status == "max_time" and model.fit_status_ == 1
+    assert_honest(model, X, y)
+
+
+def _slowly(block):
+    time.sleep(0.002)
+    return block
 
 
 def test_joblib_on_dask_gives_the_same_model(client):
@@ -257,8 +268,8 @@ def test_unknown_chunks_are_refused():
     ("parameters", "message"),
     [
         ({"kernel": "precomputed"}, "precomputed"),
-        ({"checkpoint": "there"}, "checkpoint="),
-        ({"max_time": 1.0}, "max_time="),
+        ({"checkpoint": "there"}, "checkpoint= with prediction='early'"),
+        ({"max_time": 1.0}, "max_time= with prediction='early'"),
         ({"n_levels": 1, "early_level": 2}, "lower early_level"),
         ({"n_levels": 2, "prediction": "exact"}, "leave n_levels='auto'"),
     ],

@@ -34,6 +34,7 @@ from .level_choice import check_levels, exact_levels, skipped_stage
 from .level_evidence import Rows, levels_by_evidence
 from .level_quality import Evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
+from .sources import fit_elsewhere
 
 
 class DivideConquerSVC(KernelClassifier):
@@ -85,13 +86,14 @@ n_jobs
         fixed seed: two fits give the same model.
     max_time : float, optional
         Limit in seconds. When it ends the exact finish, the last level is kept as an
-        early model, with a ``ConvergenceWarning``; without a level, as in ``SVC``, the
-        point that was reached. So it is after Ctrl-C, which is raised, if there was no
-        model before.
+        early model, with a ``ConvergenceWarning``; without a level, as in ``SVC`` and
+        in rounds over blocks, the point reached. So it is after Ctrl-C, which is
+        raised, if there was no model before.
     warm_start : bool, default=False
         Start an exact fit without levels from the last solution.
     checkpoint : path, optional
-        File of the last level, from which a killed fit on the same data goes on.
+        File of the last level, or round over blocks, from which a killed fit on the
+        same data goes on.
 
     Attributes
     ----------
@@ -202,8 +204,10 @@ feature_names_in_
         Parameters
         ----------
         X : array, CSR, dask array or dask dataframe of shape (n_samples, n_features)
-            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``.
-        y, sample_weight : array or dask collection of shape (n_samples,)
+            Training samples; the (n, n) kernel matrix with ``kernel="precomputed"``. A
+            ``numpy.memmap`` of 20,000 rows or more, and the path of a Parquet file or a
+            folder of them, are read in blocks by exact fits, and never held.
+        y, sample_weight : array or dask collection, or str: a column of the file
             Labels; each row's factor on C (rows with weight <= 0 are as if absent).
 
         Returns
@@ -216,10 +220,9 @@ feature_names_in_
     @validated
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
         checkpoints.check(self.checkpoint)
-        if is_dask(X, y, sample_weight):
-            from .dask.fitting import fit_collections
-
-            return fit_collections(self, X, y, sample_weight)
+        complete = fit_elsewhere(self, X, y, sample_weight)
+        if complete is not None:
+            return complete
         data, gram, tasks = self._begin(X, y, sample_weight, ids)
         kernel = gram.kernel
         problems = [self._problem(task) for task in tasks]
@@ -236,8 +239,6 @@ feature_names_in_
         if self.checkpoint is not None and self.fit_status_ == 0:
             checkpoints.remove(self.checkpoint)
         return not run.interrupted
-
-    # ---- levels --------------------------------------------------------------
 
     def _levels(
         self, data: LabelledData, division: Division, limits: Limits, task: BinaryTask
@@ -349,8 +350,6 @@ feature_names_in_
         model.store(self)
         self.early_ = early
         self._columns = columns
-
-    # ---- prediction ----------------------------------------------------------
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

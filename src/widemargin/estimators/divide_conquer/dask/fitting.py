@@ -1,26 +1,30 @@
 """Fit and predict on dask collections: what the estimator does with them.
 
-The early model comes from :mod:`.workers`, the exact finish from :mod:`.exact_finish`.
+The early model comes from :mod:`.workers`, the exact one from :mod:`..blockwise`.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.kernels import Kernel, gamma_of, make_kernel
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.engine.status import Status
-from widemargin.estimators.base.feature_scales import warn_if_unscaled
-from widemargin.estimators.base.fitted import FittedClassifier, fitted_classifier
+from widemargin.estimators.base.fitted import fitted_classifier
 from widemargin.estimators.base.multiclass import class_pairs, pair_members
 from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import class_weights
+from widemargin.estimators.divide_conquer.blockwise.exact_fit import (
+    describe,
+    fit_blocks,
+    kernel_of,
+    refuse_settings,
+)
+from widemargin.estimators.divide_conquer.blockwise.survey import survey
 from widemargin.estimators.divide_conquer.level_choice import check_levels, early_levels
 from widemargin.estimators.divide_conquer.level_run import (
     EarlySolution,
@@ -29,8 +33,7 @@ from widemargin.estimators.divide_conquer.level_run import (
 from widemargin.multilevel.driver import level_record
 from widemargin.multilevel.partition import divide
 
-from .exact_finish import finish
-from .workers import Blocks, Trained, blocks_of, lazily, survey, train
+from .workers import Blocks, Trained, blocks_of, lazily, train
 
 Vector = NDArray[np.float64]
 
@@ -38,23 +41,18 @@ Vector = NDArray[np.float64]
 def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
     """Fit a DivideConquerSVC on dask arrays or dataframes.
 
-    Return False where Ctrl-C ended the exact finish: the early model stands.
+    Return False where Ctrl-C ended an exact fit at a point that stands.
     """
-    _refuse(estimator)
-    clock = time.perf_counter()
     blocks = blocks_of(X, y, sample_weight)
-    n = sum(blocks.lengths)
-    level, n_clusters = _clusters(estimator, n)
+    if estimator.prediction == "exact":
+        return fit_blocks(estimator, blocks)
+    _refuse(estimator, blocks)
+    clock = time.perf_counter()
+    level, n_clusters = _clusters(estimator, blocks.n)
     seed = estimator._seed()
     sample_size = estimator.sample_size or max(5000, 16 * n_clusters)
     seen = survey(blocks, sample_size, seed)
-    if len(seen.classes) < 2:
-        raise ValueError(
-            "The number of classes has to be greater than one; got "
-            f"{len(seen.classes)} class"
-        )
-    kernel = _kernel(estimator, blocks.n_features, seen.variance)
-    warn_if_unscaled(seen.sample, kernel)
+    kernel = kernel_of(estimator, blocks.n_features, seen)
     factors = class_weights(
         estimator.class_weight, seen.classes, np.arange(len(seen.mass)), seen.mass
     )
@@ -82,10 +80,10 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
         ),
     )
     seconds = (clustered - clock, time.perf_counter() - clustered)
-    _describe(estimator, X, blocks)
+    describe(estimator, blocks)
     data = LabelledData(
-        X=trained.model.samples, rows=trained.model.support, n_given=n,
-        n_features=blocks.n_features,        labels=trained.codes, classes=seen.classes,
+        X=trained.model.samples, rows=trained.model.support, n_given=blocks.n,
+        n_features=blocks.n_features, labels=trained.codes, classes=seen.classes,
     )  # fmt: skip
     pairs = _pairs(trained.codes, len(seen.classes))
     record = level_record(
@@ -94,73 +92,33 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
     early = fitted_classifier(
         data, kernel, factors, pairs, _answers(trained, pairs, sum(seconds)), [record]
     )
-    if estimator.prediction == "early":
-        estimator._keep(early, trained.model)
-        return True
-    try:
-        exact = finish(estimator, blocks, trained, early)
-    except KeyboardInterrupt:
-        estimator._keep(_interrupted(early), trained.model)
-        return False
-    if exact is None:
-        estimator._keep(replace(early, converged=False), trained.model)
-    else:
-        estimator._keep(exact)
+    estimator._keep(early, trained.model)
     return True
 
 
-def _interrupted(early: FittedClassifier) -> FittedClassifier:
-    word = Status.INTERRUPTED.value
-    certificates = [replace(own, status=word) for own in early.certificates]
-    return replace(early, certificates=certificates, converged=False)
-
-
-def _refuse(estimator: Any) -> None:
+def _refuse(estimator: Any, blocks: Blocks) -> None:
+    refuse_settings(estimator)
     name = type(estimator).__name__
-    if estimator.kernel == "precomputed":
+    if blocks.sparse:
         raise ValueError(
-            f"{name}: kernel='precomputed' needs the kernel matrix in memory; dask "
-            "collections need a kernel that is computed from rows."
+            f"{name}: early prediction on dask sends rows to their clusters as dense "
+            "tables, and the blocks of X are sparse. Fit with prediction='exact', "
+            "which takes them as they are."
         )
     for parameter in ("checkpoint", "max_time"):
         if getattr(estimator, parameter) is not None:
             raise ValueError(
-                f"{name}: {parameter}= is for data in memory; on dask collections "
-                f"leave {parameter}=None (dask itself recovers lost work)."
+                f"{name}: {parameter}= with prediction='early' is for data in memory; "
+                f"on dask collections leave {parameter}=None (dask itself recovers "
+                "lost work), or fit with prediction='exact'."
             )
 
 
 def _clusters(estimator: Any, n: int) -> tuple[int, int]:
     n_levels, early_level = estimator.n_levels, estimator.early_level
     check_levels(n_levels, early_level)
-    if estimator.prediction == "exact" and n_levels != "auto":
-        raise ValueError(
-            f"{type(estimator).__name__}: n_levels={n_levels} forces the levels of an "
-            "exact fit in memory; on dask collections there is one level before the "
-            "exact finish: leave n_levels='auto' and choose that level by early_level."
-        )
     _, level = early_levels(n, n_levels, early_level, estimator.n_branches)
     return level, estimator.n_branches**level
-
-
-def _kernel(estimator: Any, n_features: int, variance: float) -> Kernel:
-    gamma = estimator.gamma
-    if gamma == "scale":
-        gamma = gamma_of(variance, n_features)
-    elif gamma == "auto":
-        gamma = 1.0 / n_features
-    return make_kernel(
-        estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0
-    )
-
-
-def _describe(estimator: Any, X: Any, blocks: Blocks) -> None:
-    estimator.n_features_in_ = blocks.n_features
-    columns = getattr(X, "columns", None)
-    if columns is not None and all(isinstance(name, str) for name in columns):
-        estimator.feature_names_in_ = np.asarray(list(columns), dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""Early prediction on data that no single machine holds, with dask.
+"""Rows on dask workers; early prediction on data that no single machine holds.
 
-The rows stay with the workers. A survey reads every block once for its labels, moments
-and a share of the clustering sample; the clusters are made here from that sample alone.
+The rows stay with the workers. The clusters are made here from a sample of them.
 Then each block is assigned where it is, rows travel to their cluster by dask's own
 shuffle, and each cluster is trained as one task where its rows are. Only support
 vectors come back. Rows carry their number and are put in order before training, so
@@ -10,40 +9,41 @@ that the model does not depend on the order of arrival, nor on a worker lost on 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
+from scipy import sparse
 
-from widemargin.engine.kernels import Kernel, Moments
+from widemargin.engine.kernels import Kernel
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.estimators.base.labels import refuse_odd_labels
-from widemargin.estimators.base.validation import check_weights, plain_labels
+from widemargin.estimators.divide_conquer.blockwise.block_source import (
+    RowBlocks,
+    Work,
+    sample_dtype,
+)
 from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
 from widemargin.estimators.divide_conquer.early import EarlyModel
 from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
+from widemargin.runtime.deadline import NEVER, Deadline
 
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Blocks:
+@dataclass
+class Blocks(RowBlocks):
     """Rows in blocks on the workers: samples, labels and, if given, weights.
 
     Attributes
     ----------
     samples, labels, weights : list of dask.delayed
         One entry a block; weights may be None.
-    lengths : list of int
-        Rows of each block.
-    n_features : int
-    dtype : numpy.dtype
-        Of the samples.
+    lengths, n_features, dtype, names
+        As in :class:`..blockwise.block_source.RowBlocks`.
     """
 
     samples: list[Any]
@@ -52,18 +52,17 @@ class Blocks:
     lengths: list[int]
     n_features: int
     dtype: np.dtype[Any]
+    names: Sequence[str] | None = None
+    sparse: bool = False
+    threads: int | None = 1  # a worker has its own
 
-    @property
-    def offsets(self) -> list[int]:
-        """Number of the first row of each block."""
-        return [0, *np.cumsum(self.lengths)[:-1].tolist()]
-
-    def each(self, function: Callable[..., Any], shared: Any) -> list[Any]:
+    def delayed(self, function: Callable[..., Any], shared: Any) -> list[Any]:
         """Return ``function(X, y, w, offset, shared)`` of every block, delayed."""
         import dask
 
         weights = self.weights or [None] * len(self.samples)
-        given, delayed = dask.delayed(shared), dask.delayed(function)
+        given = dask.delayed(shared, pure=False, traverse=False)
+        delayed = dask.delayed(function, pure=False)
         return [
             delayed(X, y, w, offset, given)
             for X, y, w, offset in zip(
@@ -71,29 +70,29 @@ class Blocks:
             )
         ]
 
+    def each(
+        self,
+        work: Work,
+        shared: Any,
+        deadline: Deadline = NEVER,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Any]:
+        """Work on all blocks on the workers; with a limit of time, some at a time."""
+        import dask
 
-@dataclass(frozen=True)
-class Survey:
-    """What one pass over the blocks tells.
-
-    Attributes
-    ----------
-    n : int
-    classes : array
-        Distinct labels, ascending.
-    mass : array
-        Weight of each class (rows, when there are no sample weights).
-    variance : float
-        Of all entries of the samples, weighted: what ``gamma="scale"`` needs.
-    sample : array of shape (m, n_features)
-        Rows to cluster.
-    """
-
-    n: int
-    classes: NDArray[Any]
-    mass: Vector
-    variance: float
-    sample: NDArray[np.floating]
+        tasks = self.delayed(work, shared)
+        step = max(8, -(-len(tasks) // 8)) if deadline.limited else len(tasks)
+        results: list[Any] = []
+        with warnings.catch_warnings():
+            # the model is in the graph once, so that a lost worker costs nothing
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            for first in range(0, len(tasks), step):
+                part = tasks[first : first + step]
+                late = deadline.passed
+                results.extend([None] * len(part) if late else dask.compute(*part))
+                if progress is not None:
+                    progress(len(results), len(tasks))
+        return results
 
 
 @dataclass(frozen=True)
@@ -130,6 +129,8 @@ def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
     """Rows of dask arrays or dataframes as aligned blocks."""
     import dask.array as da
 
+    columns = list(getattr(X, "columns", []))
+    named = bool(columns) and all(isinstance(name, str) for name in columns)
     X = _as_array(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, it has {X.ndim}.")
@@ -152,7 +153,9 @@ def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
         None if sample_weight is None else aligned(sample_weight, "sample_weight"),
         [int(length) for length in rows],
         int(X.shape[1]),
-        np.dtype(np.float32 if X.dtype == np.float32 else np.float64),
+        sample_dtype(X.dtype),
+        columns if named else None,
+        sparse.issparse(X._meta),
     )
 
 
@@ -179,58 +182,6 @@ def _column(series: Any) -> Any:
     kind = series.dtype if isinstance(series.dtype, np.dtype) else np.dtype(object)
     values = series.map_partitions(np.asarray, dtype=kind, meta=np.empty(0, kind))
     return values.compute_chunk_sizes()
-
-
-def survey(blocks: Blocks, sample_size: int, seed: int) -> Survey:
-    """One pass over all blocks, on the workers."""
-    import dask
-
-    total = sum(blocks.lengths)
-    weights = blocks.weights or [None] * len(blocks.samples)
-    look = dask.delayed(_survey_block)
-    tasks = [
-        look(X, y, w, -(-sample_size * length // total), seed + i)
-        for i, (X, y, w, length) in enumerate(
-            zip(blocks.samples, blocks.labels, weights, blocks.lengths, strict=True)
-        )
-    ]
-    seen = dask.compute(*tasks)
-    classes = np.unique(np.concatenate([item["classes"] for item in seen]))
-    mass = np.zeros(len(classes))
-    for item in seen:
-        mass[np.searchsorted(classes, item["classes"])] += item["mass"]
-    moments = reduce(Moments.join, [item["moments"] for item in seen])
-    return Survey(
-        total,
-        classes,
-        mass,
-        moments.variance,
-        np.concatenate([item["sample"] for item in seen]),
-    )
-
-
-def _survey_block(X: Any, y: Any, w: Any, quota: int, seed: int) -> dict[str, Any]:
-    X, y = np.asarray(X), np.asarray(y)
-    if not np.isfinite(X).all():
-        raise ValueError(
-            "X contains NaN or infinity: impute or drop those rows before fit."
-        )
-    if len(y) and not plain_labels(y):
-        refuse_odd_labels(y)
-        check_classification_targets(y)
-    checked = check_weights(w, len(X))
-    w = np.ones(len(X)) if checked is None else checked
-    X, y, w = X[w > 0], y[w > 0], w[w > 0]  # rows without weight are as if absent
-    classes, codes = np.unique(y, return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
-        moments = Moments.of(X, w)
-    chosen = np.random.default_rng(seed).permutation(len(X))[:quota]
-    return {
-        "classes": classes,
-        "mass": np.bincount(codes, weights=w),
-        "moments": moments,
-        "sample": X[np.sort(chosen)],
-    }
 
 
 def train(
@@ -263,7 +214,7 @@ def train(
 
     n_clusters = partition.n_clusters
     routing = partition.router, partition.groups, classes
-    frames = blocks.each(_tabulate, routing)
+    frames = blocks.delayed(_tabulate, routing)
     empty = np.empty((0, blocks.n_features), dtype=blocks.dtype)
     none = np.empty(0, dtype=np.intp)
     weight = None if blocks.weights is None else np.empty(0)

@@ -1,0 +1,1 @@
+"""Exact fits on rows that are read in blocks: dask, memory maps, Parquet."""

@@ -1,0 +1,160 @@
+"""Rows that are looked at in blocks and never all held: one form for every source.
+
+A fit asks each block one thing at a time, ``work(X, y, weights, offset, shared)``.
+Where that runs is the source's affair: here, block after block, for files; on the
+workers for dask collections (:mod:`..dask.workers`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.engine.sample_layout import refuse_damaged
+from widemargin.estimators.base.labels import refuse_odd_labels
+from widemargin.runtime.cancellation import check_cancelled
+from widemargin.runtime.deadline import NEVER, Deadline
+
+Work = Callable[[Any, Any, Any, int, Any], Any]
+BLOCK_BYTES = 1 << 24  # of the samples of a block that is read from a file
+FROM_ROWS = 20_000  # a memory map of fewer is data in memory
+
+
+class RowBlocks(ABC):
+    """Samples, labels and, if given, weights, in blocks of rows.
+
+    Attributes
+    ----------
+    lengths : list of int
+        Rows of each block.
+    n_features : int
+    dtype : numpy.dtype
+        Of the samples: float32 or float64.
+    names : list of str or None
+        Of the features.
+    threads : int or None
+        That work on a block may use; None for as many as the fit.
+    """
+
+    lengths: list[int]
+    n_features: int
+    dtype: np.dtype[Any]
+    names: Sequence[str] | None = None
+    threads: int | None = None
+
+    @property
+    def offsets(self) -> list[int]:
+        """Number of the first row of each block."""
+        return [0, *np.cumsum(self.lengths)[:-1].tolist()]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(self.lengths)
+
+    @abstractmethod
+    def each(
+        self,
+        work: Work,
+        shared: Any,
+        deadline: Deadline = NEVER,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Any]:
+        """Return ``work(X, y, weights, offset, shared)`` of every block, in order.
+
+        None for blocks that the deadline left no time for.
+        """
+
+
+class LocalBlocks(RowBlocks):
+    """Blocks that this process reads, one at a time."""
+
+    @abstractmethod
+    def load(self, number: int) -> tuple[Any, Any, Any]:
+        """Return samples, labels and weights (or None) of a block."""
+
+    def each(
+        self,
+        work: Work,
+        shared: Any,
+        deadline: Deadline = NEVER,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Any]:
+        """Work on one block after the other."""
+        results: list[Any] = []
+        for number, offset in enumerate(self.offsets):
+            check_cancelled()
+            late = deadline.passed
+            results.append(None if late else work(*self.load(number), offset, shared))
+            if progress is not None:
+                progress(number + 1, len(self.lengths))
+        return results
+
+
+@dataclass
+class MappedBlocks(LocalBlocks):
+    """Rows of an array on disk (:class:`numpy.memmap`); labels are in memory."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the shapes; the values are checked block by block."""
+        if self.X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, it has {self.X.ndim}.")
+        self.y = one_label_a_row(self.y, len(self.X), "y")
+        if self.weights is not None:
+            self.weights = one_label_a_row(self.weights, len(self.X), "sample_weight")
+        self.n_features = int(self.X.shape[1])
+        self.dtype = sample_dtype(self.X.dtype)
+        width = max(1, self.n_features * self.dtype.itemsize)
+        step = max(1000, BLOCK_BYTES // width)
+        self.lengths = [
+            min(step, len(self.X) - first) for first in range(0, len(self.X), step)
+        ]
+
+    def load(self, number: int) -> tuple[Any, Any, Any]:
+        """Return a view of the map: the system reads its pages, and may drop them."""
+        first = self.offsets[number]
+        part = slice(first, first + self.lengths[number])
+        weights = None if self.weights is None else self.weights[part]
+        return np.asarray(self.X[part], dtype=self.dtype), self.y[part], weights
+
+
+def one_label_a_row(values: Any, n: int, name: str) -> NDArray[Any]:
+    """Return labels or weights as an array with an entry a row."""
+    if name == "y":
+        refuse_odd_labels(values)
+    array = np.asarray(values).ravel()
+    if len(array) != n:
+        raise ValueError(
+            f"{name} has {len(array)} entries and X has {n} rows; they must be as many."
+        )
+    return array
+
+
+def sample_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return what samples are kept as: float32 as given, all else as float64."""
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def samples_of_block(X: Any) -> Any:
+    """Return the samples of a block as CSR, or as an array of numbers."""
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    refuse_damaged(X)
+    return sparse.csr_array(X)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return rows of several blocks as one table."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.concatenate(parts)
