@@ -28,14 +28,15 @@ void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Si
   const std::int64_t* ends = offsets.data();
   if (ends[0] != 0 || ends[count] != std::int64_t(total))
     throw std::invalid_argument("offsets must run from 0 to the number of members");
+  std::vector<Size> seen(n, 0);  // the last problem of each sample, counted from 1
   for (Size p = 0; p < count; ++p) {
     if (ends[p] > ends[p + 1]) throw std::invalid_argument("offsets must rise");
     for (std::int64_t k = ends[p]; k < ends[p + 1]; ++k) {
       const Index member = members.data()[k];
       if (member < 0 || Size(member) >= n)
         throw std::out_of_range("members refer to a sample that is not there");
-      if (k > ends[p] && member <= members.data()[k - 1])
-        throw std::invalid_argument("the members of a problem must rise");
+      if (seen[Size(member)] == p + 1) throw std::invalid_argument("a problem has a member twice");
+      seen[Size(member)] = p + 1;
     }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr Size kKeptBytes = Size(1) << 27;
 constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few panels to pack
 
-constexpr Size kMedianSamples = 255;  // odd: the median is one of them
+constexpr Size kMedianSamples = 63;  // odd: the median is one of them
 
 // Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
 // that far away, and squares must not overflow.

@@ -26,8 +26,8 @@ class MarginPolish {
         beta_(point.betas(), point.betas() + point.problem().n) {
     for (const Size k : near.members()) scale_ = std::max(scale_, std::abs(problem_.linear[k]));
     const std::vector<Size> support = point.support();
-    std::vector<double> weights;
-    for (const Size k : support) weights.push_back(beta_[k]);
+    std::vector<double> weights(support.size());
+    for (Size a = 0; a < support.size(); ++a) weights[a] = beta_[support[a]];
     near_.evaluate(support);
     gradient_.assign(near.size(), 0.0);
     near_.add(support, weights, gradient_);
@@ -60,6 +60,7 @@ class MarginPolish {
 
   std::vector<Size> free_members() const {
     std::vector<Size> out;
+    out.reserve(near_.size());
     for (const Size k : near_.members())
       if (is_free(k)) out.push_back(k);
     return out;
@@ -82,6 +83,7 @@ class MarginPolish {
     if (problem_.equality) restore_sum();
     std::vector<Size> changed;
     std::vector<double> changes;
+    changed.reserve(near_.size()), changes.reserve(near_.size());
     for (const Size k : near_.members())
       if (beta_[k] != before[k]) {
         changed.push_back(k);
@@ -103,8 +105,8 @@ class MarginPolish {
     std::iota(free.begin(), free.end(), Index(0));
     Team alone(1);
     while (!free.empty() && proceed_()) {
-      std::vector<double> own, step(free.size());
-      for (const Index a : free) own.push_back(gradient[Size(a)]);
+      std::vector<double> own(free.size()), step(free.size());
+      for (Size f = 0; f < free.size(); ++f) own[f] = gradient[Size(free[f])];
       const std::vector<Index> group(problem_.equality ? free.size() : 0);
       newton_step(block.data(), order, free, own.data(), group, kIndependence, step.data(), alone);
       const std::vector<char> stopped = take(margin, free, step);

@@ -18,8 +18,8 @@ void add_sizes(const double* row, double weight, Size count, double* __restrict 
 }
 
 std::vector<Index> samples_of(const TableProblem& problem, const std::vector<Size>& members) {
-  std::vector<Index> out;
-  for (const Size k : members) out.push_back(problem.members[k]);
+  std::vector<Index> out(members.size());
+  for (Size a = 0; a < members.size(); ++a) out[a] = problem.members[members[a]];
   return out;
 }
 
@@ -35,6 +35,7 @@ NearMargin::NearMargin(const TablePoint& point, bool every)
   const double low = problem.equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
   const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
   every = every || !point.table().mirrors();
+  members_.reserve(problem.n);
   for (Size k = 0; k < problem.n; ++k) {
     const bool beyond = problem.lower[k] == 0.0 && point.gradient(k) > high + slack;
     const bool below = problem.upper[k] == 0.0 && point.gradient(k) < low - slack;
@@ -46,15 +47,16 @@ NearMargin::NearMargin(const TablePoint& point, bool every)
 
 void NearMargin::evaluate(const std::vector<Size>& members) {
   std::vector<Size> wanted;
+  wanted.reserve(members.size());
   for (const Size k : members)
     if (numbers_[k] == kNowhere) wanted.push_back(k);
   if (wanted.empty()) return;
   Size number = rows_.size() / size();
   rows_.resize(rows_.size() + wanted.size() * size());
-  std::vector<double*> store;
-  for (const Size k : wanted) {
-    store.push_back(rows_.data() + number * size());
-    numbers_[k] = number++;
+  std::vector<double*> store(wanted.size());
+  for (Size a = 0; a < wanted.size(); ++a) {
+    store[a] = rows_.data() + number * size();
+    numbers_[wanted[a]] = number++;
   }
   const std::vector<Index> rows = samples_of(point_.problem(), wanted);
   const std::vector<Index> columns = samples_of(point_.problem(), members_);
@@ -67,15 +69,16 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
 
 void NearMargin::add(const std::vector<Size>& members, const std::vector<double>& weights,
                      std::vector<double>& sums) const {
-  std::vector<const double*> rows;
-  for (const Size k : members) rows.push_back(row(k));
+  std::vector<const double*> rows(members.size());
+  for (Size a = 0; a < members.size(); ++a) rows[a] = row(members[a]);
   routines<double>().combine(rows.data(), weights.data(), rows.size(), size(), sums.data());
 }
 
 void NearMargin::verify(double* values, double* errors) const {
   const std::vector<Size> support = point_.support();
-  std::vector<double> weights, sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
-  for (const Size k : support) weights.push_back(point_.beta(k));
+  std::vector<double> sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
+  std::vector<double> weights(support.size());
+  for (Size a = 0; a < support.size(); ++a) weights[a] = point_.beta(support[a]);
   add(support, weights, sums);
   for (Size a = 0; a < support.size(); ++a)
     add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
@@ -108,22 +111,21 @@ std::vector<Size> verify_far(const TablePoint& point, const NearMargin& near, do
   if (near.all()) return open;
   const TableProblem& problem = point.problem();
   const std::vector<Size> support = point.support();
-  std::vector<double> weights, absolute, sums(problem.n), sizes(problem.n);
-  for (const Size k : support) {
-    weights.push_back(point.beta(k));
-    absolute.push_back(std::abs(point.beta(k)));
+  std::vector<double> sums(problem.n), sizes(problem.n);
+  std::vector<double> weights(support.size()), absolute(support.size());
+  for (Size a = 0; a < support.size(); ++a) {
+    weights[a] = point.beta(support[a]);
+    absolute[a] = std::abs(weights[a]);
   }
   // No entry of a kernel of differences is negative; other kernels bound rounding without sizes.
   point.products(support, weights, sums.data());
   point.products(support, absolute, sizes.data());
   std::vector<Size> far;
+  far.reserve(problem.n - near.size());
   for (Size k = 0; k < problem.n; ++k)
     if (!near.contains(k)) far.push_back(k);
-  std::vector<double> far_sums, far_sizes, rounding(far.size(), 0.0);
-  for (const Size k : far) {
-    far_sums.push_back(sums[k]);
-    far_sizes.push_back(sizes[k]);
-  }
+  std::vector<double> far_sums(far.size()), far_sizes(far.size()), rounding(far.size(), 0.0);
+  for (Size c = 0; c < far.size(); ++c) far_sums[c] = sums[far[c]], far_sizes[c] = sizes[far[c]];
   const std::vector<Index> rows = samples_of(problem, support), columns = samples_of(problem, far);
   Sweep<float> work{rows.data(), rows.size(),    columns.data(), columns.size(),
                     nullptr,     weights.data(), far_sums.data()};

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -61,27 +63,82 @@ class BatchControl {
   std::atomic<Status> reason_{Status::converged};
 };
 
+// One problem with its members in the order of the table, so that it reads whole pieces of rows.
+// Memory that a thread keeps for its next problem.
+class ArrangedProblem {
+ public:
+  std::vector<float> block;  // of its solver
+  std::vector<double> beta, values, errors;
+  std::unique_ptr<bool[]> summed;
+
+  TableProblem take(const Batch& batch, Size p, Size table_size) {
+    const Size begin = Size(batch.offsets[p]), n = batch.size(p);
+    arrange(batch.members + begin, n, table_size);
+    members_.resize(n), linear_.resize(n), lower_.resize(n), upper_.resize(n);
+    beta.resize(n), values.resize(n), errors.assign(n, kInfinity);
+    summed = std::make_unique<bool[]>(n);
+    for (Size k = 0; k < n; ++k) {
+      const Size from = begin + order_[k];
+      members_[k] = batch.members[from], linear_[k] = batch.linear[from];
+      lower_[k] = batch.lower[from], upper_[k] = batch.upper[from], beta[k] = batch.beta[from];
+    }
+    return {n,
+            members_.data(),
+            linear_.data(),
+            lower_.data(),
+            upper_.data(),
+            batch.equality,
+            batch.totals[p]};
+  }
+
+  void give(const Batch& batch, Size p) const {
+    const Size begin = Size(batch.offsets[p]);
+    for (Size k = 0; k < order_.size(); ++k) {
+      const Size to = begin + order_[k];
+      batch.beta[to] = beta[k], batch.values[to] = values[k];
+      batch.errors[to] = errors[k], batch.summed[to] = summed[k];
+    }
+  }
+
+ private:
+  // Sorts by counting: the table has few rows.
+  void arrange(const Index* members, Size n, Size table_size) {
+    order_.resize(n);
+    if (std::is_sorted(members, members + n)) {
+      std::iota(order_.begin(), order_.end(), Size(0));
+      return;
+    }
+    numbers_.assign(table_size, 0);
+    for (Size k = 0; k < n; ++k) numbers_[Size(members[k])] = k + 1;
+    Size next = 0;
+    for (const Size number : numbers_)
+      if (number != 0) order_[next++] = number - 1;
+  }
+
+  std::vector<Size> order_, numbers_;
+  std::vector<Index> members_;
+  std::vector<double> linear_, lower_, upper_;
+};
+
 class BatchSolver {
  public:
   BatchSolver(const KernelTable& table, const Batch& batch, const BatchOptions& options,
               BatchControl& control)
       : table_(table), batch_(batch), options_(options), control_(control) {}
 
-  void solve(Size p, std::vector<float>& block) const {
-    const TableProblem problem = batch_.problem(p);
-    const Size begin = Size(batch_.offsets[p]);
+  void solve(Size p, ArrangedProblem& own) const {
+    const TableProblem problem = own.take(batch_, p, table_.size());
     const std::function<bool()> proceed = [this] { return control_.proceed(); };
-    TablePoint point(table_, problem, batch_.beta + begin);
+    TablePoint point(table_, problem, own.beta.data());
     const long creeping = kStepsPerMember * long(problem.n);
     const long limit = options_.max_steps < 0 ? creeping : std::min(creeping, options_.max_steps);
-    Outcome outcome = TableSolver(point, proceed, block).run(kNearly * options_.tolerance, limit);
+    Outcome outcome =
+        TableSolver(point, proceed, own.block).run(kNearly * options_.tolerance, limit);
     control_.steps += outcome.steps;
     if (outcome.status == Status::interrupted) outcome.status = control_.reason();
-    double* values = batch_.values + begin;
-    double* errors = batch_.errors + begin;
-    bool* summed = batch_.summed + begin;
-    std::fill_n(errors, problem.n, kInfinity);
-    std::fill_n(summed, problem.n, false);
+    double* values = own.values.data();
+    double* errors = own.errors.data();
+    bool* summed = own.summed.get();
     batch_.exact[p] = false;
     if (outcome.status == Status::converged && options_.certify)
       outcome.status =
@@ -96,6 +153,7 @@ class BatchSolver {
     batch_.certificates[p] = {};
     if (outcome.status == Status::converged && options_.certify)
       batch_.certificates[p] = certify(point, {values, errors, summed});
+    own.give(batch_, p);
     control_.left -= problem.n;
   }
 
@@ -145,15 +203,14 @@ class BatchSolver {
   BatchControl& control_;
 };
 
-// Calls work for all problems, each thread with a block of memory that it keeps, on several
-// threads; the calling one, which alone hears Ctrl-C, goes on asking while it waits for the last of
-// the others.
+// Calls work for all problems, each thread with memory that it keeps, on several threads; the
+// calling one, which alone hears Ctrl-C, goes on asking while it waits for the last of the others.
 void side_by_side(Size count, int threads, BatchControl& control,
-                  const std::function<void(Size, std::vector<float>&)>& work) {
+                  const std::function<void(Size, ArrangedProblem&)>& work) {
   std::atomic<Size> next{0};
   const auto serve = [&] {
-    std::vector<float> block;
-    for (Size p = next++; p < count; p = next++) work(p, block);
+    ArrangedProblem own;
+    for (Size p = next++; p < count; p = next++) work(p, own);
   };
   std::mutex mutex;
   std::condition_variable ended;
@@ -190,24 +247,19 @@ void side_by_side(Size count, int threads, BatchControl& control,
 
 }  // namespace
 
-TableProblem Batch::problem(Size p) const {
-  const Size begin = Size(offsets[p]), n = Size(offsets[p + 1]) - begin;
-  return {n, members + begin, linear + begin, lower + begin, upper + begin, equality, totals[p]};
-}
-
 void solve_batch(const KernelTable& table, const Batch& batch, const BatchOptions& options,
                  const std::function<bool(const Progress&)>& monitor) {
   BatchControl control(options.max_seconds, monitor);
   double work = 0.0;
   for (Size p = 0; p < batch.count; ++p) {
-    const Size n = batch.problem(p).n;
+    const Size n = batch.size(p);
     control.left += n;
     work += double(n) * double(n);
   }
   const BatchSolver solver(table, batch, options, control);
   const int useful = int(std::min<Size>(batch.count, Size(std::max(1, options.threads))));
   side_by_side(batch.count, work < kThreadWork ? 1 : useful, control,
-               [&](Size p, std::vector<float>& block) { solver.solve(p, block); });
+               [&](Size p, ArrangedProblem& own) { solver.solve(p, own); });
 }
 
 }  // namespace widemargin

@@ -27,11 +27,12 @@ struct BatchOptions {
   int threads = 1;
 };
 
-// Problem p has the members, and the entries of all arrays, from offsets[p] to offsets[p + 1].
+// Problem p has the members, and the entries of all arrays, from offsets[p] to offsets[p + 1], in
+// any order.
 struct Batch {
   Size count;
   const std::int64_t* offsets;
-  const Index* members;
+  const Index* members;  // rows of the table, none twice in a problem
   const double* linear;
   const double* lower;
   const double* upper;
@@ -45,7 +46,7 @@ struct Batch {
   bool* exact;                     // whether the polish came to its end
   TableCertificate* certificates;  // of the points that were verified
 
-  TableProblem problem(Size p) const;
+  Size size(Size p) const { return Size(offsets[p + 1] - offsets[p]); }
 };
 
 // `monitor` is called by the calling thread a few times a second; false ends all problems.

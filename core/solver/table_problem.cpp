@@ -30,6 +30,7 @@ TablePoint::TablePoint(const KernelTable& table, const TableProblem& problem, do
 
 std::vector<Size> TablePoint::support() const {
   std::vector<Size> out;
+  out.reserve(problem_.n);
   for (Size k = 0; k < problem_.n; ++k)
     if (beta_[k] != 0.0) out.push_back(k);
   return out;
@@ -54,8 +55,8 @@ void TablePoint::move(const std::vector<Size>& members, const std::vector<double
 void TablePoint::renew() {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   const std::vector<Size> chosen = support();
-  std::vector<double> weights;
-  for (const Size k : chosen) weights.push_back(beta_[k]);
+  std::vector<double> weights(chosen.size());
+  for (Size a = 0; a < chosen.size(); ++a) weights[a] = beta_[chosen[a]];
   add(chosen, weights, sums_.data());
   for (Size k = 0; k < problem_.n; ++k) sums_[places_[k]] -= problem_.linear[k];
 }

@@ -62,12 +62,13 @@ class Gram:
         self.threads = threads
         self._X = prepared_samples(X, kernel)
         self._rows: NDArray[np.int32] | None = None  # of X, for a view
+        self._origin: tuple[Gram, NDArray[np.int32]] | None = None  # of a view not used
         self._core: _core.Gram = _make(self._X, kernel, _bytes(cache_mb), threads)
 
     @property
     def n(self) -> int:
         """Number of samples."""
-        return int(self._core.size)
+        return self._core.size if self._rows is None else self._rows.size
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -240,17 +241,33 @@ class Gram:
         *,
         cache_mb: float | None = None,
         threads: int | None = None,
+        known: bool = False,
     ) -> Gram:
-        """Return a view of some samples: nothing is copied, the cache is its own."""
+        """Return a view of some samples: nothing is copied, the cache is its own.
+
+        `known` indices are there: nobody looks. The handle is made when it is needed.
+        """
         view = object.__new__(Gram)
         view.kernel = self.kernel
         view.cache_mb = self.cache_mb if cache_mb is None else cache_mb
         view.threads = self.threads if threads is None else threads
         view._X = self._X  # keeps the arrays alive
-        chosen = self._indices(indices)
+        chosen = np.asarray(indices, np.int32) if known else self._indices(indices)
         view._rows = chosen if self._rows is None else self._rows[chosen]
-        view._core = self._core.subset(chosen, _bytes(view.cache_mb), view.threads)
+        view._origin = self, chosen
         return view
+
+    def __getattr__(self, name: str) -> _core.Gram:
+        """Return the compiled handle of a view, made now."""
+        if name != "_core":
+            raise AttributeError(f"Gram has no attribute {name!r}")
+        if self._origin is None:  # another thread was faster
+            return self.__dict__["_core"]  # type: ignore[no-any-return]
+        origin, chosen = self._origin
+        made = origin._core.subset(chosen, _bytes(self.cache_mb), self.threads)
+        self._core = made
+        self._origin = None  # its rows may be released
+        return made
 
     def release(self) -> None:
         """Give the memory of the row cache back; rows are evaluated again if asked."""

@@ -42,8 +42,7 @@ class ProblemBatch:
     offsets : ndarray of int64, shape (n_problems + 1,)
         From 0 to the number of all members.
     members : ndarray of int32
-        Rows of the matrix, none twice in a problem; rising, unless the table has an
-        order of its own.
+        Rows of the matrix, none twice in a problem.
     linear, lower, upper : ndarray
         Linear terms and boxes.
     totals : ndarray of shape (n_problems,) or None
@@ -107,6 +106,7 @@ class BatchOptions:
 
 
 DEFAULTS = BatchOptions()
+STATUSES = {status.value: status for status in Status}
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +197,12 @@ class KernelTable:
 
     def __init__(self, gram: Gram, order: NDArray[np.intp] | None = None) -> None:
         self.gram = gram
-        self._ordered = gram if order is None else gram.subset(order)
+        self._ordered = gram if order is None else gram.subset(order, known=True)
         self._core = _core.KernelTable(self._ordered._core)
-        self._places: NDArray[np.intp] | None = None
+        self._places: NDArray[np.int32] | None = None
         if order is not None:
-            self._places = np.empty_like(order)
-            self._places[order] = np.arange(order.size)
+            self._places = np.empty(order.size, dtype=np.int32)
+            self._places[order] = np.arange(order.size, dtype=np.int32)
 
     @property
     def entries(self) -> dict[str, int]:
@@ -239,16 +239,13 @@ class KernelTable:
         exact, n_iter = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
         figures, repaired = np.empty((count, 5)), np.empty(count, dtype=np.bool_)
         totals = np.zeros(count) if batch.totals is None else batch.totals
-        members, terms = batch.members, (batch.linear, batch.lower, batch.upper)
-        order = self._rising(batch)
-        if order is not None:
-            assert self._places is not None
-            members = self._places[members[order]].astype(np.int32)
-            terms = (batch.linear[order], batch.lower[order], batch.upper[order])
-            beta = beta[order]
+        members = batch.members
+        if self._places is not None:
+            members = self._places[members]
         status, raised = self._core.solve(
-            batch.offsets, members, *terms, totals, batch.totals is not None,
-            beta, values, errors, summed, exact, n_iter, figures, repaired,
+            batch.offsets, members, batch.linear, batch.lower, batch.upper, totals,
+            batch.totals is not None, beta, values, errors, summed, exact, n_iter,
+            figures, repaired,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,
@@ -257,11 +254,8 @@ class KernelTable:
         )  # fmt: skip
         if raised is not None:
             raise raised
-        if order is not None:
-            for array in (beta, values, errors, summed):
-                array[order] = array.copy()
         ends = [
-            Status.POLISHED if polished else Status(word)
+            Status.POLISHED if polished else STATUSES[word]
             for word, polished in zip(status, exact.tolist(), strict=True)
         ]
         seconds = time.perf_counter() - begun
@@ -269,11 +263,3 @@ class KernelTable:
             self.gram, batch, beta, values, errors, summed, ends, n_iter, figures,
             repaired, seconds,
         )  # fmt: skip
-
-    def _rising(self, batch: ProblemBatch) -> NDArray[np.intp] | None:
-        """Return the order in which the members of each problem rise in the matrix."""
-        if self._places is None:
-            return None
-        problems = np.repeat(np.arange(batch.count), np.diff(batch.offsets))
-        keys = problems * self._places.size + self._places[batch.members]
-        return np.argsort(keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -204,5 +205,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     def _own_way(self) -> bool:
         return bool(np.isinf(self.C))
 
-    def _terms_of(self, task: BinaryTask) -> Terms:
-        return hinge_terms(task.y, task.costs, self.fit_intercept)
+    def _terms_of(self, tasks: Sequence[BinaryTask]) -> Terms:
+        signs = np.concatenate([task.y for task in tasks])
+        costs = np.concatenate([task.costs for task in tasks])
+        return hinge_terms(signs, costs, self.fit_intercept)

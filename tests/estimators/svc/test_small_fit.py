@@ -13,8 +13,13 @@ from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed, Sigmoid
+from widemargin.engine.problem import hinge_terms
 from widemargin.estimators.base import machine, small_fit
-from widemargin.estimators.base.multiclass import BinaryTask, samples_of_classes
+from widemargin.estimators.base.multiclass import (
+    BinaryTask,
+    class_pairs,
+    samples_of_classes,
+)
 from widemargin.estimators.base.small_fit import batch_of, solve_together
 
 from tests.certified import kernel_matrix, truth_of
@@ -30,17 +35,16 @@ def some_digits(n=600):
 def pairs_of(X, y, kernel, C=1.0, total=0.0, **options):
     """Return all pairs of classes solved in one batch."""
     gram = Gram(X, kernel)
-    tasks, terms = [], []
-    classes = int(y.max()) + 1
-    for first in range(classes):
-        for second in range(first + 1, classes):
-            samples = samples_of_classes(y, (first, second))
-            ends = C * samples.y
-            tasks.append(
-                BinaryTask(gram, samples.rows, samples.y, np.abs(ends), first, second)
-            )
-            box = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
-            terms.append((samples.y, *box, total))
+    pairs = class_pairs(int(y.max()) + 1)
+    tasks = [
+        BinaryTask(gram, samples.rows, samples.y, np.full(samples.y.size, C), *pair)
+        for pair, samples in zip(pairs, samples_of_classes(y, pairs), strict=True)
+    ]
+    terms = hinge_terms(
+        np.concatenate([task.y for task in tasks]),
+        np.concatenate([task.costs for task in tasks]),
+        total is not None,
+    )
     batch = batch_of(tasks, terms)
     assert batch is not None
     return solve_together(gram, batch, BatchOptions(**options), None)

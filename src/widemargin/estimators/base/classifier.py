@@ -91,30 +91,32 @@ class KernelClassifier(
     def _tasks(
         self, data: LabelledData, gram: Gram, kernel: Kernel
     ) -> list[BinaryTask]:
-        costs = self._costs(data)
+        costs, pairs = self._costs(data), class_pairs(data.classes.size)
         seed, deadline = self._seed(), Deadline.after(self.max_time)
         tasks = []
-        for positive, negative in class_pairs(data.classes.size):
-            samples = self._pair_samples(data, (positive, negative))
+        found = self._pair_samples(data, pairs)
+        for pair, samples in zip(pairs, found, strict=True):
             rows, weights = samples.rows, samples.weights
             whole = rows.size == data.labels.size
+            own = costs if whole else costs[rows]
             tasks.append(
                 BinaryTask(
-                    gram=gram if whole else gram.subset(rows),
-                    y=samples.y,
-                    costs=costs[rows] if weights is None else costs[rows] * weights,
-                    rows=rows,
-                    positive=positive,
-                    negative=negative,
+                    gram if whole else gram.subset(rows, known=True),
+                    rows,
+                    samples.y,
+                    own if weights is None else own * weights,
+                    *pair,
                     seed=seed,
                     deadline=deadline,
                 )
             )
         return tasks
 
-    def _pair_samples(self, data: LabelledData, pair: tuple[int, int]) -> PairSamples:
-        """Return what a pair is trained on: by default the rows of its two classes."""
-        return samples_of_classes(data.labels, pair)
+    def _pair_samples(
+        self, data: LabelledData, pairs: Sequence[tuple[int, int]]
+    ) -> list[PairSamples]:
+        """Return what each pair is trained on: by default the rows of its classes."""
+        return samples_of_classes(data.labels, pairs)
 
     def _by_pair(self, data: LabelledData) -> bool:
         """Whether pairs have rows of third classes, so that each has a row of its own.

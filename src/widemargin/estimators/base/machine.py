@@ -55,6 +55,7 @@ from .small_fit import (
     answers_of,
     batch_of,
     is_small,
+    joined_terms,
     solve_together,
     start_of,
 )
@@ -249,20 +250,19 @@ class KernelMachine(
             return None
         if not is_small(gram, tasks, self.tol):
             return None
-        terms = [self._terms_of(task) for task in tasks]
-        known = [term for term in terms if term is not None]
-        return batch_of(tasks, known) if len(known) == len(tasks) else None
+        terms = self._terms_of(tasks)
+        return None if terms is None else batch_of(tasks, terms)
 
     def _own_way(self) -> bool:
         """Whether tasks are not simply solved: a system has its own way."""
         return type(self)._solve_task is not KernelMachine._solve_task
 
-    def _terms_of(self, task: AnyTask) -> Terms | None:
-        """Return linear term, bounds and total of a task; None if it has a kink."""
-        problem = self._problem(task)
-        if problem.kink is not None:
-            return None
-        return problem.linear, problem.lower, problem.upper, problem.total
+    def _terms_of(self, tasks: Sequence[AnyTask]) -> Terms | None:
+        """Return the terms of all tasks, one behind the other; None if they have none.
+
+        See :func:`widemargin.estimators.base.small_fit.joined_terms`.
+        """
+        return joined_terms([self._problem(task) for task in tasks])
 
     def _keeps_rows(self, data: Data) -> bool:
         """Whether exact updates will start from this fit."""

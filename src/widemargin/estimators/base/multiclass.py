@@ -89,10 +89,18 @@ class PairSamples:
     weights: Vector | None = None
 
 
-def samples_of_classes(labels: Indices, pair: tuple[int, int]) -> PairSamples:
-    """Return the rows of two classes, each for its own class."""
-    rows = pair_members(labels, pair)
-    return PairSamples(rows, np.where(labels[rows] == pair[0], 1.0, -1.0))
+def samples_of_classes(
+    labels: Indices, pairs: Sequence[tuple[int, int]]
+) -> list[PairSamples]:
+    """Return for each pair the rows of its two classes, each for its own class."""
+    present = max(max(pair) for pair in pairs) + 1
+    members = labels == np.arange(present)[:, None]
+    found = []
+    for positive, negative in pairs:
+        rows = np.flatnonzero(members[positive] | members[negative])
+        y = np.where(members[positive, rows], 1.0, -1.0)
+        found.append(PairSamples(rows, y))
+    return found
 
 
 @dataclass(frozen=True)
@@ -120,30 +128,44 @@ def stack(
     a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
     rows = np.concatenate([pair.rows for pair in pairs])
-    values = np.concatenate([answer.beta for answer in answers])
     sizes = [pair.rows.size for pair in pairs]
+    own = labels[rows]
     if by_pair:
         places = np.repeat(np.arange(len(pairs)), sizes)
     else:
-        classes = np.array([sorted((pair.positive, pair.negative)) for pair in pairs])
-        first, second = np.repeat(classes.T, sizes, axis=1)
-        own = labels[rows]
-        if not ((own == first) | (own == second)).all():
+        first, second = _classes_of(pairs)
+        in_first = own == np.repeat(first, sizes)
+        if not (in_first | (own == np.repeat(second, sizes))).all():
             raise ValueError(
                 "a pair of classes has rows of a third, which LIBSVM's layout cannot "
                 "hold"
             )
-        places = np.where(own == first, second - 1, first)
+        places = np.where(
+            in_first, np.repeat(second - 1, sizes), np.repeat(first, sizes)
+        )
     coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
-    coefficients[places, rows] = values
+    coefficients[places, rows] = np.concatenate([answer.beta for answer in answers])
     used = np.flatnonzero(coefficients.any(axis=0))
-    support = used[np.argsort(labels[used], kind="stable")]
+    classes = labels[used]
+    support = used[classes.argsort(kind="stable")]
     return Stacked(
         support=support,
-        n_support=np.bincount(labels[support], minlength=n_classes).astype(np.int32),
-        dual_coef=np.ascontiguousarray(coefficients[:, support]),
+        n_support=np.bincount(classes, minlength=n_classes).astype(np.int32),
+        dual_coef=coefficients.take(support, axis=1),
         intercept=np.array([answer.intercept for answer in answers]),
     )
+
+
+def _classes_of(pairs: Sequence[PairRows]) -> tuple[Indices, Indices]:
+    """Return the lower and the higher class number of each pair."""
+    ordered = [
+        (pair.positive, pair.negative)
+        if pair.positive < pair.negative
+        else (pair.negative, pair.positive)
+        for pair in pairs
+    ]
+    lower, higher = np.array(ordered).T
+    return lower, higher
 
 
 def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:

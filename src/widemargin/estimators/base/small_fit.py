@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from widemargin.engine.kernel_table import (
     ProblemBatch,
 )
 from widemargin.engine.kernels import CallableKernel, Linear
+from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import SINGLE_PRECISION
 from widemargin.engine.status import Status
@@ -66,28 +69,38 @@ def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
     )  # fmt: skip
 
 
-def batch_of(tasks: Sequence[Task], terms: Sequence[Terms]) -> ProblemBatch | None:
-    """Put the problems of tasks, on rows of one matrix, one behind the other.
+def joined_terms(problems: Sequence[DualProblem]) -> Terms | None:
+    """Return linear terms and bounds of problems behind each other, and their total.
 
-    None where they are no batch: a task without rows, intercepts for some only, a cost
-    that is not finite, or an origin that is not feasible.
+    None where one has a kink, or they differ in their totals.
     """
+    total = problems[0].total
+    if any(one.kink is not None or one.total != total for one in problems):
+        return None
+    linear = np.concatenate([one.linear for one in problems])
+    lower = np.concatenate([one.lower for one in problems])
+    return linear, lower, np.concatenate([one.upper for one in problems]), total
+
+
+def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
+    """Put the problems of tasks on rows of one matrix together, given their terms.
+
+    None where they are no batch: a task without rows, a cost that is not finite, or an
+    origin that is not feasible.
+    """
+    linear, lower, upper, total = terms
     sizes = [task.rows.size for task in tasks]
-    linear, lower, upper = (
-        np.concatenate([term[k] for term in terms]) for k in range(3)
-    )
-    totals = {term[3] for term in terms}
-    within = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
-    finite = bool(np.isfinite(lower.sum() + upper.sum()))
-    if not (min(sizes) and within and finite and totals in ({None}, {0.0})):
+    within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
+    finite = math.isfinite(lower.sum() + upper.sum())
+    if not (min(sizes) and within and finite and total in (None, 0.0)):
         return None
     return ProblemBatch(
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([task.rows for task in tasks]).astype(np.int32),
+        np.array([0, *accumulate(sizes)]),
+        np.concatenate([task.rows for task in tasks], dtype=np.int32, casting="unsafe"),
         linear,
         lower,
         upper,
-        None if None in totals else np.zeros(len(tasks)),
+        None if total is None else np.zeros(len(tasks)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -349,15 +350,18 @@ class CostSensitiveSVC(IncrementalClassifier):
         self.pair_costs_ = price_pairs(self, data.classes, by_row=by_row)
         return super()._tasks(data, gram, kernel)
 
-    def _pair_samples(self, data: LabelledData, pair: tuple[int, int]) -> PairSamples:
+    def _pair_samples(
+        self, data: LabelledData, pairs: Sequence[tuple[int, int]]
+    ) -> list[PairSamples]:
         if not self._by_pair(data):
-            return super()._pair_samples(data, pair)
-        if data.answer_costs is not None:
-            first, second = data.answer_costs[:, pair].T
-        else:
+            return super()._pair_samples(data, pairs)
+        costs = data.answer_costs
+        if costs is None:
             matrix = check_cost_matrix(self.cost_matrix, data.classes.size)
-            first, second = in_units_of_the_least(matrix)[data.labels][:, pair].T
-        return cost_samples(first, second)
+            costs = in_units_of_the_least(matrix)[data.labels]
+        return [
+            cost_samples(costs[:, first], costs[:, second]) for first, second in pairs
+        ]
 
     def _by_pair(self, data: LabelledData) -> bool:
         several = self.cost_matrix is not None and data.classes.size > 2
