@@ -13,7 +13,8 @@ namespace {
 constexpr Size kKeptBytes = Size(1) << 27;
 constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few panels to pack
 
-constexpr Size kMedianSamples = 63;  // odd: the median is one of them
+// Of an eighth of the samples, between these: it must not take longer than the fit.
+constexpr Size kFewestForMedian = 31, kMostForMedian = 255;
 
 // Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
 // that far away, and squares must not overflow.
@@ -76,7 +77,7 @@ void Samples::count_terms() {
 }
 
 std::vector<double> Samples::median() const {
-  const Size count = std::min(n_, kMedianSamples);
+  const Size count = std::min(n_, std::clamp(n_ / 8, kFewestForMedian, kMostForMedian));
   std::vector<double> out(features_, 0.0), values(count);
   if (count == 0) return out;
   for (Size k = 0; k < features_; ++k) {

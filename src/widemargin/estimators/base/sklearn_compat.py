@@ -87,7 +87,7 @@ def validated(fit: Method) -> Method:
         # that it takes to solve a small problem.
         if not get_config()["skip_parameter_validation"]:
             estimator._validate_params()
-        return fit(estimator, *args, **kwargs)
+        return fit_and_close(estimator, *args, **kwargs)  # warnings count the frames
 
     return cast(Method, checked)
 
