@@ -27,6 +27,7 @@ from .kernels import (
     Linear,
     Precomputed,
     Sigmoid,
+    called,
     compiled_form,
 )
 from .sample_layout import array_parts, matched, prepared_samples
@@ -245,7 +246,7 @@ class Gram:
     ) -> Gram:
         """Return a view of some samples: nothing is copied, the cache is its own.
 
-        `known` indices are there: nobody looks. The handle is made when it is needed.
+        `known` indices are certain to be there. The handle is made when it is needed.
         """
         view = object.__new__(Gram)
         view.kernel = self.kernel
@@ -261,13 +262,12 @@ class Gram:
         """Return the compiled handle of a view, made now."""
         if name != "_core":
             raise AttributeError(f"Gram has no attribute {name!r}")
-        if self._origin is None:  # another thread was faster
-            return self.__dict__["_core"]  # type: ignore[no-any-return]
-        origin, chosen = self._origin
-        made = origin._core.subset(chosen, _bytes(self.cache_mb), self.threads)
-        self._core = made
-        self._origin = None  # its rows may be released
-        return made
+        origin = self._origin
+        if origin is not None:  # else another thread was faster
+            size = _bytes(self.cache_mb)
+            self._core = origin[0]._core.subset(origin[1], size, self.threads)
+            self._origin = None  # its rows may be released
+        return self.__dict__["_core"]  # type: ignore[no-any-return]
 
     def release(self) -> None:
         """Give the memory of the row cache back; rows are evaluated again if asked."""
@@ -334,7 +334,7 @@ class Gram:
 
     def _call_function(self, block: Any) -> NDArray[Any]:
         assert isinstance(self.kernel, CallableKernel)
-        return _called(self.kernel, block, self._X)
+        return called(self.kernel, block, self._X)
 
     def _cross_blocks(self, Z: Any, weights: Any, entries: Any) -> NDArray[np.float64]:
         step = max(1, PREDICTION_ENTRIES // max(self.n, 1))
@@ -378,19 +378,6 @@ def _bytes(megabytes: float) -> int:
     return int(megabytes * 1e6)
 
 
-def _called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
-    out = kernel.function(A, B)
-    out = np.asarray(out.toarray() if sparse.issparse(out) else out, dtype=np.float64)
-    if out.shape != (A.shape[0], B.shape[0]):
-        raise ValueError(
-            f"kernel returned an array of shape {out.shape}; a callable kernel must "
-            f"return ({A.shape[0]}, {B.shape[0]}), one row per first sample."
-        )
-    if not np.isfinite(out).all():
-        raise ValueError("kernel returned NaN or infinity.")
-    return out
-
-
 def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
@@ -402,7 +389,7 @@ def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:
     if isinstance(kernel, CallableKernel):
 
         def fill(rows: NDArray[np.int32], columns: NDArray[np.int32], out: Any) -> None:
-            np.asarray(out)[:] = _called(kernel, X[rows], X[columns])
+            np.asarray(out)[:] = called(kernel, X[rows], X[columns])
 
         return _core.callback_gram(fill, X.shape[0], cache_bytes)
     maker = _core.sparse_gram if sparse.issparse(X) else _core.dense_gram

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from widemargin.numerics.products import inner
 from widemargin.numerics.sample_statistics import entry_moments
@@ -146,6 +148,20 @@ def make_kernel(
             f"kernel={kernel!r} is unknown; use one of {sorted(makers)} or a callable."
         )
     return makers[kernel]()
+
+
+def called(kernel: CallableKernel, A: Any, B: Any) -> NDArray[np.float64]:
+    """Return the checked values of a callable kernel."""
+    out = kernel.function(A, B)
+    out = np.asarray(out.toarray() if sparse.issparse(out) else out, dtype=np.float64)
+    if out.shape != (A.shape[0], B.shape[0]):
+        raise ValueError(
+            f"kernel returned an array of shape {out.shape}; a callable kernel must "
+            f"return ({A.shape[0]}, {B.shape[0]}), one row per first sample."
+        )
+    if not np.isfinite(out).all():
+        raise ValueError("kernel returned NaN or infinity.")
+    return out
 
 
 def numeric_gamma(kernel: Kernel) -> float:
