@@ -116,9 +116,8 @@ class PairSolver:
             cache_mb=self.cache_mb(len(gathered.rows)),
             threads=self.threads,
         )
-        solved, entries = [], 0
-        for number, pair in enumerate(class_pairs(self.n_classes)):
-            members = samples_of_classes(gathered.codes, pair)
+        solved, entries, pairs = [], 0, class_pairs(self.n_classes)
+        for number, members in enumerate(samples_of_classes(gathered.codes, pairs)):
             whole = len(members.rows) == len(gathered.rows)
             own = gram if whole else gram.subset(members.rows)
             problem = classification_problem(
@@ -128,7 +127,7 @@ class PairSolver:
             solution = solve(problem, options, start=start if start.any() else None)
             entries += own.evaluated
             own.release()
-            solved.append(SolvedPair(*pair, members.rows, solution))
+            solved.append(SolvedPair(*pairs[number], members.rows, solution))
         return solved, entries
 
 
