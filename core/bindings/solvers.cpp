@@ -49,16 +49,25 @@ Problem make_problem(const Gram& gram, const In<double>& linear, const In<double
 Result blocks(std::shared_ptr<Gram> gram, In<double> linear, In<double> lower, In<double> upper,
               const std::optional<In<double>>& kink, bool equality, InOut<double> beta,
               InOut<double> gradient, InOut<double> errors, InOut<Index> anchors,
-              const SolverOptions& options, const Callback& monitor, const Callback& screen) {
+              const SolverOptions& options, const Callback& monitor, const Callback& screen,
+              const std::optional<InOut<double>>& multiplier, bool has_margin) {
   Problem problem = make_problem(*gram, linear, lower, upper, equality, beta, gradient);
   if (kink) problem.kink = kink->data();
   if (errors.shape(0) != problem.n || anchors.shape(0) != problem.n ||
       (kink && kink->shape(0) != problem.n))
     throw std::invalid_argument("arrays must have one entry per sample");
+  SecondSum second{0.0, has_margin};
+  if (multiplier) {
+    if (multiplier->shape(0) != 1 || !equality || kink)
+      throw std::invalid_argument("a second sum has one multiplier, an intercept and no kink");
+    second.multiplier = multiplier->data()[0];
+    problem.second = &second;
+  }
   Iterate iterate{beta.data(), gradient.data(), errors.data(), anchors.data(), {}};
   Result result = run_solver(monitor, screen, [&](const Callbacks& callbacks) {
     return solve_blocks(problem, *gram, options, callbacks, iterate);
   });
+  if (multiplier) multiplier->data()[0] = second.multiplier;
   for (std::vector<double>& point : iterate.points)
     result.first.points.append(as_array(std::move(point)));
   return result;
@@ -171,7 +180,8 @@ void bind_solvers(nb::module_& module) {
              nb::arg("kink").noconvert().none(), nb::arg("equality"), nb::arg("beta").noconvert(),
              nb::arg("gradient").noconvert(), nb::arg("errors").noconvert(),
              nb::arg("anchors").noconvert(), nb::arg("options"), nb::arg("monitor") = nb::none(),
-             nb::arg("screen") = nb::none());
+             nb::arg("screen") = nb::none(), nb::arg("multiplier").noconvert().none() = nb::none(),
+             nb::arg("has_margin") = false);
   const auto bind_chain = [&](auto function) {
     module.def(
         "solve_chain", function, nb::arg("matrix").noconvert(), nb::arg("members").noconvert(),

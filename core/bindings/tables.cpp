@@ -43,12 +43,13 @@ void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Si
 
 // How each problem ended, its steps, and what a callback raised or None.
 nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> members,
-                In<double> linear, In<double> lower, In<double> upper, In<double> totals,
+                InOut<double> linear, In<double> lower, In<double> upper, In<double> totals,
                 bool equality, InOut<double> beta, InOut<double> values, InOut<double> errors,
                 InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps,
                 InOut2<double> figures, InOut<bool> repaired, double tolerance, long max_steps,
                 double max_seconds, const std::string& polish, Size polish_limit, bool certify,
-                bool every_value, int threads, const Callback& monitor) {
+                bool every_value, int threads, const Callback& monitor, bool second_sum,
+                bool from_vertex) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
   for (const Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0),
@@ -60,13 +61,14 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
   if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
   const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),
-                             polish_limit, certify,   every_value, threads};
+                             polish_limit, certify,   every_value, threads,
+                             from_vertex};
   std::vector<Outcome> outcomes(count);
   std::vector<TableCertificate> certificates(count);
-  const Batch batch{count,           offsets.data(), members.data(),     linear.data(),
-                    lower.data(),    upper.data(),   totals.data(),      equality,
-                    beta.data(),     values.data(),  errors.data(),      summed.data(),
-                    outcomes.data(), exact.data(),   certificates.data()};
+  const Batch batch{count,         offsets.data(),  members.data(), linear.data(),
+                    lower.data(),  upper.data(),    totals.data(),  equality,
+                    second_sum,    beta.data(),     values.data(),  errors.data(),
+                    summed.data(), outcomes.data(), exact.data(),   certificates.data()};
   PythonCalls calls(monitor, {});
   calls.released(
       [&](const Callbacks& callbacks) { solve_batch(table, batch, options, callbacks.monitor); });
@@ -104,7 +106,8 @@ void bind_tables(nb::module_& module) {
            nb::arg("figures").noconvert(), nb::arg("repaired").noconvert(), nb::kw_only(),
            nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"),
            nb::arg("polish_limit"), nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
-           nb::arg("monitor") = nb::none());
+           nb::arg("monitor") = nb::none(), nb::arg("second_sum") = false,
+           nb::arg("from_vertex") = false);
 }
 
 }  // namespace widemargin

@@ -103,6 +103,10 @@ struct PairCall {
   long max_steps;
   void (*fetch)(void* owner, Size member) = nullptr;  // sets rows[member]
   void* owner = nullptr;
+  // With a second sum, that of |beta|: the growth and fall of members below zero, of members at or
+  // above it being in the two above. A pair is of one side, and a step ends at zero.
+  Real* minus_growth = nullptr;
+  Real* minus_fall = nullptr;
 };
 
 // The next two are compiled with every instruction set, so each has its own copy (static).
@@ -111,7 +115,7 @@ struct PairCall {
 template <class Real>
 static double segment_end(const PairCall<Real>& call, Size k, bool grows) {
   const double end = grows ? call.upper[k] : call.lower[k];
-  if (call.above[k] == call.below[k]) return end;
+  if (call.above[k] == call.below[k] && call.minus_growth == nullptr) return end;
   if (grows) return call.beta[k] < 0.0 && end > 0.0 ? 0.0 : end;
   return call.beta[k] > 0.0 && end < 0.0 ? 0.0 : end;
 }
@@ -125,6 +129,11 @@ static void note_sides(const PairCall<Real>& call, Size k) {
   const Real fallen = beta > 0.0 ? call.above[k] : call.below[k];
   call.growth[k] = beta < call.upper[k] ? grown : never;
   call.fall[k] = beta > call.lower[k] ? fallen : -never;
+  if (call.minus_growth == nullptr) return;
+  call.minus_growth[k] = beta < 0.0 ? call.growth[k] : never;
+  call.minus_fall[k] = beta <= 0.0 ? call.fall[k] : -never;
+  if (beta < 0.0) call.growth[k] = never;
+  if (beta <= 0.0) call.fall[k] = -never;
 }
 
 constexpr Size kMostVectors = 4;

@@ -38,9 +38,10 @@ inline typename Lanes<Real>::Vector roughly_inverse(typename Lanes<Real>::Vector
   return guess * (Real(2) - x * guess);
 }
 
-// Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance.
-template <class Real>
-long pairs(const PairCall<Real>& call) {
+// Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance;
+// of two sums (mathematics 9.3) on the side of zero where that is larger.
+template <class Real, int sides>
+long pair_steps(const PairCall<Real>& call) {
   using Vector = typename Lanes<Real>::Vector;
   using Bits = typename Lanes<Real>::Bits;
   using Int = typename Lanes<Real>::Int;
@@ -50,6 +51,8 @@ long pairs(const PairCall<Real>& call) {
   for (Size k = 0; k < lanes; ++k) first_indices[k] = Int(k);
   const Vector zero = {};
   const Vector tiny = splat<Real>(Real(1e-12));
+  const Real* const growths[2] = {call.growth, call.minus_growth};
+  const Real* const falls[2] = {call.fall, call.minus_fall};
 
   const auto row_of = [&call](Size k) {
     if (call.rows[k] == nullptr) call.fetch(call.owner, k);
@@ -59,21 +62,33 @@ long pairs(const PairCall<Real>& call) {
   const Real* row_i = row_of(0);  // with step 0 the first pass only searches
   const Real* row_j = row_i;
   for (long steps = 0;; ++steps) {
-    Extreme<Real, -1> lowest;
-    Vector highest = splat<Real>(Real(-__builtin_inf()));
+    Extreme<Real, -1> lowest[sides];
+    Vector highest[sides];
+    for (Vector& side : highest) side = splat<Real>(Real(-__builtin_inf()));
     Bits index = first_indices;
     const Vector move = splat<Real>(step);
     for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
       const Vector gradient = load(call.gradient + k) + move * (load(row_i + k) - load(row_j + k));
       save(call.gradient + k, gradient);
-      lowest.meet(gradient + load(call.growth + k), index);
-      const Vector falling = gradient + load(call.fall + k);
-      highest = greater(falling, highest);  // padding may hold NaN: then the second is taken
+      for (int s = 0; s < sides; ++s) {
+        lowest[s].meet(gradient + load(growths[s] + k), index);
+        const Vector falling = gradient + load(falls[s] + k);
+        highest[s] = greater(falling, highest[s]);  // padding may hold NaN: the second is taken
+      }
     }
-    Real least, most = -__builtin_inf();
-    const Int i = lowest.reduce(&least);
-    for (Size k = 0; k < lanes; ++k) most = highest[k] > most ? highest[k] : most;
-    if (i < 0 || !(most - least > Real(call.tolerance)) || steps >= call.max_steps) return steps;
+    Int i = -1;
+    int side = 0;
+    Real least = 0, violation = -__builtin_inf();
+    for (int s = 0; s < sides; ++s) {
+      Real own, most = -__builtin_inf();
+      const Int first = lowest[s].reduce(&own);
+      for (Size k = 0; k < lanes; ++k) most = highest[s][k] > most ? highest[s][k] : most;
+      if (first < 0 || !(most - own > violation)) continue;
+      i = first, side = s, least = own, violation = most - own;
+    }
+    if (i < 0 || !(violation > Real(call.tolerance)) || steps >= call.max_steps) return steps;
+    const Real* const growth = growths[side];
+    const Real* const fall = falls[side];
 
     row_i = row_of(Size(i));
     Extreme<Real, +1> best_gain;
@@ -81,7 +96,7 @@ long pairs(const PairCall<Real>& call) {
     const Vector base = splat<Real>(least);
     const Vector diagonal_i = splat<Real>(call.diagonal[i]);
     for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
-      const Vector descent = load(call.gradient + k) + load(call.fall + k) - base;
+      const Vector descent = load(call.gradient + k) + load(fall + k) - base;
       Vector curvature = diagonal_i + load(call.diagonal + k) - Real(2) * load(row_i + k);
       curvature = greater(tiny, curvature);
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
@@ -99,8 +114,8 @@ long pairs(const PairCall<Real>& call) {
     const double end_j = segment_end(call, Size(j), false);
     const double room_i = end_i - call.beta[i];
     const double room_j = call.beta[j] - end_j;
-    const double slope_i = double(call.gradient[i]) + double(call.growth[i]);
-    const double slope_j = double(call.gradient[j]) + double(call.fall[j]);
+    const double slope_i = double(call.gradient[i]) + double(growth[i]);
+    const double slope_j = double(call.gradient[j]) + double(fall[j]);
     double length = (slope_j - slope_i) / curvature;
     const bool stop_i = length >= room_i && room_i <= room_j;
     const bool stop_j = length >= room_j && room_j <= room_i;
@@ -113,6 +128,11 @@ long pairs(const PairCall<Real>& call) {
     note_sides(call, Size(j));
     step = Real(length);
   }
+}
+
+template <class Real>
+long pairs(const PairCall<Real>& call) {
+  return call.minus_growth == nullptr ? pair_steps<Real, 1>(call) : pair_steps<Real, 2>(call);
 }
 
 // target[c] += sum_r weights[r] rows[r][c]. Rows come from memory, which answers fastest when it is

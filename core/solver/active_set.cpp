@@ -51,8 +51,26 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
     universe_ = 0;
     extend(kFirstStage);
   }
+  recentre(true);
   level_ = extremes().level(problem.equality);
   select(false);
+}
+
+template <class Real>
+void ActiveSet<Real>::recentre(bool whole) {
+  if (problem_.second == nullptr) return;
+  SideExtremes sides;
+  if (whole) {
+    for (Size k = 0; k < universe_; ++k) {
+      const Index i = order_[k];
+      if (lazy_.is_current(i))
+        sides.meet(lazy_[i], iterate_.beta[i], problem_.lower[i], problem_.upper[i]);
+    }
+  } else {
+    for (const Position p : positions()) sides.meet(gradients_[p], betas_[p], lower_[p], upper_[p]);
+  }
+  problem_.second->multiplier = sides.multiplier();
+  kinks_ = ByPosition<double>(size(), problem_.second->multiplier);
 }
 
 // Fisher-Yates: a stage is a random choice of the samples.

@@ -40,6 +40,7 @@ class ActiveSet {
   double lower(Position p) const { return lower_[p]; }
   double upper(Position p) const { return upper_[p]; }
   double kink(Position p) const { return kinks_[p]; }
+  bool two_sums() const { return problem_.second != nullptr; }
   double diagonal(Position p) const { return diagonal_[Size(samples_[p])]; }
   bool can_grow(Position p) const { return betas_[p] < upper_[p]; }
   bool can_fall(Position p) const { return betas_[p] > lower_[p]; }
@@ -49,6 +50,9 @@ class ActiveSet {
   double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
   bool is_free(Position p) const { return problem_.is_free(samples_[p], betas_[p]); }
   Extremes active_extremes() const;
+  // Of a second sum: moves its multiplier to where the levels of both sides meet, over the active
+  // samples or the universe.
+  void recentre(bool whole);
   Extremes extremes() const;  // of the universe, as far as gradients are up to date
 
   // Takes over beta, and updates the gradients of all active samples.

@@ -69,12 +69,16 @@ class BlockSolver {
     }
   }
 
-  bool optimal() const { return active_.complete() && violation_ <= options_.tolerance; }
+  bool optimal() const { return active_.complete() && violation_ <= last_tolerance(); }
 
   // ---- targets ----
 
+  double last_tolerance() const {
+    return problem_.second ? problem_.second->unit() * options_.tolerance : options_.tolerance;
+  }
+
   double tolerance() const {
-    return active_.complete() ? options_.tolerance : std::max(kStageTolerance, options_.tolerance);
+    return active_.complete() ? last_tolerance() : std::max(kStageTolerance, last_tolerance());
   }
 
   double first_target() const {
@@ -100,6 +104,7 @@ class BlockSolver {
   Status solve_active(double target) {
     bool first = true, whole = false;
     for (;;) {
+      active_.recentre(false);
       const Extremes extremes = active_.active_extremes();
       const double violation = extremes.violation(problem_.equality);
       if (violation <= target) return Status::converged;
@@ -147,6 +152,7 @@ class BlockSolver {
     const double left = control_.seconds_left();
     const std::uint64_t evaluated = gram_.log().evaluated();
     update();
+    active_.recentre(true);
     violation_ = active_.extremes().violation(problem_.equality);
     const double entries = double(gram_.log().evaluated() - evaluated);
     if (left < kInfinity && entries > 0)

@@ -34,4 +34,20 @@ struct Extremes {
   }
 };
 
+// The extremes of either side of zero by themselves, without what a kink adds: a step keeps the sum
+// of |beta| where the one that grows and the one that falls are on the same side.
+struct SideExtremes {
+  Extremes positive, negative;
+
+  void meet(double gradient, double beta, double lower, double upper) {
+    Extremes& growing = beta >= 0.0 ? positive : negative;
+    Extremes& falling = beta > 0.0 ? positive : negative;
+    if (beta < upper) growing.lowest_up = std::min(growing.lowest_up, gradient);
+    if (beta > lower) falling.highest_low = std::max(falling.highest_low, gradient);
+  }
+  // The kink with which the levels of both sides meet: the violation of all is then the larger of
+  // theirs.
+  double multiplier() const { return 0.5 * (negative.level(true) - positive.level(true)); }
+};
+
 }  // namespace widemargin

@@ -24,7 +24,11 @@ class MarginPolish {
         near_(near),
         proceed_(proceed),
         beta_(point.betas(), point.betas() + point.problem().n) {
+    if (two_sums()) scale_ = 0.0;
     for (const Size k : near.members()) scale_ = std::max(scale_, std::abs(problem_.linear[k]));
+    if (two_sums())
+      for (Size k = 0; k < problem_.n; ++k)
+        (problem_.side(k) > 0.0 ? halves_[0] : halves_[1]) += beta_[k];
     const std::vector<Size> support = point.support();
     std::vector<double> weights(support.size());
     for (Size a = 0; a < support.size(); ++a) weights[a] = beta_[support[a]];
@@ -35,13 +39,15 @@ class MarginPolish {
   }
 
   bool run(Size limit) {
-    double best = violation();
+    recentre();
+    double best = violation(), best_margin = problem_.margin();
     std::vector<double> best_beta = beta_;
     std::vector<Size> margin = free_members();
     for (int round = 0; round < kMostRounds && margin.size() <= limit && proceed_(); ++round) {
       step(margin);
+      recentre();
       const double left = violation();
-      if (left < best) best = left, best_beta = beta_;
+      if (left < best) best = left, best_beta = beta_, best_margin = problem_.margin();
       if (left <= kExact * scale_) break;
       const std::vector<Size> entering = entrants();
       if (entering.empty()) break;
@@ -50,10 +56,27 @@ class MarginPolish {
       std::sort(margin.begin(), margin.end());
     }
     std::copy(best_beta.begin(), best_beta.end(), point_.betas());
+    if (two_sums()) problem_.add_to_margin(best_margin - problem_.margin());
     return best <= kNearlyExact * kExact * scale_;
   }
 
  private:
+  bool two_sums() const { return problem_.margins != nullptr; }
+
+  // With a second sum: moves the margin to where the levels of both sides meet.
+  void recentre() {
+    if (!two_sums()) return;
+    SideExtremes sides;
+    for (Size c = 0; c < near_.size(); ++c) {
+      const Size k = near_.members()[c];
+      sides.meet(gradient_[c], beta_[k], problem_.lower[k], problem_.upper[k]);
+    }
+    const double kink = sides.multiplier();
+    for (Size c = 0; c < near_.size(); ++c)
+      gradient_[c] += kink * problem_.side(near_.members()[c]);
+    problem_.add_to_margin(-kink);
+  }
+
   bool is_free(Size k) const {
     return beta_[k] > problem_.lower[k] && beta_[k] < problem_.upper[k];
   }
@@ -80,7 +103,12 @@ class MarginPolish {
     near_.evaluate(margin);
     const std::vector<double> before = beta_;
     solve_margin(margin);
-    if (problem_.equality) restore_sum();
+    if (two_sums()) {
+      restore_sum(halves_[0], 1.0);
+      restore_sum(halves_[1], -1.0);
+    } else if (problem_.equality) {
+      restore_sum(problem_.total, 0.0);
+    }
     std::vector<Size> changed;
     std::vector<double> changes;
     changed.reserve(near_.size()), changes.reserve(near_.size());
@@ -107,7 +135,10 @@ class MarginPolish {
     while (!free.empty() && proceed_()) {
       std::vector<double> own(free.size()), step(free.size());
       for (Size f = 0; f < free.size(); ++f) own[f] = gradient[Size(free[f])];
-      const std::vector<Index> group(problem_.equality ? free.size() : 0);
+      std::vector<Index> group(problem_.equality ? free.size() : 0);
+      if (two_sums())
+        for (Size f = 0; f < free.size(); ++f)
+          group[f] = problem_.side(margin[Size(free[f])]) < 0.0 ? 1 : 0;
       newton_step(block.data(), order, free, own.data(), group, kIndependence, step.data(), alone);
       const std::vector<char> stopped = take(margin, free, step);
       if (stopped.empty()) return;
@@ -149,16 +180,18 @@ class MarginPolish {
     return step > 0.0 ? problem_.upper[k] : problem_.lower[k];
   }
 
-  // Pushes the rounding residue of the sum into the member with most room.
-  void restore_sum() {
+  // Pushes the rounding residue of the sum into the member with most room; of one side, or with
+  // side 0 of all.
+  void restore_sum(double total, double side) {
     double sum = 0.0, most = -kInfinity;
     Size widest = 0;
     for (Size k = 0; k < problem_.n; ++k) {
+      if (side != 0.0 && side != problem_.side(k)) continue;
       sum += beta_[k];
       const double room = std::min(problem_.upper[k] - beta_[k], beta_[k] - problem_.lower[k]);
       if (near_.contains(k) && room > most) most = room, widest = k;
     }
-    const double residue = problem_.total - sum;
+    const double residue = total - sum;
     if (most > std::abs(residue)) beta_[widest] += residue;
   }
 
@@ -199,6 +232,7 @@ class MarginPolish {
   const std::function<bool()>& proceed_;
   std::vector<double> beta_, gradient_;  // gradient of the near members
   double scale_ = 1.0;
+  double halves_[2] = {0.0, 0.0};  // sums of either side, where there is a second sum
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The quadratic problem as a view, its point, and how a solve ended.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,6 +13,20 @@ namespace widemargin {
 // subject to lower <= beta <= upper  [and a fixed sum]
 //
 // A solver starts at a feasible beta and keeps its sum when `equality` holds.
+
+// A second sum, that of |beta|, is fixed too (nu-SVC, nu-SVR). Its multiplier is a kink of all
+// variables: a step between two variables on the same side of zero leaves both sums, and so any
+// multiplier, as they are. The solver moves it to where the levels of both sides meet.
+struct SecondSum {
+  static constexpr double kLeastMargin = 1e-3;
+
+  double multiplier;
+  bool has_margin;  // nu-SVC, with linear terms +1 and -1: 1 - multiplier is its margin
+
+  // What the tolerance is counted in.
+  double unit() const { return has_margin ? std::max(1.0 - multiplier, kLeastMargin) : 1.0; }
+};
+
 struct Problem {
   Size n;
   const double* linear;
@@ -19,11 +34,16 @@ struct Problem {
   const double* upper;
   bool equality;
   const double* kink = nullptr;  // none; else not negative, and zero lies in the box of a kink
+  SecondSum* second = nullptr;   // none; else there is an equality constraint and no other kink
 
-  double kink_of(Index i) const { return kink == nullptr ? 0.0 : kink[i]; }
+  double kink_of(Index i) const {
+    if (second != nullptr) return second->multiplier;
+    return kink == nullptr ? 0.0 : kink[i];
+  }
+  bool stops_at_zero(Index i) const { return second != nullptr || kink_of(i) > 0.0; }
   // Whether a variable stands neither at a bound nor at its kink.
   bool is_free(Index i, double beta) const {
-    return beta > lower[i] && beta < upper[i] && !(beta == 0.0 && kink_of(i) > 0.0);
+    return beta > lower[i] && beta < upper[i] && !(beta == 0.0 && stops_at_zero(i));
   }
 };
 

@@ -44,6 +44,10 @@ class SubProblem {
       gradient_[k] = Real(relative + own);
       above_[k] = Real(kink - own), below_[k] = Real(-kink - own);
     }
+    if (active.two_sums()) {
+      minus_growth_.assign(size_, kNever);
+      minus_fall_.assign(size_, -kNever);
+    }
     const PairCall<Real> call = pair_call(nullptr, 0.0, 0);
     for (Size k = 0; k < members.size(); ++k) note_sides(call, k);
   }
@@ -80,9 +84,15 @@ class SubProblem {
   }
 
   PairCall<Real> pair_call(const Real* const* rows, double tolerance, long max_steps) {
-    return {size_,         rows,          diagonal_.data(), gradient_.data(), growth_.data(),
-            fall_.data(),  above_.data(), below_.data(),    beta_.data(),     lower_.data(),
-            upper_.data(), tolerance,     max_steps};
+    PairCall<Real> call{size_,          rows,          diagonal_.data(), gradient_.data(),
+                        growth_.data(), fall_.data(),  above_.data(),    below_.data(),
+                        beta_.data(),   lower_.data(), upper_.data(),    tolerance,
+                        max_steps};
+    if (!minus_growth_.empty()) {
+      call.minus_growth = minus_growth_.data();
+      call.minus_fall = minus_fall_.data();
+    }
+    return call;
   }
 
   const ActiveSet<Real>& active_;
@@ -90,6 +100,7 @@ class SubProblem {
   const double level_;
   const Size size_;
   std::vector<Real> diagonal_, gradient_, growth_, fall_, above_, below_;
+  std::vector<Real> minus_growth_, minus_fall_;  // of a second sum
   std::vector<double> beta_, lower_, upper_;
 };
 

@@ -82,13 +82,15 @@ class ArrangedProblem {
       members_[k] = batch.members[from], linear_[k] = batch.linear[from];
       lower_[k] = batch.lower[from], upper_[k] = batch.upper[from], beta[k] = batch.beta[from];
     }
-    return {n,
-            members_.data(),
-            linear_.data(),
-            lower_.data(),
-            upper_.data(),
-            batch.equality,
-            batch.totals[p]};
+    TableProblem problem{n,
+                         members_.data(),
+                         linear_.data(),
+                         lower_.data(),
+                         upper_.data(),
+                         batch.equality,
+                         batch.totals[p]};
+    if (batch.second_sum) problem.margins = linear_.data();
+    return problem;
   }
 
   void give(const Batch& batch, Size p) const {
@@ -97,6 +99,7 @@ class ArrangedProblem {
       const Size to = begin + order_[k];
       batch.beta[to] = beta[k], batch.values[to] = values[k];
       batch.errors[to] = errors[k], batch.summed[to] = summed[k];
+      if (batch.second_sum) batch.linear[to] = linear_[k];
     }
   }
 
@@ -130,6 +133,7 @@ class BatchSolver {
     const TableProblem problem = own.take(batch_, p, table_.size());
     const std::function<bool()> proceed = [this] { return control_.proceed(); };
     TablePoint point(table_, problem, own.beta.data());
+    if (options_.from_vertex) point.to_vertex();
     const long creeping = kStepsPerMember * long(problem.n);
     const long limit = options_.max_steps < 0 ? creeping : std::min(creeping, options_.max_steps);
     Outcome outcome =
@@ -151,7 +155,8 @@ class BatchSolver {
     }
     batch_.outcomes[p] = outcome;
     batch_.certificates[p] = {};
-    if (outcome.status == Status::converged && options_.certify)
+    // With a second sum the certificate is that of another problem.
+    if (outcome.status == Status::converged && options_.certify && !batch_.second_sum)
       batch_.certificates[p] = certify(point, {values, errors, summed});
     own.give(batch_, p);
     control_.left -= problem.n;
@@ -173,7 +178,8 @@ class BatchSolver {
       for (Size k = 0; k < point.problem().n; ++k) summed[k] = near.contains(k);
       const Extremes extremes = worst_extremes(point, near, values, errors);
       const double violation = extremes.violation(point.problem().equality);
-      const bool proved = violation <= options_.tolerance && exact == polish;
+      const double tolerance = point.problem().unit() * options_.tolerance;
+      const bool proved = violation <= tolerance && exact == polish;
       status = proved ? Status::converged : Status::stalled;
       exact = exact && proved;
       if (verify_far(point, near, values, errors).empty()) return status;

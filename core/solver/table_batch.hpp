@@ -25,6 +25,7 @@ struct BatchOptions {
   bool certify = true;       // bounds on the rounding of K beta
   bool every_value = false;  // K beta in double for all members, also those far from the margin
   int threads = 1;
+  bool from_vertex = false;  // a problem goes from its start to a vertex of the same sums first
 };
 
 // Problem p has the members, and the entries of all arrays, from offsets[p] to offsets[p + 1], in
@@ -33,15 +34,16 @@ struct Batch {
   Size count;
   const std::int64_t* offsets;
   const Index* members;  // rows of the table, none twice in a problem
-  const double* linear;
+  double* linear;        // moved where there is a second sum
   const double* lower;
   const double* upper;
   const double* totals;  // one a problem
   bool equality;
-  double* beta;    // a feasible start, then the point reached
-  double* values;  // K beta of that point
-  double* errors;  // bounds on the rounding of values; infinite where they were not verified
-  bool* summed;    // whether a value is of double precision entries
+  bool second_sum;  // see table_problem.hpp
+  double* beta;     // a feasible start, then the point reached
+  double* values;   // K beta of that point
+  double* errors;   // bounds on the rounding of values; infinite where they were not verified
+  bool* summed;     // whether a value is of double precision entries
   Outcome* outcomes;
   bool* exact;                     // whether the polish came to its end
   TableCertificate* certificates;  // of the points that were verified

@@ -1,6 +1,8 @@
 #include "solver/table_problem.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "simd/dispatch.hpp"
 
@@ -41,6 +43,40 @@ Extremes TablePoint::extremes() const {
   for (Size k = 0; k < problem_.n; ++k)
     out.meet(gradient(k), beta_[k], problem_.lower[k], problem_.upper[k], 0.0);
   return out;
+}
+
+void TablePoint::recentre() {
+  if (problem_.margins == nullptr) return;
+  SideExtremes sides;
+  for (Size k = 0; k < problem_.n; ++k)
+    sides.meet(gradient(k), beta_[k], problem_.lower[k], problem_.upper[k]);
+  const double kink = sides.multiplier();
+  for (Size k = 0; k < problem_.n; ++k) sums_[places_[k]] += kink * problem_.side(k);
+  problem_.add_to_margin(-kink);
+}
+
+void TablePoint::to_vertex() {
+  const bool two_sums = problem_.margins != nullptr;
+  for (const double side : {1.0, -1.0}) {
+    if (side < 0.0 && !two_sums) break;
+    std::vector<std::pair<double, Size>> order;
+    double left = 0.0;
+    for (Size k = 0; k < problem_.n; ++k) {
+      if (two_sums && problem_.side(k) != side) continue;
+      order.push_back({side * gradient(k), k});
+      left += side > 0.0 ? beta_[k] - problem_.lower[k] : problem_.upper[k] - beta_[k];
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& member : order) {
+      const Size k = member.second;
+      const double width = problem_.upper[k] - problem_.lower[k];
+      const double first = side > 0.0 ? problem_.lower[k] : problem_.upper[k];
+      const double last = side > 0.0 ? problem_.upper[k] : problem_.lower[k];
+      beta_[k] = left >= width ? last : first + side * left;
+      left = std::max(0.0, left - width);
+    }
+  }
+  renew();
 }
 
 void TablePoint::move(const std::vector<Size>& members, const std::vector<double>& targets) {

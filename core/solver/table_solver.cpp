@@ -23,13 +23,15 @@ constexpr int kMostVain = 3;           // solves of all members that do not brin
 
 }  // namespace
 
-Outcome TableSolver::run(double tolerance, long max_steps) {
+Outcome TableSolver::run(double relative, long max_steps) {
   const Size n = point_.problem().n;
   const bool equality = point_.problem().equality, whole = n <= kWhole;
   long steps = 0;
   int vain = 0;
   double best = kInfinity;
   for (bool first = true;; first = false) {
+    point_.recentre();
+    const double tolerance = point_.problem().unit() * relative;
     const Extremes extremes = point_.extremes();
     const double violation = extremes.violation(equality);
     if (violation <= tolerance) return {Status::converged, steps};
@@ -66,8 +68,17 @@ void TableSolver::choose() {
         next.push_back(members_[k]);
       }
   std::reverse(next.begin(), next.end());
-  const std::vector<Size> lists[2] = {worst(true, kCapacity), worst(false, kCapacity)};
-  for (Size k = 0; next.size() < kCapacity && (k < lists[0].size() || k < lists[1].size()); ++k)
+  std::vector<std::vector<Size>> lists;  // of two sums, of either side: a pair is of one
+  Size longest = 0;
+  const std::vector<double> sides = point_.problem().margins == nullptr
+                                        ? std::vector<double>{0.0}
+                                        : std::vector<double>{1.0, -1.0};
+  for (const double side : sides)
+    for (const bool growing : {true, false}) {
+      lists.push_back(worst(growing, side, kCapacity));
+      longest = std::max(longest, lists.back().size());
+    }
+  for (Size k = 0; next.size() < kCapacity && k < longest; ++k)
     for (const std::vector<Size>& list : lists)
       if (k < list.size() && next.size() < kCapacity && !chosen[list[k]]) {
         chosen[list[k]] = 1;
@@ -76,11 +87,13 @@ void TableSolver::choose() {
   members_.swap(next);
 }
 
-// The members that can grow with the lowest gradients, or can fall with the highest, in order.
-std::vector<Size> TableSolver::worst(bool growing, Size count) const {
+// The members that can grow with the lowest gradients, or can fall with the highest, in order; of
+// one side of zero, or with side 0 of both.
+std::vector<Size> TableSolver::worst(bool growing, double side, Size count) const {
   std::vector<std::pair<double, Size>> list;
   for (Size k = 0; k < point_.problem().n; ++k)
-    if (growing ? point_.can_grow(k) : point_.can_fall(k))
+    if ((side == 0.0 || side == point_.problem().side(k)) &&
+        (growing ? point_.can_grow(k) : point_.can_fall(k)))
       list.push_back({growing ? point_.gradient(k) : -point_.gradient(k), k});
   if (list.size() > count) {
     std::nth_element(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
@@ -132,13 +145,13 @@ long TableSolver::take_steps(double level, double tolerance, long limit, bool& m
   std::vector<float> diagonal(stride_, 1.0f), gradient(stride_, 0.0f);
   std::vector<float> growth(stride_, never), fall(stride_, -never), no_kink(stride_, 0.0f);
   std::vector<double> beta(stride_, 0.0), lower(stride_, 0.0), upper(stride_, 0.0);
+  std::vector<float> minus_growth, minus_fall;
+  if (problem.margins != nullptr) minus_growth = growth, minus_fall = fall;
   for (Size a = 0; a < count; ++a) {
     const Size k = members_[a];
     diagonal[a] = float(point_.table().diagonal(problem.members[k]));
     gradient[a] = float(point_.gradient(k) - level);
     beta[a] = point_.beta(k), lower[a] = problem.lower[k], upper[a] = problem.upper[k];
-    if (point_.can_grow(k)) growth[a] = 0.0f;
-    if (point_.can_fall(k)) fall[a] = 0.0f;
   }
   PairCall<float> call{};
   call.size = stride_, call.rows = rows_.data(), call.diagonal = diagonal.data();
@@ -147,6 +160,9 @@ long TableSolver::take_steps(double level, double tolerance, long limit, bool& m
   call.beta = beta.data(), call.lower = lower.data(), call.upper = upper.data();
   call.tolerance = tolerance, call.max_steps = limit;
   call.fetch = &TableSolver::fetch, call.owner = this;
+  if (problem.margins != nullptr)
+    call.minus_growth = minus_growth.data(), call.minus_fall = minus_fall.data();
+  for (Size a = 0; a < count; ++a) note_sides(call, a);
   const long steps = problem.equality ? routines<float>().pairs(call) : box_pairs(call, count);
   std::vector<Size> changed;
   std::vector<double> targets;

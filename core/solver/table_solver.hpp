@@ -18,8 +18,9 @@ class TableSolver {
   TableSolver(TablePoint& point, const std::function<bool()>& proceed, std::vector<float>& block)
       : point_(point), proceed_(proceed), block_(block) {}
 
-  // Solves to the tolerance with at most so many steps.
-  Outcome run(double tolerance, long max_steps);
+  // Solves to the tolerance with at most so many steps; with a second sum it is relative to the
+  // margin.
+  Outcome run(double relative, long max_steps);
 
  private:
   struct Run {
@@ -27,7 +28,7 @@ class TableSolver {
   };
 
   void choose();
-  std::vector<Size> worst(bool growing, Size count) const;
+  std::vector<Size> worst(bool growing, double side, Size count) const;
   void clear_block();
   static void fetch(void* self, Size member);
   long take_steps(double level, double tolerance, long limit, bool& moved);

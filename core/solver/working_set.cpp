@@ -75,26 +75,31 @@ void WorkingSet<Real>::keep_recent() {
 
 template <class Real>
 void WorkingSet<Real>::collect_candidates(const Extremes& extremes) {
-  growing_.clear(), falling_.clear();
+  for (auto& list : candidates_) list.clear();
   const double above = equality_ ? extremes.highest_low : 0.0;
   const double below = equality_ ? extremes.lowest_up : 0.0;
   for (const Position p : active_.positions()) {
     if (is_member_[p]) continue;
     const double growth = active_.growth_slope(p), fall = active_.fall_slope(p);
-    if (active_.can_grow(p) && growth < above) growing_.push_back({growth, p});
-    if (active_.can_fall(p) && fall > below) falling_.push_back({-fall, p});
+    const double beta = active_.two_sums() ? active_.beta(p) : 1.0;
+    if (active_.can_grow(p) && growth < above)
+      candidates_[beta >= 0.0 ? 0 : 2].push_back({growth, p});
+    if (active_.can_fall(p) && fall > below) candidates_[beta > 0.0 ? 1 : 3].push_back({-fall, p});
   }
 }
 
 template <class Real>
 void WorkingSet<Real>::fill_up() {
   const Size most = capacity(), room = most - members_.size();
-  keep_worst(growing_, room);
-  keep_worst(falling_, room);
-  for (Size k = 0; members_.size() < most && (k < growing_.size() || k < falling_.size()); ++k)
-    for (const auto* list : {&growing_, &falling_}) {
-      if (k >= list->size() || members_.size() == most) continue;
-      const Position p = (*list)[k].second;
+  Size longest = 0;
+  for (auto& list : candidates_) {
+    keep_worst(list, room);
+    longest = std::max(longest, list.size());
+  }
+  for (Size k = 0; members_.size() < most && k < longest; ++k)
+    for (const auto& list : candidates_) {
+      if (k >= list.size() || members_.size() == most) continue;
+      const Position p = list[k].second;
       if (is_member_[p]) continue;
       is_member_[p] = 1;
       members_.push_back(p);

@@ -1,6 +1,7 @@
 // The working set of a block step, and the kernel entries between its members.
 //
-// Members are the most violating active samples, from I_up and I_low in turn, beside the most
+// Members are the most violating active samples, from I_up and I_low in turn (of two sums, on
+// either side of zero, since a pair is of one side), beside the most
 // recent free members of the last set (as in ThunderSVM: Wen et al. 2018); those bring their
 // entries along. Where all entries between the active samples are cheap and fit in the cache, all
 // are members.
@@ -45,9 +46,9 @@ class WorkingSet {
   const bool equality_;
 
   std::vector<Position> members_;
-  std::vector<Size> carried_;   // where the first members stood in the last set
-  ByPosition<char> is_member_;  // while a set is chosen
-  std::vector<Candidate> growing_, falling_;
+  std::vector<Size> carried_;             // where the first members stood in the last set
+  ByPosition<char> is_member_;            // while a set is chosen
+  std::vector<Candidate> candidates_[4];  // growing and falling; of two sums, those below zero
   std::vector<Real> block_, next_block_;
   Size stride_ = 0;     // of block_
   bool whole_ = false;  // all active samples are members, their rows are those of the cache

@@ -74,6 +74,8 @@ class KernelTable:
         every_value: bool,
         threads: int,
         monitor: _Monitor = None,
+        second_sum: bool = False,
+        from_vertex: bool = False,
     ) -> tuple[list[str], BaseException | None]: ...
 
 def times(X: NDArray[Any], weights: _F, out: _F, threads: int) -> None: ...
@@ -187,6 +189,8 @@ def solve_blocks(
     options: SolverOptions,
     monitor: _Monitor = None,
     screen: Callable[[int, Any, Any], None] | None = None,
+    multiplier: _F | None = None,
+    has_margin: bool = False,
 ) -> _Result: ...
 def solve_chain(
     matrix: NDArray[Any],

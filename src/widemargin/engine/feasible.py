@@ -70,7 +70,7 @@ def starting_point(
     if start is None and _origin_is_feasible(problem):
         return np.zeros(problem.n), np.zeros(problem.n), True
     if start is None and problem.total is not None:
-        beta = vertex(problem, problem.total)
+        beta = vertex(problem)
         return beta, problem.gram.roughly_times(beta), False
     point = np.zeros(problem.n) if start is None else np.array(start, dtype=np.float64)
     if point.shape != (problem.n,):
@@ -83,7 +83,7 @@ def starting_point(
     return beta, problem.gram.times(beta), exact
 
 
-def vertex(problem: DualProblem, total: float) -> Vector:
+def vertex(problem: DualProblem) -> Vector:
     """Return a vertex of the feasible set where the origin is no member of it.
 
     The projection of the origin would have every variable free, and each would take
@@ -91,11 +91,14 @@ def vertex(problem: DualProblem, total: float) -> Vector:
     kernel matrix, one step of Frank and Wolfe leads to bounds that mostly stay.
     """
     lower, upper, n = problem.lower, problem.upper, problem.n
+    assert problem.total is not None
+    total = problem.total
     centre = project(np.zeros(n), lower, upper, total)
     columns = np.random.default_rng(0).permutation(n)[:PROBES]
     sample = np.zeros(n)
     sample[columns] = centre[columns] * (n / columns.size)
-    order = np.argsort(problem.gram.times(sample) - problem.linear, kind="stable")
+    values = problem.gram.roughly_times(sample)
+    order = np.argsort(values - problem.linear, kind="stable")
     beta = lower.copy()
     room = np.cumsum((upper - lower)[order])
     full = int(np.searchsorted(room, total - float(lower.sum()), side="right"))

@@ -11,7 +11,7 @@ that they lie beyond it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,10 @@ class ProblemBatch:
         Linear terms and boxes.
     totals : ndarray of shape (n_problems,) or None
         Required sums of ``beta``; None without intercepts.
+    second_sum : bool
+        Whether the sums of ``|beta|`` that a start has are kept too, of boxes on one
+        side of zero each: the linear terms become plus and minus the margins found, and
+        the tolerance is counted in these (nu-SVC).
     """
 
     offsets: NDArray[np.int64]
@@ -55,6 +59,7 @@ class ProblemBatch:
     lower: Vector
     upper: Vector
     totals: Vector | None
+    second_sum: bool = False
 
     @property
     def count(self) -> int:
@@ -92,6 +97,9 @@ class BatchOptions:
         Problems solved at a time. Results do not depend on it.
     monitor : callable, optional
         ``monitor(n_iter, 0.0, members)``, a few times a second; False stops.
+    from_vertex : bool
+        Whether each problem first goes from its start to the vertex of the same sums
+        that the gradient points to: where the origin is not feasible, from a centre.
     """
 
     tol: float = 1e-3
@@ -103,6 +111,7 @@ class BatchOptions:
     every_value: bool = False
     threads: int = 1
     monitor: Monitor | None = None
+    from_vertex: bool = False
 
 
 DEFAULTS = BatchOptions()
@@ -239,21 +248,24 @@ class KernelTable:
         exact, n_iter = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
         figures, repaired = np.empty((count, 5)), np.empty(count, dtype=np.bool_)
         totals = np.zeros(count) if batch.totals is None else batch.totals
-        members = batch.members
+        members, linear = batch.members, batch.linear.copy()
         if self._places is not None:
             members = self._places[members]
         status, raised = self._core.solve(
-            batch.offsets, members, batch.linear, batch.lower, batch.upper, totals,
+            batch.offsets, members, linear, batch.lower, batch.upper, totals,
             batch.totals is not None, beta, values, errors, summed, exact, n_iter,
             figures, repaired,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,
             every_value=options.every_value, threads=options.threads,
-            monitor=options.monitor,
+            monitor=options.monitor, second_sum=batch.second_sum,
+            from_vertex=options.from_vertex,
         )  # fmt: skip
         if raised is not None:
             raise raised
+        if batch.second_sum:
+            batch = replace(batch, linear=linear)
         ends = [
             Status.POLISHED if polished else STATUSES[word]
             for word, polished in zip(status, exact.tolist(), strict=True)

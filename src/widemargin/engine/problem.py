@@ -12,7 +12,7 @@ tube around zero have a kink.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,6 +105,30 @@ class DualProblem:
             total,
             None if self.kink is None else self.kink[active],
         )
+
+
+@dataclass(frozen=True)
+class SecondSum:
+    """A solve that also keeps the sum of ``|beta|``, and finds the multiplier of it.
+
+    Parameters
+    ----------
+    has_margin : bool
+        True for nu-SVC, where the multiplier is a factor on a linear term of +1 and -1;
+        False for nu-SVR, where it is the kink of all variables (mathematics 9.3).
+    """
+
+    has_margin: bool
+
+    def kink(self, problem: DualProblem) -> float:
+        """Return the kink of a problem that the solver begins with."""
+        return 0.0 if problem.kink is None else float(problem.kink[0])
+
+    def at(self, problem: DualProblem, kink: float) -> DualProblem:
+        """Return the problem at the kink that the solver has found."""
+        if self.has_margin:
+            return replace(problem, linear=(1.0 - kink) * problem.linear)
+        return replace(problem, kink=np.full(problem.n, max(kink, 0.0)))
 
 
 def only_point(lower: Vector, upper: Vector, total: float | None) -> Vector | None:

@@ -25,7 +25,7 @@ from .interrupted import Interrupted
 from .kernels import Linear
 from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start
-from .problem import DualProblem
+from .problem import DualProblem, SecondSum
 from .sides import by_sides, joined
 from .solution import Solution
 from .solve_options import DrawnPairs, SolveOptions
@@ -101,12 +101,16 @@ class Descent:
             )
         spent = Spending(options, SLOW * problem.n)
         beta, values, exact = starting_point(problem, start)
-        if options.blocks and isinstance(problem.gram.kernel, Linear):
+        plain = options.second_sum is None
+        if options.blocks and plain and isinstance(problem.gram.kernel, Linear):
             beta, values = primal_start(
                 problem, beta, values, options.tol,
                 cold=start is None, deadline=options.deadline,
             )  # fmt: skip
         self.problem, self.options, self.spent = problem, options, spent
+        if options.second_sum is not None:
+            self._given = problem
+            self._kink = np.array([options.second_sum.kink(problem)])
         self.beta, self.gradient = beta, values - problem.linear
         self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
         self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
@@ -135,10 +139,11 @@ class Descent:
 
         Where the precision is exhausted first, at ``tol`` or less has "converged".
         """
-        problem, left = self.problem, np.inf
+        left = np.inf
         for _ in range(MAX_REFINEMENTS):
             if self.status.stopped:
                 return
+            problem = self.problem
             moved = problem.gram.times(self.beta - self.known[0])
             self.known = self.beta.copy(), self.known[1] + moved
             self._adopt(self.known[1])
@@ -206,12 +211,15 @@ class Descent:
         while True:
             # What an earlier run left behind is good enough to go on from, no more.
             self.errors[self.anchors != CURRENT] = np.inf
-            outcome, raised = _core.solve_blocks(
-                *self._arrays(), problem.kink, problem.total is not None,
-                self.beta, self.gradient, self.errors, self.anchors,
-                self._core_options(tol, spent.steps_to_pause(), single),
-                options.monitor, None if screen is None else decide,
-            )  # fmt: skip
+            asked = self._core_options(tol, spent.steps_to_pause(), single)
+            if options.second_sum is None:
+                outcome, raised = _core.solve_blocks(
+                    *self._arrays(), problem.kink, problem.total is not None,
+                    self.beta, self.gradient, self.errors, self.anchors,
+                    asked, options.monitor, None if screen is None else decide,
+                )  # fmt: skip
+            else:
+                outcome, raised = self._run_on_both_sums(asked, options.second_sum)
             self.status, self.points = Status(outcome.status), outcome.points
             spent.steps += outcome.steps
             if raised is not None:  # Ctrl-C, or whatever the monitor raised
@@ -226,6 +234,21 @@ class Descent:
             if self._stagnation.reached(self.beta, self.gradient, current):
                 self.status = Status.STALLED
                 break
+
+    def _run_on_both_sums(
+        self, asked: _core.SolverOptions, second: SecondSum
+    ) -> tuple[Any, Any]:
+        """Run with a second sum; the problem becomes that at its multiplier."""
+        given = self._given
+        self.gradient += self.problem.linear - given.linear
+        outcome, raised = _core.solve_blocks(
+            given.gram._core, given.linear, given.lower, given.upper, None, True,
+            self.beta, self.gradient, self.errors, self.anchors,
+            asked, self.options.monitor, None, self._kink, second.has_margin,
+        )  # fmt: skip
+        self.problem = second.at(given, float(self._kink[0]))
+        self.gradient -= self.problem.linear - given.linear
+        return outcome, raised
 
     def _run_pairs(self, tol: float) -> None:
         options, spent = self.options, self.spent
@@ -285,7 +308,9 @@ class Descent:
         seconds = path_seconds(problem.n, margin, margin)
         within = seconds <= STEP_SECONDS * spent.steps
         within = within and seconds < self.options.deadline.seconds_left
-        if not (within and problem.gram.kernel.semidefinite):  # else there is no path
+        plain = self.options.second_sum is None
+        # else there is no path, or none that keeps both sums
+        if not (within and plain and problem.gram.kernel.semidefinite):
             return False
         beta = self.beta.copy()
         near = Solution(

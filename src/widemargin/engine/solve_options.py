@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.runtime.deadline import NEVER, Deadline
 
-from .problem import DualProblem
+from .problem import DualProblem, SecondSum
 
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
@@ -110,6 +110,9 @@ class SolveOptions:
         be at most ``tol``. False for a step on the way to another problem: the status
         is then what float32 rows say, and :func:`widemargin.engine.solve.proved`
         verifies it later.
+    second_sum : SecondSum, optional
+        Keeps the sum of ``|beta|`` that the start has; the problem of the solution is
+        then that at the multiplier found. Needs "blocks" and an intercept.
     """
 
     tol: float = 1e-3
@@ -124,6 +127,7 @@ class SolveOptions:
     screen: Screen | None = None
     every_value: bool = False
     certify: bool = True
+    second_sum: SecondSum | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no solve can do."""

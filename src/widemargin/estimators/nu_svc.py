@@ -18,7 +18,7 @@ from widemargin.exchange.libsvm_form import SvmType
 from .base.classifier import KernelClassifier
 from .base.fitted import FittedClassifier
 from .base.multiclass import BinaryTask
-from .base.nu import solve_nu_task
+from .base.nu import solve_nu_task, solve_small_tasks
 from .base.sklearn_compat import Interval
 from .base.training_data import LabelledData, OneClassLeft
 
@@ -196,13 +196,27 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
             )
         return min(budget, most)
 
+    def _solve_all(
+        self, data: LabelledData, gram: Gram, tasks: Sequence[BinaryTask]
+    ) -> tuple[list[Any], bool]:
+        """Solve small tasks in compiled calls, and what is open then one by one."""
+        answers: list[Any] = [None] * len(tasks)
+        warm = any(task.start is not None for task in tasks)
+        if self.fit_intercept and self._may_solve_together() and not warm:
+            origins = [self._origin(task) for task in tasks]
+            answers = solve_small_tasks(self, gram, tasks, origins)
+        return self._solve_open(tasks, answers)
+
     def _solve_task(self, task: BinaryTask) -> NuSolution:
+        return solve_nu_task(self, task, self._origin(task))
+
+    def _origin(self, task: BinaryTask) -> NuProblem:
+        """Return the problem with both sums."""
         _, lower, upper, _ = hinge_terms(task.y, task.costs, self.fit_intercept)
-        origin = NuProblem(
+        return NuProblem(
             task.gram, np.zeros(task.y.size), lower, upper,
             self.fit_intercept, self._budget(task), has_margin=True,
         )  # fmt: skip
-        return solve_nu_task(self, task, origin)
 
     def _model(
         self,

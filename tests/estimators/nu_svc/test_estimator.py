@@ -16,6 +16,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import widemargin
 from widemargin import SVC, NuSVC
+from widemargin.estimators.base import nu as nu_tasks
+from widemargin.estimators.base import small_fit
 from widemargin.estimators.base.progress import Progress
 
 from tests.oracles.expansions import outputs
@@ -249,3 +251,28 @@ def test_a_nu_without_a_margin_is_refused():
     for n_jobs in (1, 2):
         with pytest.raises(ValueError, match="Increase nu"):
             NuSVC(kernel="linear", nu=0.3, n_jobs=n_jobs).fit(X, y)
+
+
+def test_small_fits_in_one_call_are_those_of_the_engine(monkeypatch):
+    calls = []
+    original = nu_tasks.solve_together
+    monkeypatch.setattr(
+        nu_tasks,
+        "solve_together",
+        lambda *given: (calls.append(1), original(*given))[1],
+    )
+    X, y = load_iris(return_X_y=True)
+    small = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
+    assert calls == [1]  # three pairs
+    engine = NuSVC(nu=0.3, gamma=0.5, max_iter=10**9).fit(X, y)  # a limit: one by one
+    assert calls == [1]
+    assert_allclose(small.rho_, engine.rho_, rtol=1e-7)
+    assert_allclose(small.decision_function(X), engine.decision_function(X), atol=1e-6)
+    for ours, other in zip(small.certificate_, engine.certificate_, strict=True):
+        assert ours.status == other.status == "polished"
+        assert_allclose(ours.objective, other.objective, rtol=1e-9)
+        assert ours.gap <= 1e-9 * abs(ours.objective)
+    monkeypatch.setattr(small_fit, "SEVERAL", 120)  # beyond: each pair by itself
+    apart = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
+    assert len(calls) == 4
+    assert_allclose(apart.rho_, small.rho_, rtol=1e-9)

@@ -139,7 +139,7 @@ def test_the_start_is_a_vertex_near_the_solution():
     X, _ = data(7, 400)
     zero, one = np.zeros(400), np.ones(400)
     problem = DualProblem(Gram(X, Gaussian(0.3)), zero, zero, one, 0.1 * 400 + 0.25)
-    start = vertex(problem, problem.total)
+    start = vertex(problem)
     assert np.count_nonzero((start > 0) & (start < 1)) == 1
     assert_allclose(start.sum(), problem.total, rtol=1e-13)
     model = OneClassSVM(nu=problem.total / 400, gamma=0.3).fit(X)

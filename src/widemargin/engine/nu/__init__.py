@@ -1,7 +1,8 @@
 """Problems with a second sum: nu-SVC and nu-SVR, by their monotone multiplier."""
 
-from .multiplier_search import solve_nu
 from .nu_problem import NuProblem
 from .nu_solution import NuSolution
+from .nu_solve import solve_nu
+from .nu_table import nu_answers, nu_batch
 
-__all__ = ["NuProblem", "NuSolution", "solve_nu"]
+__all__ = ["NuProblem", "NuSolution", "nu_answers", "nu_batch", "solve_nu"]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from widemargin.engine.bounds import UNIT
 from widemargin.engine.certificate import violation
-from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import NEARLY, proved, solve
@@ -29,7 +28,7 @@ from widemargin.engine.verification import CURRENT, Evidence
 
 from .nu_polish import polish
 from .nu_problem import NuProblem
-from .nu_solution import NuInterrupted, NuSolution
+from .nu_solution import NuSolution
 from .trial import UNKNOWN, Trial, combined, snapped, stage, trial
 
 Vector = NDArray[np.float64]
@@ -59,44 +58,10 @@ NO_MARGIN = (
 )
 
 
-def solve_nu(
-    origin: NuProblem,
-    options: SolveOptions,
-    *,
-    solver: Solver | None = None,
-    start: Vector | None = None,
-    record: Record = lambda stage: None,
-) -> NuSolution:
-    """Solve a problem with a second sum and return a point that certifies itself.
-
-    Parameters
-    ----------
-    origin : NuProblem
-        What to solve; feasible.
-    options : SolveOptions
-        Of the whole search: the tolerance is that of the engine's problem at the
-        multiplier found, steps and time are those of all solves together.
-    solver : callable, optional
-        Solves one of the engine's problems from a start.
-    start : ndarray, optional
-        Coefficients of a former model.
-    record : callable
-        Receives a stage record of each solve.
-
-    Raises
-    ------
-    ValueError
-        Where the margin of nu-SVC is zero.
-    """
-    search = Search(origin, options, solver or _direct, record)
-    try:
-        return search.run(start)
-    except Interrupted as stop:
-        raise NuInterrupted(origin, search.multiplier, stop) from stop
-
-
 class Search:
     """The trials so far, and those between which the multiplier lies."""
+
+    every_value = True  # of the trials, which are combined
 
     def __init__(
         self,
@@ -104,9 +69,11 @@ class Search:
         options: SolveOptions,
         solver: Solver,
         record: Record,
+        *,
+        divided: bool = False,
     ) -> None:
         self.origin, self.options, self.solver = origin, options, solver
-        self.record = record
+        self.record, self.divided = record, divided
         self.multiplier = 0.0
         self.last: Trial | None = None
         self.before: Trial | None = None
@@ -189,12 +156,17 @@ class Search:
         part = self.origin.thinned(THIN)
         unit = 1.0 if part.has_margin else float(np.std(part.linear))
         options = replace(self.options, tol=max(self.options.tol, COARSE * unit))
-        thin = Search(part, options, _direct, _forget)
+        thin = type(self)(part, options, direct, forget)
         found = thin.roughly()
         self.slope, self.fewer = thin.slope, found
-        if self.origin.has_margin and thin.fewer is not None:
-            # Margins fall with the number of rows, by much the same factor each time.
-            found *= min(max(found / thin.fewer, 1.0 / THIN**0.5), 1.0)
+        if thin.fewer:
+            # Margins fall with the number of rows, by much the same factor each time;
+            # tubes, which few rows fit into too well, grow.
+            factor, most = found / thin.fewer, THIN**0.5
+            if self.origin.has_margin:
+                found *= min(max(factor, 1.0 / most), 1.0)
+            else:
+                found *= min(max(factor, 1.0), most)
         return max(found, self.floor)
 
     def roughly(self) -> float:
@@ -227,7 +199,7 @@ class Search:
         solution = self.solver(
             problem,
             replace(
-                options, tol=tol, certify=False, every_value=True,
+                options, tol=tol, certify=False, every_value=self.every_value,
                 exact=options.exact and multiplier == 0.0,
                 max_iter=left if left < 0 else max(0, left - self.steps),
             ),
@@ -380,9 +352,10 @@ class Search:
         return NuSolution(origin, multiplier, solution)
 
 
-def _direct(problem: DualProblem, options: SolveOptions, start: Any) -> Solution:
+def direct(problem: DualProblem, options: SolveOptions, start: Any) -> Solution:
+    """Solve one of the engine's problems from a start."""
     return solve(problem, options, start=start)
 
 
-def _forget(stage: dict[str, Any]) -> None:
+def forget(stage: dict[str, Any]) -> None:
     """Keep no record."""

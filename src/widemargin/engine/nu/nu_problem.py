@@ -158,6 +158,26 @@ class NuProblem:
         box = self.linear, self.lower, self.upper
         return 0.0, optimal_intercept(values, *box, self.total)
 
+    def central_levels(self, a: Vector, values: Vector) -> tuple[float, float]:
+        """Return the multiplier that leaves the least violation, and its intercept.
+
+        The middle of what members of either sign allow: those that can grow in size
+        on the one hand, those that can shrink on the other.
+        """
+        gradient = values - self.linear
+        middles = []
+        for can_grow, can_fall in (
+            ((a >= 0.0) & (a < self.upper), a > 0.0),
+            (a < 0.0, (a <= 0.0) & (a > self.lower)),
+        ):
+            lowest = gradient.min(where=can_grow, initial=np.inf)
+            highest = gradient.max(where=can_fall, initial=-np.inf)
+            ends = [end for end in (lowest, highest) if np.isfinite(end)]
+            middles.append(float(np.mean(ends)) if ends else 0.0)
+        kink = 0.5 * (middles[1] - middles[0])
+        multiplier = -kink if self.has_margin else max(kink, 0.0)
+        return multiplier, -0.5 * (middles[0] + middles[1])
+
     def thinned(self, share: int) -> NuProblem:
         """Return the problem on every so many-th row, with the same sums of weights."""
         falling = self.upper == 0.0  # the other class; no row of a regression

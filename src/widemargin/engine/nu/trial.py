@@ -29,7 +29,8 @@ class Trial:
     multiplier, tol : float
         Where it was solved, and to which violation.
     a, values, errors : ndarray
-        The point, ``K a`` and bounds on its rounding, `UNKNOWN` where there are none.
+        The point, ``K a`` and bounds on its rounding, `UNKNOWN` where there are none:
+        of a member at zero it may be that of an earlier point.
     exact : bool
         Whether the values are float64 sums.
     miss : float
@@ -61,7 +62,7 @@ def trial(
         errors = np.minimum(errors, UNKNOWN)
     excess = origin.excess(a)
     return Trial(
-        multiplier, tol * unit, a, unit * solution.values, errors, solution.exact,
+        multiplier, tol * unit, a, unit * solution.known_values, errors, solution.exact,
         excess if origin.has_margin else -excess, solution,
     )  # fmt: skip
 

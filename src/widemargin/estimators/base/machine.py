@@ -36,6 +36,7 @@ from widemargin.runtime.cancellation import (
     check_cancelled,
     is_cancellable,
 )
+from widemargin.runtime.deadline import Deadline
 
 from .feature_scales import warn_if_unscaled
 from .fitted import FittedModel
@@ -59,7 +60,7 @@ from .small_fit import (
     solve_together,
     start_of,
 )
-from .task import Answer, Task
+from .task import Answer, Task, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
 
@@ -217,36 +218,46 @@ class KernelMachine(
     ) -> tuple[list[Any], bool]:
         """Solve the tasks of a fit, all together where rows are few.
 
-        What is open then, where more than float32 or pair steps are needed, is solved
-        task by task from there.
+        What is open then, for float32 or pair steps, is solved alone from there.
         """
         batch = self._small_batch(gram, tasks)
         if batch is None:
             return self._solve_or_stop(tasks)
-        options = BatchOptions(
-            tol=self.tol,
-            polish=POLISH_RULES[self._polish()],
-            deadline=tasks[0].deadline,
-            every_value=self._keeps_rows(data),
-            threads=gram.threads,
-            monitor=check_cancelled if is_cancellable() else None,
-        )
-        solved = solve_together(gram, batch, options, start_of(tasks, batch))
+        options = self._batch_options(tasks[0].deadline, gram.threads)
+        options = replace(options, every_value=self._keeps_rows(data))
+        solved = solve_together(gram, batch, *start_of(tasks, batch, options))
         answers = answers_of(solved, tasks, keep=options.every_value)
+        for number, answer in enumerate(answers):
+            if answer is None:
+                tasks[number].start = solved.beta[batch.part(number)]
+        return self._solve_open(tasks, answers)
+
+    def _solve_open(
+        self, tasks: Sequence[AnyTask], answers: list[Any]
+    ) -> tuple[list[Any], bool]:
+        """Solve the tasks without an answer one by one."""
         left = [number for number, answer in enumerate(answers) if answer is None]
         if not left:
             return answers, True
-        for number in left:
-            tasks[number].start = solved.beta[batch.part(number)]
         others, complete = self._solve_or_stop([tasks[number] for number in left])
         for number, answer in zip(left, others, strict=True):
             answers[number] = answer
         return answers, complete
 
+    def _batch_options(self, deadline: Deadline, threads: int) -> BatchOptions:
+        return BatchOptions(
+            tol=self.tol, polish=POLISH_RULES[self._polish()], deadline=deadline,
+            threads=threads, monitor=check_cancelled if is_cancellable() else None,
+        )  # fmt: skip
+
+    def _may_solve_together(self) -> bool:
+        """Whether nothing is asked that a compiled call for all tasks cannot do."""
+        watched = self.verbose or has_callbacks(self)
+        return not (watched or self.solver == "divide" or self.max_iter >= 0)
+
     def _small_batch(self, gram: Gram, tasks: Sequence[AnyTask]) -> ProblemBatch | None:
         """Return the problems of a fit to be solved together; None to solve each."""
-        watched = self.verbose or has_callbacks(self)
-        if self._own_way() or watched or self.solver == "divide" or self.max_iter >= 0:
+        if self._own_way() or not self._may_solve_together():
             return None
         if not is_small(gram, tasks, self.tol):
             return None
@@ -384,17 +395,6 @@ class KernelMachine(
         return chosen
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
-        worst = max(
-            (answer for answer in answers if not answer.converged),
-            key=lambda answer: answer.certificate.kkt_violation or 0.0,
-            default=None,
-        )
-        if worst is not None:
-            warnings.warn(
-                f"{type(self).__name__} stopped before tol={self.tol} was reached "
-                f"(status {worst.certificate.status!r}, KKT violation "
-                f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or "
-                "max_time, or scale the features with StandardScaler or MinMaxScaler.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        words = not_converged(type(self).__name__, self.tol, answers)
+        if words is not None:
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -86,13 +86,13 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
     """Put the problems of tasks on rows of one matrix together, given their terms.
 
     None where they are no batch: a task without rows, a cost that is not finite, or an
-    origin that is not feasible.
+    origin that is not in the box.
     """
     linear, lower, upper, total = terms
     sizes = [task.rows.size for task in tasks]
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum())
-    if not (min(sizes) and within and finite and total in (None, 0.0)):
+    if not (min(sizes) and within and finite):
         return None
     return ProblemBatch(
         np.array([0, *accumulate(sizes)]),
@@ -100,22 +100,32 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
         linear,
         lower,
         upper,
-        None if total is None else np.zeros(len(tasks)),
+        None if total is None else np.full(len(tasks), total),
     )
 
 
-def start_of(tasks: Sequence[Task], batch: ProblemBatch) -> Vector | None:
-    """Return the feasible points that tasks start from; None for the origin."""
-    if all(task.start is None for task in tasks):
-        return None
+def start_of(
+    tasks: Sequence[Task], batch: ProblemBatch, options: BatchOptions
+) -> tuple[BatchOptions, Vector | None]:
+    """Return the options, and the feasible points that tasks start from.
+
+    None is the origin; where that is not feasible a task without a start has the same
+    share of every box, from which it goes to a vertex if all are such.
+    """
+    cold = all(task.start is None for task in tasks)
+    if cold and (batch.totals is None or not batch.totals.any()):
+        return options, None
     starts = np.zeros(batch.members.size)
     for number, task in enumerate(tasks):
+        part = batch.part(number)
+        total = None if batch.totals is None else float(batch.totals[number])
+        box = batch.lower[part], batch.upper[part], total
         if task.start is not None:
-            part = batch.part(number)
-            total = None if batch.totals is None else float(batch.totals[number])
-            box = batch.lower[part], batch.upper[part], total
             starts[part] = project(task.start, *box)
-    return starts
+        elif total:
+            width = box[1] - box[0]
+            starts[part] = box[0] + (total - box[0].sum()) / width.sum() * width
+    return replace(options, from_vertex=cold), starts
 
 
 def solve_together(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -106,3 +107,20 @@ class BoxTask(Task):
         return DualProblem(
             self.gram, self.linear, self.lower, self.upper, self.total, self.kink
         )
+
+
+def not_converged(name: str, tol: float, answers: Sequence[Answer]) -> str | None:
+    """Return what to warn of where an answer did not reach the tolerance."""
+    worst = max(
+        (answer for answer in answers if not answer.converged),
+        key=lambda answer: answer.certificate.kkt_violation or 0.0,
+        default=None,
+    )
+    if worst is None:
+        return None
+    return (
+        f"{name} stopped before tol={tol} was reached "
+        f"(status {worst.certificate.status!r}, KKT violation "
+        f"{worst.certificate.kkt_violation:.2e}). Increase max_iter or "
+        "max_time, or scale the features with StandardScaler or MinMaxScaler."
+    )

@@ -1,0 +1,233 @@
+"""Solve a problem with a second sum by steps that keep both sums.
+
+With an intercept both constraints are one sum for each sign, and a pair step between
+two members of a sign keeps them: the working-set solver goes to the solution itself,
+and the multiplier is where the levels of both signs meet (mathematics 9.3). What is
+left is a good start: for a large nu-SVC the engine's problem at a multiplier that fewer
+rows tell, else a vertex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.engine.certificate import violation
+from widemargin.engine.feasible import project
+from widemargin.engine.problem import SecondSum
+from widemargin.engine.solution import Solution
+from widemargin.engine.solve import NEARLY, POLISH_START
+from widemargin.engine.status import Status
+
+from .multiplier_search import NO_MARGIN, SMALL, THIN_FROM, Search
+from .nu_problem import NuProblem
+from .nu_solution import NuSolution
+from .trial import UNKNOWN, Trial, stage, trial
+
+Vector = NDArray[np.float64]
+
+STAGED = 4000  # rows from which the engine's problem at a near multiplier comes first
+PROBES = 256  # rows that a gradient is estimated from
+ROUNDS = 12
+FINER = 0.1  # of the tolerance, where a point to it was not proved or not polished
+FEW = 10.0  # tolerances: a tube this narrow may be none
+SHRUNK = 0.5  # of the margin: below, all is counted in the unit of the new one
+LEAST = 1e-3  # of the unit: a margin that the solver does not count below
+
+
+class BothSums(Search):
+    """The way to the solution along points on both sums.
+
+    Values of members far beyond the margin need not be up to date on the way: the
+    solver looks at them once it is there, and so does the certificate.
+    """
+
+    every_value = False
+
+    def run(self, start: Vector | None) -> NuSolution:
+        """Descend to the tolerance, then as near as it can be proved."""
+        near, tol, looked = self.near(start), self.options.tol, False
+        for _ in range(ROUNDS):
+            if near.solution.status.stopped:
+                return self.proved(self.ended(near))
+            point = onto_both_sums(self.origin, near)
+            if point is not None:
+                near = self.descended(point, tol)
+            if point is None or (self.has_hardly_a_tube(near) and not looked):
+                near, looked = self.solved(0.0, near.a), True
+                if self.has_slack(near):
+                    return self.proved(self._at(near, (0.0, near.solution.intercept)))
+                continue
+            unit = self.smaller_unit(near)
+            if unit is not None:
+                near = replace(near, multiplier=unit)
+                continue
+            proven = self.best(near)
+            if proven.status.stopped or self.is_final(proven, tol):
+                return proven
+            near = self.with_verified_values(near, proven)
+            if proven.converged or self.rounding_decides(proven):
+                tol *= FINER
+        if proven.converged:
+            return proven
+        stalled = replace(proven.solution, status=Status.STALLED)
+        return replace(proven, solution=stalled)
+
+    def is_final(self, proven: NuSolution, tol: float) -> bool:
+        """Whether a point is polished, or near enough where no polish is to be had."""
+        exact = self.options.exact and tol > POLISH_START
+        exact = exact and proven.solution.margin.size <= self.options.polish_limit
+        unpolished = exact and proven.status != Status.POLISHED
+        return proven.converged and not unpolished
+
+    def best(self, near: Trial) -> NuSolution:
+        """Return the point, polished where that is asked for and can be, verified."""
+        found = self._at(near)
+        left = violation(found.problem, found.beta, found.solution.known_values)
+        if left > NEARLY * self.options.tol:  # the multiplier that is best for a gap
+            found = self._at(near, self.origin.central_levels(near.a, near.values))
+        exact = self.polished(found) if self.options.exact else None
+        return self.proved(found if exact is None else exact)
+
+    # ---- where to begin ------------------------------------------------------
+
+    def near(self, start: Vector | None) -> Trial:
+        """Return a former model, a vertex, or the solution at a near multiplier."""
+        origin = self.origin
+        if start is not None and start.any():
+            multiplier = self.former(start)
+            a = np.clip(origin.unit(multiplier) * start, origin.lower, origin.upper)
+            return self.point(multiplier, a)
+        staged = origin.gram.n > STAGED and origin.has_margin
+        if not (staged or self.divided):
+            return self.vertex()
+        return self.solved(self.first_guess(), None)
+
+    def vertex(self) -> Trial:
+        """Return the members that a gradient pulls most, all at their bounds.
+
+        Of nu-SVC the gradient of equal coefficients, estimated from some rows.
+        """
+        origin, n = self.origin, self.origin.gram.n
+        values = np.zeros(n)
+        if origin.has_margin:
+            rows = np.random.default_rng(0).permutation(n)[:PROBES]
+            sample = np.zeros(n)
+            sample[rows] = origin.feasible(values)[rows] * (n / rows.size)
+            values = origin.gram.roughly_times(sample)
+        nothing = self.point(1.0, np.zeros(n), values)
+        first = onto_both_sums(origin, nothing) or nothing
+        values = origin.gram.roughly_times(first.a)
+        multiplier = max(origin.levels(values)[0], SMALL * self.natural)
+        return self.point(multiplier, first.a, values)
+
+    def point(
+        self, multiplier: float, a: Vector, values: Vector | None = None
+    ) -> Trial:
+        """Return a point as if it had been solved for; the values may be float32."""
+        exact = values is None
+        if values is None:
+            values = self.origin.gram.times(a)
+        problem, unit = self.origin.at(multiplier), self.origin.unit(multiplier)
+        solution = Solution(problem, a / unit, values / unit, Status.START)
+        errors = np.full(a.size, UNKNOWN)
+        return Trial(multiplier, 0.0, a, values, errors, exact, 0.0, solution)
+
+    def roughly(self) -> float:
+        """Return the multiplier of a problem that is solved for nothing else."""
+        if self.origin.gram.n > THIN_FROM:
+            self.from_fewer_rows()
+        point = onto_both_sums(self.origin, self.vertex())
+        if point is None:
+            return 0.0
+        found = self.descended(point, self.options.tol)
+        return max(self.origin.levels(found.values)[0], self.floor)
+
+    # ---- one descent ---------------------------------------------------------
+
+    def descended(self, near: Trial, tol: float) -> Trial:
+        """Solve from a point on both sums; `tol` is counted in units of the margin."""
+        origin, left = self.origin, self.options.max_iter
+        problem, unit = origin.at(near.multiplier), origin.unit(near.multiplier)
+        self.multiplier = near.multiplier
+        start = Solution(
+            problem, np.clip(near.a / unit, problem.lower, problem.upper),
+            near.values / unit, Status.START, exact=near.exact,
+        )  # fmt: skip
+        options = replace(
+            self.options, tol=tol, certify=False, exact=False,
+            second_sum=SecondSum(origin.has_margin),
+            max_iter=left if left < 0 else max(0, left - self.steps),
+        )  # fmt: skip
+        solution = self.solver(problem, options, start)
+        self.steps += solution.n_iter
+        self.record(stage(origin.levels(unit * solution.known_values)[0], solution))
+        return trial(origin, near.multiplier, tol, solution)
+
+    def has_hardly_a_tube(self, near: Trial) -> bool:
+        """Whether the budget of nu-SVR may not be spent even without a tube."""
+        if self.origin.has_margin:
+            return False
+        # Without one, steps that keep the sum end anywhere: the problem is not convex.
+        tube, _ = self.origin.central_levels(near.a, near.values)
+        return tube <= FEW * self.options.tol
+
+    def smaller_unit(self, near: Trial) -> float | None:
+        """Return the margin where it is much smaller than what was taken for it."""
+        if not self.origin.has_margin:
+            return None
+        margin = self.origin.levels(near.values)[0]
+        if margin >= SHRUNK * near.multiplier:
+            return None
+        unit = max(margin, LEAST * near.multiplier)
+        if unit <= self.floor:
+            weights = float(self.origin.upper.sum() - self.origin.lower.sum())
+            raise ValueError(NO_MARGIN.format(nu=self.origin.budget / weights))
+        return unit
+
+    def rounding_decides(self, proven: NuSolution) -> bool:
+        """Whether verified values are good enough, and only their rounding is not."""
+        left = violation(proven.problem, proven.beta, proven.solution.known_values)
+        return left <= NEARLY * self.options.tol
+
+    def with_verified_values(self, near: Trial, proven: NuSolution) -> Trial:
+        """Return a point to go on from, what was verified of its values with it."""
+        checked = proven.solution.verified().checked
+        assert checked is not None
+        unit = self.origin.unit(proven.multiplier)
+        values = np.where(checked.summed, unit * checked.values, near.values)
+        a = self.origin.coefficients(proven.beta, proven.multiplier)
+        return replace(near, a=a, values=values, exact=False)
+
+
+def onto_both_sums(origin: NuProblem, near: Trial) -> Trial | None:
+    """Return a point on both sums near another one.
+
+    The support of a sign takes its share where it has room for it, all by the same
+    amount; else the members next to the margin take the rest. None where a sign has no
+    room at all, as of a nu-SVR with slack.
+    """
+    a, share = near.a.copy(), 0.5 * origin.budget
+    gradient = near.values - origin.linear
+    for sign, most in ((1.0, origin.upper), (-1.0, -origin.lower)):
+        own = np.flatnonzero((sign * a >= 0.0) & (most > 0.0))
+        sizes, room = sign * a[own], most[own]
+        if float(room.sum()) * (1.0 + 1e-12) < share:
+            return None
+        support = sizes > 0.0
+        if float(room[support].sum()) < share:  # next to the margin first
+            order = np.argsort(sign * gradient[own], kind="stable")
+            order = np.concatenate([order[support[order]], order[~support[order]]])
+            held = np.cumsum(room[order])
+            support[order[: int(np.searchsorted(held, share)) + 1]] = True
+        sizes[support] = project(
+            sizes[support], np.zeros(np.count_nonzero(support)), room[support], share
+        )
+        a[own] = sign * sizes
+    change = a - near.a
+    if not change.any():
+        return near
+    values = near.values + origin.gram.roughly_times(change)
+    return replace(near, a=a, values=values, exact=False)
