@@ -43,7 +43,7 @@ from widemargin.runtime.cancellation import CancellationScope
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-A_DECADE = 4  # stretches of the path: each ends with an exact solution
+A_DECADE = 1  # stretches of the path: each ends with an exact solution
 
 
 @dataclass(frozen=True, eq=False)

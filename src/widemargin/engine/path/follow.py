@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Precomputed
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.verification import BoundedValues
@@ -23,7 +24,7 @@ LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path/path.hpp: Side
 
 WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
-BATCH = 32  # kernel columns fetched together: one costs nearly as much
+BATCH = 32  # kernel columns evaluated together: one costs nearly as much
 HELD = 64_000_000  # bytes of columns held before they are asked for
 ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
 TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
@@ -279,6 +280,9 @@ class _Columns:
         self.columns = None if watched.size == gram.n else watched
         self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
         self.ready: dict[int, Vector] = {}
+        self.waiting: list[int] = []
+        if isinstance(gram.kernel, Precomputed):  # read, one at a time
+            return
         self.waiting = np.argsort(np.abs(gradient), kind="stable").tolist()[::-1]
         self._fetch(concerned[: self.limit].tolist())
 
