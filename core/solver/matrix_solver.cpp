@@ -55,7 +55,7 @@ MatrixSolver<Real>::MatrixSolver(const MatrixPart<Real>& part)
       rows_[k] = part.entries + Size(part.members[k]) * part.stride;
   }
   values_.assign(width_, 0.0);
-  if (part.n_members <= kWhole) gather_all();
+  if (part.n_members <= kWhole) take_all();
 }
 
 // Copies the entries that are read into rows of their own.
@@ -74,12 +74,12 @@ void MatrixSolver<Real>::gather() {
   for (Size c = 0; c < read; ++c) columns_[c] = Index(c);
 }
 
-// The block of all members, gathered once for the whole chain.
+// All members are the working set; its rows stay for the whole chain.
 template <class Real>
-void MatrixSolver<Real>::gather_all() {
+void MatrixSolver<Real>::take_all() {
   working_.resize(part_.n_members);
   for (Size k = 0; k < part_.n_members; ++k) working_[k] = k;
-  fill_block();
+  clear_block();
 }
 
 template <class Real>
@@ -151,29 +151,41 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
       next.push_back(member);
     }
   working_ = std::move(next);
-  fill_block();
+  clear_block();
 }
 
+// A new working set: of its block nothing is gathered yet but the diagonal.
 template <class Real>
-void MatrixSolver<Real>::fill_block() {
-  const Size count = working_.size(), stride = padded<Real>(count);
-  block_.assign(stride * stride, Real(0));
-  block_rows_.resize(stride);
-  diagonal_.assign(stride, Real(1));
+void MatrixSolver<Real>::clear_block() {
+  const Size count = working_.size();
+  stride_ = padded<Real>(count);
+  if (block_.size() < count * stride_) block_.resize(count * stride_);
+  block_rows_.assign(stride_, nullptr);
+  block_columns_.resize(count);
+  diagonal_.assign(stride_, Real(1));
   for (Size a = 0; a < count; ++a) {
-    const Real* from = rows_[working_[a]];
-    Real* to = block_.data() + a * stride;
-    for (Size b = 0; b < count; ++b) to[b] = from[columns_[working_[b]]];
-    block_rows_[a] = to;
-    diagonal_[a] = to[a];
+    block_columns_[a] = columns_[working_[a]];
+    diagonal_[a] = rows_[working_[a]][block_columns_[a]];
   }
+}
+
+// Gathers the row of a member. Few members of a set take part in a step.
+template <class Real>
+void MatrixSolver<Real>::fetch(void* self, Size member) {
+  MatrixSolver& solver = *static_cast<MatrixSolver*>(self);
+  const Real* from = solver.rows_[solver.working_[member]];
+  Real* to = solver.block_.data() + member * solver.stride_;
+  const Size count = solver.working_.size();
+  for (Size b = 0; b < count; ++b) to[b] = from[solver.block_columns_[b]];
+  std::fill(to + count, to + solver.stride_, Real(0));
+  solver.block_rows_[member] = to;
 }
 
 template <class Real>
 long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tolerance,
                                            long max_steps) {
   constexpr Real never = std::numeric_limits<Real>::infinity();
-  const Size count = working_.size(), size = padded<Real>(count);
+  const Size count = working_.size(), size = stride_;
   const double level = extremes.level(problem_->equality);
   gradient_.assign(size, Real(0));
   growth_.assign(size, never), fall_.assign(size, -never);
@@ -201,7 +213,9 @@ long MatrixSolver<Real>::solve_working_set(const Extremes& extremes, double tole
                             sub_lower_.data(),
                             sub_upper_.data(),
                             tolerance,
-                            max_steps};
+                            max_steps,
+                            &MatrixSolver::fetch,
+                            this};
   const long steps = problem_->equality ? routines<Real>().pairs(call) : box_pairs(call, count);
   std::vector<Size> moved;
   std::vector<double> changes;

@@ -43,7 +43,7 @@ class MatrixSolver {
 
  private:
   void gather();
-  void gather_all();
+  void take_all();
   void follow(const double* beta);
   double gradient(Size k) const { return values_[columns_[k]] - problem_->linear[k]; }
   bool can_grow(Size k) const { return beta_[k] < problem_->upper[k]; }
@@ -51,7 +51,8 @@ class MatrixSolver {
   bool is_free(Size k) const { return problem_->is_free(Index(k), beta_[k]); }
   Extremes extremes() const;
   void choose(const Extremes& extremes);
-  void fill_block();
+  void clear_block();
+  static void fetch(void* self, Size member);
   long solve_working_set(const Extremes& extremes, double tolerance, long max_steps);
   void apply(const std::vector<Size>& moved, const std::vector<double>& changes);
 
@@ -68,7 +69,9 @@ class MatrixSolver {
   std::vector<char> in_working_;
   std::vector<Real> block_, diagonal_, gradient_, growth_, fall_, above_, below_;
   std::vector<double> sub_beta_, sub_lower_, sub_upper_;
-  std::vector<const Real*> block_rows_;
+  Size stride_ = 0;                      // of the block of the working set
+  std::vector<Index> block_columns_;     // of its members, in a row of the matrix
+  std::vector<const Real*> block_rows_;  // gathered when a step needs them
   std::vector<std::pair<double, Size>> growing_, falling_;
 };
 
