@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from .path import events_within, path_seconds
+from .problem import DualProblem
 
 ENTRY = 2.3e-9  # a kernel entry in float32
 ROWS_OF_SUPPORT = 2.5  # a cold solve evaluates each support vector's row so often
@@ -19,8 +20,16 @@ STEP = 5e-6  # a pair step
 STEPS_OF_MARGIN = 16  # for each free support vector, of a cold solve
 STEPS_OF_MOVER = 300  # for each row that has to move, of a warm solve
 FACTOR = 3e-10  # of the cube of the margin set: polishing
+POLISHED = 600  # rows on the margin up to which a fit does
 BASE = 3e-3  # of the small things around a solve
-CLEARLY = 0.7  # of a refit's estimate: a path that is to be less has to be this much
+COMPILED_BASE = 2.7e-3  # the same where a solve is one compiled call:
+COMPILED_ENTRY = 1.4e-9  # an entry of the whole matrix,
+COMPILED_STEPS = 2.5e-8  # and the pair steps, for each row and support vector
+PATH_BASE = 5e-4  # of the small things around a path
+CROSSING = 2e-3  # bounded support vectors that a row of influence 1 takes across
+MOST_INFLUENCE = 10.0  # of a row: with more of it fewer are bounded
+CLEARLY = 0.6  # of a refit's estimate: a path that is to be less has to be this much
+GIVEN_UP = 0.5  # of a refit's estimate: a path with events for more than this is
 NEXT_TIME = 2.0  # times a warm solve's: a path leaves K beta known for the next update
 AT_MOST = 1.2  # times a refit's, whatever it is good for
 
@@ -33,8 +42,13 @@ class Route(StrEnum):
     REFIT = "refit"
 
 
-def refit_seconds(n: int, support: int, margin: int, *, exact: bool) -> float:
+def refit_seconds(
+    n: int, support: int, margin: int, *, exact: bool, compiled: bool = False
+) -> float:
     """Estimate the seconds of a solve from nothing."""
+    if compiled:
+        steps = COMPILED_STEPS * n * support
+        return COMPILED_BASE + COMPILED_ENTRY * n**2 + steps
     steps = STEP * STEPS_OF_MARGIN * margin
     entries = ENTRY * ROWS_OF_SUPPORT * n * support
     return BASE + entries + steps + _polish_seconds(n, margin, exact)
@@ -48,6 +62,15 @@ def warm_seconds(n: int, support: int, margin: int, moving: int) -> float:
     return BASE + verified + entries + steps
 
 
+def influence(problem: DualProblem) -> float:
+    """Return what a row does to its own decision value, in units of the margin."""
+    unit = float(np.abs(problem.linear).mean())
+    own = float(((problem.upper - problem.lower) * problem.gram.diagonal()).mean())
+    if unit == 0.0 or not np.isfinite(own):
+        return 0.0
+    return min(own / unit, MOST_INFLUENCE)
+
+
 def cheapest(
     n: int,
     support: int,
@@ -57,6 +80,8 @@ def cheapest(
     exact: bool,
     warm: bool,
     summed: bool = True,
+    influence: float = 0.0,
+    compiled: bool = False,
 ) -> tuple[Route, int]:
     """Return the way that is least work, and how many events a path may take.
 
@@ -71,27 +96,35 @@ def cheapest(
         Whether a solve may begin at the former point.
     summed : bool
         Whether its K beta is known; a path would have to compute it.
+    influence : float
+        Of a row on its own decision value when its coefficient crosses its box, in
+        units of the margin: the larger, the more bounded rows change sides.
+    compiled : bool
+        Whether a solve from nothing is one compiled call over the whole matrix.
 
     Returns
     -------
     route : Route
         Where to go.
     events : int
-        Of a path: with more it is given up, having cost as much as a new fit.
+        Of a path: with more it is given up, having cost half as much as a new fit.
     """
-    anew = refit_seconds(n, support, margin, exact=exact)
+    anew = refit_seconds(n, support, margin, exact=exact, compiled=compiled)
     # An exact fit of few rows is one compiled call: no start makes it shorter.
     warm = warm and not exact
     again = warm_seconds(n, support, margin, moving) if warm else np.inf
-    along = path_seconds(n, moving, margin)
+    bounded = max(0, support - moving - margin)
+    crossing = CROSSING * influence * bounded * moving
+    along = PATH_BASE + path_seconds(n, moving, margin, crossing)
     first = 0.0 if summed else 2.5 * ENTRY * n * support  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
     # What a path leaves known serves the next update: it may cost a little more now.
     pays = along <= min(CLEARLY * anew, NEXT_TIME * again)
     if pays and along + first <= AT_MOST * anew:
         route = Route.PATH
-    return route, 20 + events_within(anew, n, moving, margin)
+    return route, 10 + events_within(GIVEN_UP * anew, n, moving, margin)
 
 
 def _polish_seconds(n: int, margin: int, exact: bool) -> float:
-    return FACTOR * margin**3 + ENTRY * n * margin if exact else 0.0
+    polishes = exact and margin <= POLISHED
+    return FACTOR * margin**3 + ENTRY * n * margin if polishes else 0.0

@@ -32,7 +32,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import Route, cheapest
+from widemargin.engine.update_costs import Route, cheapest, influence
 from widemargin.engine.verification import BoundedValues
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -76,6 +76,8 @@ class Aim:
     warm : bool
         Whether a solve may begin at the former point: it may leave a trace of rows that
         are gone within the tolerance.
+    compiled : bool
+        Whether a solve from nothing is one compiled call, as of fits on few rows.
     route : {"auto", "path"}
         "auto" takes the least work by estimate.
     deadline : Deadline
@@ -88,6 +90,7 @@ class Aim:
     polishes: bool = False
     exact: bool = True
     warm: bool = True
+    compiled: bool = False
     route: str = "auto"
     deadline: Deadline = NEVER
     seed: int = 0
@@ -284,6 +287,7 @@ def _chosen(
     return cheapest(
         target.n, support, dragged, min(margin, rank_bound(target)),
         exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
+        influence=influence(target), compiled=aim.compiled,
     )  # fmt: skip
 
 

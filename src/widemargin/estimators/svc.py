@@ -98,7 +98,7 @@ class SVC(IncrementalClassifier):
         them.
     exact_updates : bool or "auto", default="auto"
         Whether updates end at the exact solution, or at ``tol`` where a solve takes
-        less work; "auto": exact for at most 2,000 rows, as ``fit`` is.
+        less work; "auto": a path ends exactly, a solve where ``fit`` does.
 
     Attributes
     ----------

@@ -287,7 +287,7 @@ def test_history_counts_the_margin_set_on_every_route(route, monkeypatch):
         model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
     else:
         model.fit(X[:100], y[:100])
-    if route in ("warm", "refit"):
+    if route in ("path", "warm", "refit"):
         chosen = Route(route), 10**9
         monkeypatch.setattr(updates, "cheapest", lambda *_, **__: chosen)
     if route in ("path", "warm", "refit"):

@@ -164,9 +164,9 @@ def stored(state):
 
 @pytest.mark.parametrize("named", [False, True])
 def test_memory_follows_the_window_not_the_stream(named):
-    """A million rows come and go; what is stored is counted."""
+    """Three hundred thousand rows come and go; what is stored is counted."""
     chunk, window = 5000, 10000
-    n_chunks = 20 if named else 200
+    n_chunks = 20 if named else 60
     far, sides = far_rows(chunk)
     model = SVC(kernel="linear", C=5.0, keep_rows=True)
     given = {"ids": [-4, -3, -2, -1]} if named else {}

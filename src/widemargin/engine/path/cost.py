@@ -14,7 +14,7 @@ PASS = 3.5e-10  # an event passes over watched rows x margin set
 EVENTS = 4  # for each row that moves: it arrives, and others make room
 
 
-def path_seconds(n: int, moving: int, margin: int) -> float:
+def path_seconds(n: int, moving: int, margin: int, crossing: float = 0.0) -> float:
     """Estimate the seconds a path takes on one core.
 
     Fitted to 20 moves of 1 to 200 rows on covtype and ijcnn1, 1,500 to 20,000 rows.
@@ -27,12 +27,15 @@ def path_seconds(n: int, moving: int, margin: int) -> float:
         Rows on their way to another bound, or whose gradient has to change.
     margin : int
         Size of the margin set.
+    crossing : float
+        Events beyond those of the moving rows: others that change sides on the way.
     """
     margin += 10
     watched = _watched(n, moving + margin)
     entries = margin * watched + n * (margin + moving)
     fixed = 1e-3 + FACTOR * margin**3 + ENTRY * entries
-    return fixed + (10 + EVENTS * moving) * _event_seconds(watched, margin)
+    events = 10 + EVENTS * moving + crossing
+    return fixed + events * _event_seconds(watched, margin)
 
 
 def events_within(seconds: float, n: int, moving: int, margin: int) -> int:

@@ -19,7 +19,7 @@ from widemargin.estimators.base.validation import (
 )
 
 from .live_rows import LiveRows, check_ids
-from .new_classes import Classes, first_classes, later_classes
+from .new_classes import Classes, first_classes, later_classes, missing
 from .update_state import UpdateState
 
 
@@ -62,10 +62,10 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
     else:
         known, closed = estimator.classes_, former.closed_classes
         classes = later_classes(given.classes, found, known, closed=closed)
-    unknown = np.setdiff1d(y if classes.closed else found, classes.labels)
-    if unknown.size:
+    unknown = missing(np.unique(y) if classes.closed else found, classes.labels)
+    if unknown:
         raise ValueError(
-            f"y contains {unknown[:5].tolist()}, not among the classes "
+            f"y contains {unknown[:5]}, not among the classes "
             f"{classes.labels.tolist()} given before; call fit to start "
             "again with more classes."
         )

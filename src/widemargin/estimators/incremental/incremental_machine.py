@@ -11,6 +11,7 @@ the estimator is what it was before.
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -222,7 +223,7 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             state = with_classes(state, chunk.classes)
         gone = leaving(state, given, chunk.rows.n)
         if gone.size:
-            self._warn_of_gamma(stacklevel=7)
+            self._warn_of_gamma()
         state = state.changed(next_id=state.next_id + chunk.n_given)
         update = Update("add", chunk.rows.n, gone.size, begun)
         left = self._exchange(state, chunk.rows, gone, update)
@@ -235,7 +236,7 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self._check_fitted()
         state = self._checked_state(self._updates)
         gone = state.find(ids)
-        self._warn_of_gamma(stacklevel=6)
+        self._warn_of_gamma()
         update = Update("forget", gone.size, gone.size, begun)
         return self._exchange(state, no_rows(state.live), gone, update)
 
@@ -281,7 +282,7 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             )
         return state
 
-    def _warn_of_gamma(self, stacklevel: int) -> None:
+    def _warn_of_gamma(self) -> None:
         with_gamma = ("rbf", "laplacian", "poly", "sigmoid")  # "auto": 1 / n_features
         if self.gamma == "scale" and self.kernel in with_gamma:
             warnings.warn(
@@ -289,5 +290,17 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
                 "kept: it still reflects rows that are now forgotten. Call fit, or set "
                 "gamma to a number before the first fit.",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=_callers_level(),
             )
+
+
+def _callers_level() -> int:
+    """Return the stacklevel, where a warning is made, of the call from outside."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _ours(module: str) -> bool:
+    return module.split(".")[0] in ("widemargin", "sklearn", "contextlib")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine import updates
+from widemargin.engine.gram import Gram
 from widemargin.engine.path import accurate
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -20,6 +21,7 @@ from widemargin.engine.update_costs import Route
 from widemargin.engine.updates import PathAccount
 from widemargin.estimators.base.fitted import remove_model
 from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.small_fit import is_small
 from widemargin.estimators.base.task import Task
 from widemargin.estimators.base.training_data import TrainingData
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
@@ -129,14 +131,15 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             task.deadline = deadline
 
         def run(task: AnyTask) -> tuple[Solution, PathAccount, int]:
-            solution, account, age = self._move_task(task, formers[id(task)], change)
-            return proved(solution, self.tol), account, age
+            return self._move_task(task, formers[id(task)], change)
 
         try:
             moved = self._side_by_side(tasks, run)
+            anew = replace(data, ids=live.ids)  # solutions that updates start from
+            solutions = self._with_refits(anew, gram, tasks, [m[0] for m in moved])
         except DeadlinePassedError:
             raise TimeoutError(self._too_late(update.stage)) from None
-        solutions = [solution for solution, _, _ in moved]
+        solutions = [proved(solution, self.tol) for solution in solutions]
         late = any(solution.status == Status.MAX_TIME for solution in solutions)
         if late and before.n > 0:  # a first fit leaves what it reached
             raise TimeoutError(self._too_late(update.stage))
@@ -149,6 +152,32 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self._keep_rows(replace(state, live=live, tasks=solved))
         self._warn_unless_converged(solutions)
 
+    def _with_refits(
+        self,
+        data: Data,
+        gram: Gram,
+        tasks: list[AnyTask],
+        solutions: list[Solution],
+    ) -> list[Solution]:
+        """Solve what is left for a refit as ``fit`` does: all of it together."""
+        left = [k for k, found in enumerate(solutions) if found.status == Status.START]
+        if not left:
+            return solutions
+        machine = self._shadow()
+        if self.exact_updates is False:
+            machine.__dict__["polish"] = False
+        chosen = [tasks[number] for number in left]
+        answers, complete = machine._solve_all(data, gram, chosen)
+        if not complete:
+            raise KeyboardInterrupt
+        carried_on = self.exact_updates is True and gram.kernel.semidefinite
+        for number, task, solved in zip(left, chosen, answers, strict=True):
+            solutions[number] = solved
+            if carried_on and solved.status == Status.CONVERGED:
+                aim = updates.Aim(deadline=task.deadline)
+                solutions[number], _ = updates.exact(solved, aim)
+        return solutions
+
     def _too_late(self, stage: str) -> str:
         name = {"add": "partial_fit"}.get(stage, stage)
         return (
@@ -160,17 +189,23 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """Return the problem of a task whose rows come and go."""
         return self._problem(task)
 
-    def _aim(self, n: int, task: AnyTask, change: RowChange) -> updates.Aim:
+    def _aim(
+        self, target: DualProblem, task: AnyTask, change: RowChange
+    ) -> updates.Aim:
         """Return what the update of a task has to reach, and how it may.
 
         A solve is that of ``fit``. It may begin at the former point unless rows leave:
-        within the tolerance that point tells of them.
+        within the tolerance that point tells of them. What is to begin at nothing waits
+        for the other tasks.
         """
-        options = self._solve_options(n, task)
+        options = self._solve_options(target.n, task)
+        plain = target.kink is None and not target.total
         if self.exact_updates is False:
             options = replace(options, exact=False)
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
+            if start is None:
+                return waiting(problem)
             return self._solve(problem, options, start)
 
         return updates.Aim(
@@ -178,6 +213,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             polishes=options.exact,
             exact=self.exact_updates is True,
             warm=not change.forgets,
+            compiled=plain and is_small(task.gram, [task], self.tol),
             deadline=task.deadline if change.places.size else NEVER,
         )
 
@@ -186,7 +222,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     ) -> tuple[Solution, PathAccount, int]:
         """Return the task's new solution, what it took, and the age of its values."""
         target = self._moved_problem(task)
-        aim = self._aim(target.n, task, change)
+        aim = self._aim(target, task, change)
         convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
         known = state is not None and state.beta.size > 0
         if state is None or not (known and convex and state.leads_to(target)):
@@ -200,3 +236,9 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         leavers = partial(change.with_leavers, task.rows, state.members)
         solution, account = updates.change(old, origin, target, leavers, aim)
         return solution, account, 1 + age if account.route == Route.PATH else 0
+
+
+def waiting(problem: DualProblem) -> Solution:
+    """Return the place of a solution that is still to be found."""
+    nothing = np.zeros(problem.n)
+    return Solution(problem, nothing, nothing, Status.START)

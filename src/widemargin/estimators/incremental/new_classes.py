@@ -52,7 +52,7 @@ def later_classes(
 ) -> Classes:
     """Return the classes of a later chunk: the former ones and, unless closed, new."""
     if given is None:
-        if closed or not np.setdiff1d(found, former).size:
+        if closed or not missing(found, former):
             return Classes(former, closed)
         if _words(found) != _words(former):
             raise ValueError(
@@ -66,13 +66,19 @@ def later_classes(
             f"classes={listed.tolist()} is not the same as on the first call, "
             f"{former.tolist()}; leave it out or call fit."
         )
-    lost = np.setdiff1d(former, listed)
-    if lost.size:
+    lost = missing(former, listed)
+    if lost:
         raise ValueError(
-            f"classes={listed.tolist()} lacks {lost[:5].tolist()}, of which the model "
+            f"classes={listed.tolist()} lacks {lost[:5]}, of which the model "
             "has had rows; list them too, leave it out, or call fit."
         )
     return _widened(former, listed, closed=True)
+
+
+def missing(labels: NDArray[Any], known: NDArray[Any]) -> list[Any]:
+    """Return the labels that are not known; NumPy takes longer for so few."""
+    among = set(known.tolist())
+    return [label for label in labels.tolist() if label not in among]
 
 
 def _listed(classes: Any) -> NDArray[Any]:
