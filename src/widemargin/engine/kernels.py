@@ -6,6 +6,7 @@ screening rules safe, and is there a path to follow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -204,15 +205,8 @@ class Moments(NamedTuple):
             if not X.has_canonical_format:  # an entry in several parts
                 X = X.copy()
                 X.sum_duplicates()
-            stored = np.diff(X.indptr)
-            share = np.repeat(weight, stored)
-            zeros = inner(weight, X.shape[1] - stored)
-            entries = X.data.astype(np.float64)
-            mean = inner(share, entries) / mass
-            entries -= mean
-            # What rounding left in the mean is what the deviations do not cancel to.
-            rest = (inner(share, entries) - zeros * mean) / mass
-            squares = float((share * entries * entries).sum()) + zeros * mean * mean
+            with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
+                mean, rest, squares = _stored_moments(X, weight, mass)
         else:
             mean, rest, squares = entry_moments(X, weight, mass)
         return cls(mass, mean, rest, squares - mass * rest * rest)
@@ -232,11 +226,25 @@ class Moments(NamedTuple):
     def variance(self) -> float:
         """The variance; 0 where entries differ by rounding only."""
         variance = self.deviation / self.mass
-        if not np.isfinite(variance):
-            return np.inf
+        if not math.isfinite(variance):
+            return math.inf
         rounding = CONSTANT * abs(self.origin + self.rest)
         constant = variance <= rounding * rounding
         return 0.0 if constant else variance
+
+
+def _stored_moments(X: Any, weight: Any, mass: float) -> tuple[float, float, float]:
+    """Return what :func:`entry_moments` does, of CSR samples."""
+    stored = np.diff(X.indptr)
+    share = np.repeat(weight, stored)
+    zeros = inner(weight, X.shape[1] - stored)
+    entries = X.data.astype(np.float64)
+    mean = inner(share, entries) / mass
+    entries -= mean
+    # What rounding left in the mean is what the deviations do not cancel to.
+    rest = (inner(share, entries) - zeros * mean) / mass
+    squares = float((share * entries * entries).sum()) + zeros * mean * mean
+    return mean, rest, squares
 
 
 def scale_gamma(X: Any, sample_weight: Any = None) -> float:
@@ -247,11 +255,12 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     """
     n_rows, n_features = X.shape
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
+    if n_rows <= ROWS:
+        return gamma_of(Moments.of(X, weight).variance, n_features)
     moments = Moments()
-    with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
-        for start in range(0, n_rows, ROWS):
-            part = slice(start, start + ROWS)
-            moments = moments.join(Moments.of(X[part], weight[part]))
+    for start in range(0, n_rows, ROWS):
+        part = slice(start, start + ROWS)
+        moments = moments.join(Moments.of(X[part], weight[part]))
     return gamma_of(moments.variance, n_features)
 
 

@@ -23,7 +23,7 @@ class Status(StrEnum):
     @property
     def solved(self) -> bool:
         """Whether the requested tolerance was reached."""
-        return self in (Status.CONVERGED, Status.POLISHED)
+        return self is Status.CONVERGED or self is Status.POLISHED
 
     @property
     def stopped(self) -> bool:

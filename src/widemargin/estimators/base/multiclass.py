@@ -97,7 +97,7 @@ def samples_of_classes(
     members = labels == np.arange(present)[:, None]
     found = []
     for positive, negative in pairs:
-        rows = np.flatnonzero(members[positive] | members[negative])
+        (rows,) = (members[positive] | members[negative]).nonzero()
         y = np.where(members[positive, rows], 1.0, -1.0)
         found.append(PairSamples(rows, y))
     return found
@@ -131,21 +131,19 @@ def stack(
     sizes = [pair.rows.size for pair in pairs]
     own = labels[rows]
     if by_pair:
-        places = np.repeat(np.arange(len(pairs)), sizes)
+        places = np.arange(len(pairs)).repeat(sizes)
     else:
         first, second = _classes_of(pairs)
-        in_first = own == np.repeat(first, sizes)
-        if not (in_first | (own == np.repeat(second, sizes))).all():
+        in_first = own == first.repeat(sizes)
+        if not (in_first | (own == second.repeat(sizes))).all():
             raise ValueError(
                 "a pair of classes has rows of a third, which LIBSVM's layout cannot "
                 "hold"
             )
-        places = np.where(
-            in_first, np.repeat(second - 1, sizes), np.repeat(first, sizes)
-        )
+        places = np.where(in_first, (second - 1).repeat(sizes), first.repeat(sizes))
     coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
     coefficients[places, rows] = np.concatenate([answer.beta for answer in answers])
-    used = np.flatnonzero(coefficients.any(axis=0))
+    (used,) = np.logical_or.reduce(coefficients).nonzero()
     classes = labels[used]
     support = used[classes.argsort(kind="stable")]
     return Stacked(

@@ -121,9 +121,9 @@ class QuickParameters:
         return {one.name: one.default for one in parameters}
 
     def _validate_params(self) -> None:
-        defaults = self._defaults()
+        defaults, present = self._defaults(), vars(self)
         for name, constraints in self._constraints().items():
-            value = getattr(self, name)
+            value = present[name]
             if value is defaults[name]:  # it satisfies them
                 continue
             if not any(constraint.is_satisfied_by(value) for constraint in constraints):

@@ -156,13 +156,17 @@ def answers_of(
     Open is what float32 entries, or a hundred steps a row, did not bring to its end.
     With `keep` they are whole solutions, from which exact updates can start.
     """
-    done = [status.solved or status == Status.MAX_TIME for status in solved.status]
     if not all(status.solved for status in solved.status):
         return [
-            _alone(solved.solution(number), task) if done[number] else None
-            for number, task in enumerate(tasks)
+            _alone(solved.solution(number), task)
+            if status.solved or status == Status.MAX_TIME
+            else None
+            for number, (status, task) in enumerate(
+                zip(solved.status, tasks, strict=True)
+            )
         ]
     intercepts, certificates = certify_batch(solved)
+    support = np.add.reduceat(solved.beta != 0.0, solved.batch.offsets[:-1], dtype=int)
     answers: list[Any] = []
     for number, task in enumerate(tasks):
         certificate, n_iter = certificates[number], int(solved.n_iter[number])
@@ -171,7 +175,7 @@ def answers_of(
             stage_record(
                 "solve", beta.size, certificate.seconds, [certificate],
                 kkt_violation=certificate.kkt_violation, n_iter=n_iter,
-                n_support=int(np.count_nonzero(beta)), status=certificate.status,
+                n_support=int(support[number]), status=certificate.status,
             )
         )  # fmt: skip
         answers.append(
