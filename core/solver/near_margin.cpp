@@ -25,8 +25,11 @@ std::vector<Index> samples_of(const TableProblem& problem, const std::vector<Siz
 
 }  // namespace
 
-NearMargin::NearMargin(const TablePoint& point, bool every)
-    : point_(point), places_(point.problem().n, kNowhere), numbers_(point.problem().n, kNowhere) {
+NearMargin::NearMargin(const TablePoint& point, bool every, std::vector<double>& memory)
+    : point_(point),
+      places_(point.problem().n, kNowhere),
+      numbers_(point.problem().n, kNowhere),
+      rows_(memory) {
   const TableProblem& problem = point.problem();
   const Extremes extremes = point.extremes();
   double largest = 0.0;
@@ -51,12 +54,12 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
   for (const Size k : members)
     if (numbers_[k] == kNowhere) wanted.push_back(k);
   if (wanted.empty()) return;
-  Size number = rows_.size() / size();
-  rows_.resize(rows_.size() + wanted.size() * size());
+  const Size needed = (n_rows_ + wanted.size()) * size();
+  if (rows_.size() < needed) rows_.resize(needed + needed / 2);
   std::vector<double*> store(wanted.size());
   for (Size a = 0; a < wanted.size(); ++a) {
-    store[a] = rows_.data() + number * size();
-    numbers_[wanted[a]] = number++;
+    store[a] = rows_.data() + n_rows_ * size();
+    numbers_[wanted[a]] = n_rows_++;
   }
   const std::vector<Index> rows = samples_of(point_.problem(), wanted);
   const std::vector<Index> columns = samples_of(point_.problem(), members_);

@@ -12,8 +12,9 @@ namespace widemargin {
 
 class NearMargin {
  public:
-  // The support vectors and all that may come to the margin; all members with `every`.
-  NearMargin(const TablePoint& point, bool every);
+  // The support vectors and all that may come to the margin; all members with `every`. `memory` is
+  // for the entries: a thread keeps it for its next problem.
+  NearMargin(const TablePoint& point, bool every, std::vector<double>& memory);
 
   Size size() const { return members_.size(); }
   bool all() const { return size() == point_.problem().n; }
@@ -41,7 +42,8 @@ class NearMargin {
   const TablePoint& point_;
   std::vector<Size> members_, places_;
   std::vector<Size> numbers_;  // of the rows that are there
-  std::vector<double> rows_;
+  Size n_rows_ = 0;
+  std::vector<double>& rows_;
 };
 
 // The extremes of the near members' gradients with their bounds: at the worse end of each.

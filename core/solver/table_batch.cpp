@@ -67,7 +67,8 @@ class BatchControl {
 // Memory that a thread keeps for its next problem.
 class ArrangedProblem {
  public:
-  std::vector<float> block;  // of its solver
+  std::vector<float> block;     // of its solver
+  std::vector<double> entries;  // near its margin
   std::vector<double> beta, values, errors;
   std::unique_ptr<bool[]> summed;
 
@@ -145,8 +146,7 @@ class BatchSolver {
     bool* summed = own.summed.get();
     batch_.exact[p] = false;
     if (outcome.status == Status::converged && options_.certify)
-      outcome.status =
-          finish(point, outcome.steps, proceed, values, errors, summed, batch_.exact[p]);
+      outcome.status = finish(point, outcome.steps, proceed, own, batch_.exact[p]);
     else
       for (Size k = 0; k < problem.n; ++k) values[k] = point.gradient(k) + problem.linear[k];
     if (control_.reason() != Status::converged) {
@@ -165,17 +165,19 @@ class BatchSolver {
  private:
   // The polish, and K beta with bounds: converged where these prove that the tolerance is met, and
   // a polish that was begun came to its end.
-  Status finish(TablePoint& point, long steps, const std::function<bool()>& proceed, double* values,
-                double* errors, bool* summed, bool& exact) const {
+  Status finish(TablePoint& point, long steps, const std::function<bool()>& proceed,
+                ArrangedProblem& own, bool& exact) const {
+    double* values = own.values.data();
+    double* errors = own.errors.data();
     Status status = Status::stalled;
     for (const bool every : {options_.every_value, true}) {
-      NearMargin near(point, every);
+      NearMargin near(point, every, own.entries);
       if (near.entries() > kMostEntries) return Status::stalled;
       const bool polish = polish_pays(point, near, steps);
       if (polish) exact = polish_margin(point, near, options_.polish_limit, proceed);
       near.evaluate(point.support());
       near.verify(values, errors);
-      for (Size k = 0; k < point.problem().n; ++k) summed[k] = near.contains(k);
+      for (Size k = 0; k < point.problem().n; ++k) own.summed[k] = near.contains(k);
       const Extremes extremes = worst_extremes(point, near, values, errors);
       const double violation = extremes.violation(point.problem().equality);
       const double tolerance = point.problem().unit() * options_.tolerance;

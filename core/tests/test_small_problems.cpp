@@ -190,7 +190,8 @@ WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
   std::vector<float> block;
   require(TableSolver(point, kAlways, block).run(1e-3, 100000).status == Status::converged,
           "converged");
-  NearMargin near(point, false);
+  std::vector<double> memory;
+  NearMargin near(point, false, memory);
   require(near.size() < 600, "some are far");
   for (Size k = 0; k < 600; ++k)
     require(near.contains(k) || one.beta[k] == 0.0, "support vectors are near");
@@ -207,7 +208,7 @@ WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
     require_close(values[k], truth, errors[k] + kRounding, "within its bound");
     require(errors[k] >= 0.0 && errors[k] < (near.contains(k) ? 1e-10 : 1e-2), "a bound");
   }
-  require(NearMargin(point, true).all(), "all on request");
+  require(NearMargin(point, true, memory).all(), "all on request");
 }
 
 WIDEMARGIN_TEST(far_members_that_are_not_beyond_the_margin_are_found_out) {
@@ -215,7 +216,8 @@ WIDEMARGIN_TEST(far_members_that_are_not_beyond_the_margin_are_found_out) {
   TablePoint point(one.table, one.problem, one.beta.data());
   std::vector<float> block;
   TableSolver(point, kAlways, block).run(1e-3, 100000);
-  const NearMargin near(point, false);
+  std::vector<double> memory;
+  NearMargin near(point, false, memory);
   std::vector<double> values(200, 0.0), errors(200, 0.0);
   for (const Size k : near.members()) values[k] = -1e3 * one.data.labels[k];  // a lie
   require(!verify_far(point, near, values.data(), errors.data()).empty(), "open");
@@ -229,10 +231,11 @@ WIDEMARGIN_TEST(a_polish_ends_at_the_exact_solution_and_leaves_large_margins_alo
     TableSolver(point, kAlways, block).run(1e-3, 1000000);
     require(one.true_violation() > 1e-6, "not exact yet");
     const std::vector<double> before = one.beta;
-    NearMargin none(point, true);
+    std::vector<double> memory;
+    NearMargin none(point, true, memory);
     require(!polish_margin(point, none, 1, kAlways), "no more than the limit");
     require(one.beta == before, "and no step");
-    NearMargin near(point, true);
+    NearMargin near(point, true, memory);
     require(polish_margin(point, near, 5000, kAlways), "exact");
     require(one.true_violation() <= 1e-8, "by the formula too");
     require_close(std::accumulate(one.beta.begin(), one.beta.end(), 0.0), 0.0, 1e-12, "the sum");
@@ -250,7 +253,8 @@ WIDEMARGIN_TEST(a_polish_keeps_duplicates_where_they_are) {
   TablePoint point(table, one.problem, one.beta.data());
   std::vector<float> block;
   TableSolver(point, kAlways, block).run(1e-3, 100000);
-  NearMargin near(point, true);
+  std::vector<double> memory;
+  NearMargin near(point, true, memory);
   require(polish_margin(point, near, 5000, kAlways), "exact");
   require(one.true_violation() <= 1e-8, "though the margin set is dependent");
 }

@@ -81,6 +81,8 @@ class NuSVC(KernelClassifier):
         Start from the last fit's solution when rows, classes and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit goes on to the exact solution, as in SVC.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -161,6 +164,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
         try:

@@ -72,6 +72,8 @@ class NuSVR(OneNumber, KernelRegressor):
         Start from the last fit's solution when rows and kernel are the same.
     solver : {"auto", "direct", "divide"}, default="auto"
         "divide" goes through levels of clusters to the same solution, as in SVC.
+    polish : {"auto", True, False}, default="auto"
+        Whether a fit goes on to the exact solution, as in SVC.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -145,6 +148,7 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
 
     def _terms(self, data: TargetData) -> list[Terms]:
         costs = self._costs(data)

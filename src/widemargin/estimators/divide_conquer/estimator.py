@@ -36,6 +36,8 @@ from .level_quality import Evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
 from .sources import fit_elsewhere
 
+_LEVEL = [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")]
+
 
 class DivideConquerSVC(KernelClassifier):
     """Kernel SVM for many rows: exact through levels, or near-exact far sooner.
@@ -56,11 +58,11 @@ class DivideConquerSVC(KernelClassifier):
     ----------
     C, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, fit_intercept, \
-n_jobs
+n_jobs, polish
         As in :class:`widemargin.SVC`. ``fit_intercept=True`` nests the clusters of the
         levels; ``False`` is the paper's problem, which clusters each level anew on the
-        support vectors of the level below. ``n_jobs`` clusters are solved at a time,
-        through joblib; the model is the same for any number.
+        support vectors of the level below. ``n_jobs`` clusters are solved at a time, to
+        the same model (joblib); ``polish`` is of exact fits of rows in memory.
     n_levels : int or "auto", default="auto"
         Finest level; level l has up to ``n_branches**l`` clusters. A number forces that
         many levels; 0 is ``SVC``. "auto" takes one where that pays, and with
@@ -124,15 +126,12 @@ feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
-        "n_levels": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        "n_levels": _LEVEL,
         "n_branches": [Interval(Integral, 2, None, closed="left")],
         "sample_size": [Interval(Integral, 1, None, closed="left"), None],
         "clustering": [StrOptions({"auto", "input", "kernel", "random"})],
         "prediction": [StrOptions({"exact", "early"})],
-        "early_level": [
-            StrOptions({"auto"}),
-            Interval(Integral, 0, None, closed="left"),
-        ],
+        "early_level": _LEVEL,
         "early_tolerance": [Interval(Real, 0, None, closed="left")],
         "checkpoint": "no_validation",
     }
@@ -161,6 +160,7 @@ feature_names_in_
         n_jobs: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
+        polish: bool | str = "auto",
         n_levels: int | str = "auto",
         n_branches: int = 4,
         sample_size: int | None = None,
@@ -189,6 +189,7 @@ feature_names_in_
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.warm_start = warm_start
+        self.polish = polish
         self.n_levels = n_levels
         self.n_branches = n_branches
         self.sample_size = sample_size

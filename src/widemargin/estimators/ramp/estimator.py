@@ -64,7 +64,7 @@ class RampSVC(KernelClassifier):
         nor "poly" with a negative ``coef0``).
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, \
 class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state, \
-fit_intercept, n_jobs, max_time, warm_start, solver
+fit_intercept, n_jobs, max_time, warm_start, solver, polish
         As in :class:`widemargin.SVC`, for each convex problem; ``max_time`` is for all
         together.
 
@@ -153,6 +153,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         max_time: float | None = None,
         warm_start: bool = False,
         solver: str = "auto",
+        polish: bool | str = "auto",
     ) -> None:
         self.C = C
         self.s = s
@@ -178,6 +179,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         self.max_time = max_time
         self.warm_start = warm_start
         self.solver = solver
+        self.polish = polish
 
     def _solve_task(self, task: BinaryTask) -> RampSolution:
         """Run the concave-convex procedure on two classes."""
