@@ -141,3 +141,46 @@ def test_hints_tell_nothing_of_private_data(folder: Path) -> None:
     done = command(*TRAIN, "--classes", "0,1", "data", "model", cwd=folder)
     assert done.returncode == 0 and "hint" not in done.stderr
     assert "hint" in command("train", "data", "model", cwd=folder).stderr
+
+
+def test_a_ledger_in_a_file_is_drawn_from_and_not_overdrawn(folder: Path) -> None:
+    made = command("ledger", "budget", "--epsilon", "1.2", cwd=folder)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == "0 of epsilon = 1.2 spent by 0 fits (delta = 1e-05)\n"
+    fit = (*TRAIN, "--classes", "0,1", "--ledger", "budget", "data")
+    done = command(*fit, "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "Ledger: 1 of epsilon = 1.2 spent by 1 fit (delta = 1e-05)." in done.stderr
+    told = command("info", "model", cwd=folder).stdout
+    assert "Ledger: 1 of epsilon = 1.2 spent by 1 fit (delta = 1e-05; a copy" in told
+    before = (folder / "budget").read_bytes()
+    refused = command(*fit, "second", cwd=folder)
+    assert refused.returncode == 2
+    assert "budget: the PrivacyLedger has too little left" in refused.stderr
+    assert not (folder / "second").exists()
+    assert (folder / "budget").read_bytes() == before
+    smaller = command(*fit, "second", "--epsilon", "0.3", cwd=folder)
+    assert smaller.returncode == 0, smaller.stderr
+    shown = command("ledger", "budget", cwd=folder).stdout.splitlines()
+    assert "spent by 2 fits" in shown[0]
+    assert shown[1].startswith("1. PrivateSVC, gradient: mu = ")
+    assert len(shown) == 3
+
+
+def test_mistakes_with_ledgers(folder: Path) -> None:
+    def refusal(*arguments: str) -> str:
+        done = command(*arguments, cwd=folder)
+        assert done.returncode == 2
+        return done.stderr
+
+    fit = (*TRAIN, "--classes", "0,1", "data", "model", "--ledger")
+    assert "widemargin ledger gone --epsilon E makes one" in refusal(*fit, "gone")
+    assert "data: not a privacy ledger, or damaged" in refusal(*fit, "data")
+    told = refusal("train", "data", "model", "--ledger", "x")
+    assert "--ledger is for --method private" in told
+    command("ledger", "budget", "--epsilon", "1", cwd=folder)
+    told = refusal("ledger", "budget", "--epsilon", "9")
+    assert "budget exists" in told
+    assert "no such file" in refusal("ledger", "gone")
+    assert "epsilon must be positive" in refusal("ledger", "new", "--epsilon", "-1")
+    assert not (folder / "new").exists()

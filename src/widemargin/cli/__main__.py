@@ -34,6 +34,11 @@ _COMMANDS = {
         "info",
         "Show what MODEL is and whether it holds training rows.",
     ),
+    "ledger": (
+        "private_training",
+        "ledger",
+        "Show or make a privacy budget that fits draw from.",
+    ),
     "forget": ("model_commands", "forget", "Remove rows from MODEL, exactly."),
     "export": ("exchange_commands", "export", "Write MODEL for LIBSVM, or as ONNX."),
     "import": ("exchange_commands", "import_model", "Read a model file of LIBSVM."),

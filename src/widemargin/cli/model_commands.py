@@ -24,7 +24,8 @@ from .output import (
     remark,
     save_model,
 )
-from .train_command import describe, privacy_lines
+from .private_training import privacy_lines
+from .train_command import describe
 
 
 @click.command()

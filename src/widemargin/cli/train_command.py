@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +52,12 @@ from .output import (
     remark,
     save_model,
     show_progress,
+)
+from .private_training import (
+    check_private,
+    drawing,
+    privacy_lines,
+    read_unquoted,
 )
 from .scores import numbers, regression_lines, training_line
 from .suspects import check_suspects_path, write_suspects
@@ -107,6 +112,13 @@ _BLOCK = 1 << 20  # entries scaled at a time
     help="With --method chance, CSV: columns of standard deviations, * for the name "
     "of the feature, as in '*_err'; several with commas.",
 )
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="With --method private: draw from the budget kept there, or be refused; "
+    "widemargin ledger FILE --epsilon E makes one.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.pass_context
 def train(
@@ -122,6 +134,7 @@ def train(
     folds: int | None,
     suspects: str | None,
     error_columns: str | None,
+    ledger: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -142,11 +155,7 @@ def train(
     mixed = categorical is not None or missing is not None
     if mixed:
         check_mixed_options(method, error_columns)
-    if folds is not None and method == "private":
-        raise InputError(
-            "-v with --method private: an accuracy on private rows has no guarantee, "
-            "and every fold would spend the budget once more; test on public rows"
-        )
+    check_private(method, folds, ledger)
     cls = estimator_class(method)
     parameters = estimator_parameters(cls, method, given)
     check_parameters(cls(**parameters), given)
@@ -159,7 +168,7 @@ def train(
         "serial_numbers": precomputed,
     }
     if method == "private":  # whose own checks quote nothing of the data
-        content = _read_unquoted(data, **reading)
+        content = read_unquoted(data, **reading)
     else:
         needed = not is_outlier_detector(cls())
         content = _read_advised(data, mixed, label_required=needed, **reading)
@@ -194,12 +203,12 @@ def train(
         content = replace(content, X=as_table(table))
     if folds is not None:
         ctx.exit(_cross_validate(estimator, content, folds, quiet, extras))
-    with catching_warnings(quiet) as outcome:
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    with catching_warnings(quiet) as outcome, drawing(ledger, final):
         started = time.perf_counter()
         _fit(estimator, content, extras)
         seconds = time.perf_counter() - started
         save_model(estimator, target)
-    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if suspects is not None:
         write_suspects(suspects, final, content)
     if method == "private":  # how long it took is a function of the data
@@ -228,18 +237,6 @@ def _read_advised(data: str, mixed: bool, **reading: Any) -> Data:
         elif message.endswith(("empty value", "no value")):
             message += "; for missing values: --missing mean or --missing indicator"
         raise InputError(message) from error
-
-
-def _read_unquoted(data: str, **reading: Any) -> Data:
-    """Read private data; an error says where the file is wrong, not what is there."""
-    try:
-        return read_data(data, **reading)
-    except InputError as error:
-        place = re.match(r".*?:\d+:\d+: ", error.message)
-        if place is None:
-            raise
-        message = f"{place[0]}malformed (--method private shows no value of the data)"
-    raise InputError(message)
 
 
 def _classes(content: Data, data: str) -> list[Any]:
@@ -356,14 +353,6 @@ def _cross_validate(
         parts = [right[test].mean() for _, test in splits.split(content.X, content.y)]
         remark(f"standard deviation of the folds {100 * np.std(parts):.3g}%", quiet)
     return 0 if outcome.converged else 1
-
-
-def privacy_lines(estimator: Any) -> list[str]:
-    """Return what a private model guarantees: the first lines of its report."""
-    lines: list[str] = estimator.privacy_report().first_lines()
-    if estimator.ledger is not None:
-        lines.append(f"Ledger: {estimator.ledger}.")
-    return lines
 
 
 def describe(estimator: Any) -> str:

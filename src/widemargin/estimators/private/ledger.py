@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .calibration import gaussian_epsilon, gaussian_mu, mu_of_pure
@@ -94,6 +95,7 @@ class PrivacyLedger:
         self._spendings: list[Spending] = []
         self._process: int | None = os.getpid()
         self._lock = threading.Lock()
+        self._write: Callable[[Spending], None] | None = None
 
     @property
     def epsilon(self) -> float:
@@ -104,6 +106,11 @@ class PrivacyLedger:
     def delta(self) -> float:
         """Return the delta of all fits together."""
         return self._delta
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Return the part of epsilon for mechanisms without a delta."""
+        return self._pure_epsilon
 
     @property
     def mu(self) -> float:
@@ -170,7 +177,17 @@ class PrivacyLedger:
             spending = self._affordable(cost, what)
             if spending is None:
                 raise PrivacyBudgetError(self._refusal(cost))
+            if self._write is not None:
+                self._write(spending)
             self._spendings.append(spending)
+
+    def written_by(self, write: Callable[[Spending], None]) -> None:
+        """Let every spending be written down before it counts; see `ledger_file`."""
+        self._write = write
+
+    def recall(self, spendings: Iterable[Spending]) -> None:
+        """Add what had been spent before, without asking for it."""
+        self._spendings.extend(spendings)
 
     def _affordable(self, cost: Cost, what: str) -> Spending | None:
         """Return how a cost can be paid, None if it cannot; the lock is held."""
@@ -243,8 +260,10 @@ class PrivacyLedger:
         if not all(isinstance(value, float) for value in allowed.values()):
             raise ValueError("a PrivacyLedger's budget must be numbers")
         self.__init__(**allowed)  # type: ignore[misc]  # the same checks
-        for what, mu, pure_epsilon in state["_spendings"]:
-            self._spendings.append(Spending(str(what), float(mu), float(pure_epsilon)))
+        self.recall(
+            Spending(str(what), float(mu), float(pure_epsilon))
+            for what, mu, pure_epsilon in state["_spendings"]
+        )
         self._process = None
 
 
