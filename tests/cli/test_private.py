@@ -68,6 +68,7 @@ def test_train_and_info_state_budget_and_mechanism_and_no_time(folder: Path) -> 
     assert (facts["epsilon"], facts["mechanism"]) == (1.0, "gradient")
 
 
+@pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
 def test_info_shows_the_ledger(folder: Path) -> None:
     ledger = widemargin.PrivacyLedger(2.0)
     X, y = load_svmlight_file(str(folder / "data"))

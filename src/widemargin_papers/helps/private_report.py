@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from widemargin.estimators.private.settings import DROWNED
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import list_table, rst_table
+from widemargin_papers.harness.text_tables import list_table
 
 from .private_models import (
     EPSILONS,
@@ -27,6 +29,8 @@ SHOWN = {  # rows of the page's table: the defaults of each mechanism
     "objective": "objective",
     "output": "output",
 }
+LEAST_GAIN = 0.05  # of accuracy: where there is less, noise has nothing to drown
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 
 
 def accuracies(store: ResultStore) -> dict[Key, list[float]]:
@@ -106,33 +110,99 @@ def price_table(store: ResultStore) -> str:
     return list_table(("data", "kernel, mechanism", *epsilons, PLAIN), rows)
 
 
+@dataclass(frozen=True)
+class NoisyFit:
+    """A private fit: what the public numbers said of it, and what became of it."""
+
+    half: str
+    mechanism: str
+    ratio: float
+    drowned: bool
+
+
+def noisy_fits(store: ResultStore) -> list[NoisyFit]:
+    """Return all fits that had something to lose to noise.
+
+    Drowned is one that gains, over always answering the larger class, less than half
+    of what the same settings gain on average at the largest epsilon. What a small C
+    or few steps lose, they lose there too.
+    """
+    gains: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    cases = [
+        (record, case)
+        for record in store.records.values()
+        for case in record["cases"]
+        if case["epsilon"] is not None
+    ]
+    for record, case in cases:
+        if case["epsilon"] == max(EPSILONS):
+            for method, accuracy in case["accuracy"].items():
+                key = record["set"], case["kernel"], method
+                gains[key].append(accuracy - record["majority"])
+    fits = []
+    for record, case in cases:
+        for method, ratio in case["noise_to_signal"].items():
+            room = float(np.mean(gains[record["set"], case["kernel"], method]))
+            if room < LEAST_GAIN:
+                continue
+            gain = case["accuracy"][method] - record["majority"]
+            mechanism = method.partition(",")[0]
+            fits.append(NoisyFit(record["half"], mechanism, ratio, gain < room / 2))
+    return fits
+
+
+def warned_shares(fits: Sequence[NoisyFit], threshold: float) -> tuple[float, float]:
+    """Return the shares warned of: of the drowned fits, and of the others."""
+    shares = []
+    for drowned in (True, False):
+        warned = [one.ratio > threshold for one in fits if one.drowned == drowned]
+        shares.append(float(np.mean(warned)) if warned else float("nan"))
+    return shares[0], shares[1]
+
+
+def balanced_error(fits: Sequence[NoisyFit], half: str, threshold: float) -> float:
+    """Return missed and false warnings of a half in equal parts, over mechanisms."""
+    errors = []
+    for mechanism in SHOWN:
+        mine = [f for f in fits if f.half == half and f.mechanism == mechanism]
+        caught, false = warned_shares(mine, threshold)
+        errors.append((1.0 - caught + false) / 2.0)
+    return float(np.mean(errors))
+
+
+def preferred_threshold(fits: Sequence[NoisyFit], half: str) -> float:
+    """Return the threshold with the least error on a half; of equals the largest."""
+    errors = {t: round(balanced_error(fits, half, t), 6) for t in THRESHOLDS}
+    least = min(errors.values())
+    return max(threshold for threshold in THRESHOLDS if errors[threshold] == least)
+
+
 def warning_table(store: ResultStore) -> str:
-    """Return how much of what can be learnt is left, with and without the warning."""
-    left: dict[tuple[str, bool], list[float]] = defaultdict(list)
-    for record in store.records.values():
-        base = record["majority"]
-        plain = {
-            case["kernel"]: case["accuracy"][PLAIN]
-            for case in record["cases"]
-            if case["epsilon"] is None
-        }
-        for case in record["cases"]:
-            room = plain[case["kernel"]] - base
-            if case["epsilon"] is None or room < 0.05:
-                continue  # nothing that could be lost
-            for method, ratio in case["noise_to_signal"].items():
-                kept = (case["accuracy"][method] - base) / room
-                left[method, ratio > 1.0].append(kept)
+    """Return how many drowned fits are warned of, by mechanism and half."""
+    fits = noisy_fits(store)
     rows = []
-    for method in METHODS:
-        row = [method]
-        for warned in (True, False):
-            kept = left.get((method, warned), [])
-            share = f"{100 * np.mean(np.array(kept) < 0.5):.0f} %" if kept else "-"
-            row += [str(len(kept)), share]
-        rows.append(row)
-    header = ["method", "warned", "of these half lost", "not warned", "half lost"]
-    return rst_table(header, rows)
+    for half in HALVES:
+        for mechanism in SHOWN:
+            mine = [f for f in fits if f.half == half and f.mechanism == mechanism]
+            row = [half, mechanism, str(len(mine)), str(sum(f.drowned for f in mine))]
+            for threshold in (DROWNED, 1.0):
+                row += [
+                    f"{100 * part:.0f} %" for part in warned_shares(mine, threshold)
+                ]
+            rows.append(row)
+    header = ["half", "mechanism", "fits", "drowned"]
+    header += ["drowned, warned", "others, warned", "drowned, at 1", "others, at 1"]
+    errors = ", ".join(
+        f"{balanced_error(fits, half, DROWNED):.3f} instead of "
+        f"{balanced_error(fits, half, 1.0):.3f} at 1 on the half {half!r}"
+        for half in HALVES
+    )
+    lead = (
+        f"`fit` warns above a ratio of {DROWNED:g}; the choosing half prefers "
+        f"{preferred_threshold(fits, HALVES[0]):g} of {len(THRESHOLDS)} thresholds. "
+        f"Missed and false warnings in equal parts: {errors}."
+    )
+    return f"{lead}\n\n{list_table(header, rows)}"
 
 
 def table(store: ResultStore) -> str:
@@ -148,8 +218,9 @@ def table(store: ResultStore) -> str:
             "Every candidate for the default, mean over the sets and kernels of each "
             "half, by epsilon:\n",
             choice_table(found),
-            "Fits with and without `NoiseWarning`: the share that kept less than half "
-            "of what SVC gains over always answering the larger class:\n",
+            "Fits with and without `NoiseWarning`. Drowned are those that gain less "
+            "than half of what the same settings gain at the largest epsilon, over "
+            "always answering the larger class.\n",
             warning_table(store),
         ]
     )

@@ -140,6 +140,7 @@ def test_the_audit_task_tells_a_leak_from_sound_noise():
     assert len(dpwss_extra.contestants()) == 5
 
 
+@pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
 def test_half_of_the_noise_is_all_that_is_broken():
     X, y = dpwss_extra.patients()
     public = {"clip_norm": 1.0, "classes": [0, 1]}

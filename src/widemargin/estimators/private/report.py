@@ -12,7 +12,7 @@ class PrivacyWarning(UserWarning):
 
 
 class NoiseWarning(UserWarning):
-    """The noise that privacy asks for exceeds the signal of these public settings."""
+    """The noise that privacy asks for may drown the signal of these settings."""
 
 
 SEED_GIVEN = (
@@ -92,7 +92,7 @@ class PrivacyReport:
     noise_scale : float
         Its scale, of one binary problem and step.
     noise_to_signal : float
-        How far the noise exceeds the signal, from public numbers; above 1 `fit` warns.
+        Noise over signal, from public numbers; above 0.4 `fit` warns.
     noise_class : str
         How safe the sampler is.
     treated_as_public : tuple of str
