@@ -1,4 +1,4 @@
-"""What ``--method private`` asks of the command: no value told, a budget in a file."""
+"""What ``--method private`` asks of the command: quote no value, keep a budget."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A line of JSON for the budget, then one for each fit, appended and on disk befor
 fit draws any noise: whatever becomes of the fit, its cost stands in the file. A last
 line without its end was being written when the machine stopped; nothing had been drawn
 for it, and it is dropped. The file is locked while a fit may spend; two copies of one
-file would each spend the whole, which nobody but their owner can prevent.
+file would each spend the whole, which only their owner can prevent.
 """
 
 from __future__ import annotations
