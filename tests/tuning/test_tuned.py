@@ -10,9 +10,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+)
 
 from widemargin import SVC, SVCCV, SVR, SVRCV
-from widemargin.tuning.grids import finer, values_or_grid, widened
+from widemargin.tuning.grids import finer, near_the_best, values_or_grid, widened
 
 
 def wine():
@@ -81,6 +84,18 @@ def test_a_finer_grid_is_tried_around_the_winner():
     assert fine.best_score_ >= coarse.best_score_
     settings = [tuple(s.values()) for s in fine.cv_results_["params"]]
     assert len(settings) == len(set(settings)) == 9 + 24
+
+
+def test_near_ties_are_settled_by_exact_fits():
+    """Weights and repeated rows are one problem: they must choose one setting."""
+    check_sample_weight_equivalence_on_dense_data("SVRCV", SVRCV())
+
+
+def test_what_fits_to_a_tolerance_cannot_tell_from_the_best():
+    scores = np.array([0.9, 0.8999, 0.5, np.nan, 0.3])
+    assert near_the_best(scores, 1e-3, n=1000).tolist() == [0, 1]
+    assert near_the_best(scores, 1e-6, n=1000_000).tolist() == [0]
+    assert near_the_best(scores, 1e-6, n=4).tolist() == [0, 1, 2]
 
 
 def test_weights_count_in_fits_and_in_scores():

@@ -15,6 +15,9 @@ LEAST_SHARE, MOST_SHARE = 0.02, 20.0
 BEYOND = 2  # values by which a grid widens at a time
 ROUNDS = 2  # times that it may widen
 MOST_RATIO = 10.0  # of neighbours beyond the border
+TOLERANCES = 10.0  # of the spread of scores: what a fit to ``tol`` may miss
+ANSWERS = 2  # whose change is taken for an accident, too
+ROUNDING = 1e-7  # of scores of exact fits
 FINER = 5  # values between the neighbours of the winner, it included
 
 
@@ -80,3 +83,28 @@ def finer(values: Vector, best: float) -> Vector:
     lower = np.geomspace(below, best, FINER // 2 + 2)[1:-1]
     upper = np.geomspace(best, above, FINER // 2 + 2)[1:-1]
     return np.concatenate([lower, [best], upper])
+
+
+def near_the_best(scores: Vector, tol: float, n: int) -> NDArray[np.intp]:
+    """Return the settings that fits to ``tol`` cannot tell from the best.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Mean scores; NaN where a setting failed.
+    tol : float
+        KKT violation of the fits.
+    n : int
+        Rows: a few answers either way are no difference, too.
+    """
+    best = float(np.nanmax(scores))
+    spread = best - float(np.nanmedian(scores))
+    window = max(TOLERANCES * tol * spread, ANSWERS / n)
+    return np.flatnonzero(scores >= best - window)
+
+
+def first_of_the_best(scores: Vector, best: int) -> int:
+    """Return the first setting that only rounding tells from the best."""
+    if not np.isfinite(scores[best]):
+        return best
+    return int(np.argmax(scores >= scores[best] - ROUNDING))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import indexable
@@ -30,11 +30,20 @@ from widemargin.estimators.base.validation import check_weights, resolve_gamma
 from widemargin.runtime.deadline import Deadline
 
 from .cells import CellOptions, Cells
-from .grids import ROUNDS, default_Cs, default_gammas, finer, widened
+from .grids import (
+    ROUNDS,
+    default_Cs,
+    default_gammas,
+    finer,
+    first_of_the_best,
+    near_the_best,
+    widened,
+)
 from .search import SharedGridSearchCV
 
 Vector = NDArray[np.float64]
 Setting = dict[str, Any]
+TIED = 1e-8  # KKT violation to which settings that tie are fitted
 WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
 
 
@@ -181,6 +190,9 @@ class _Tuning:
         self.splits = list(self._folds(y).split(X, y))
         self.bar = tqdm(disable=not own.verbose, unit="fit", delay=1.0, leave=False)
         self.cells = Cells(machine, X, y, self.splits, self._options(weights))
+        exact = clone(machine).set_params(tol=min(own.tol, TIED))
+        self.exact_cells = Cells(exact, X, y, self.splits, self._options(weights))
+        self.exactly: set[int] = set()  # settings whose fits are exact
         self.settings: list[Setting] = []
         self.out: list[dict[str, Any]] = []
         self.left_out = 0
@@ -271,6 +283,7 @@ class _Tuning:
         warn_of_failed_fits(self.out, np.nan)
         if callable(self.own.scoring):
             insert_error_scores(self.out, np.nan)
+        self._settle_ties()
         best = self._best()
         record = {
             "stage": stage, "size": len(self.splits), "objective": None, "gap": None,
@@ -279,23 +292,49 @@ class _Tuning:
         }  # fmt: skip
         self.history.append({**record, **best, "score": self._table()[1]})
 
-    def _table(self) -> tuple[int, float, dict[str, Any]]:
+    def _settle_ties(self) -> None:
+        """Fit settings exactly that ``tol`` leaves as good as the best.
+
+        Else the winner would be the accident of a solver: other weights that mean the
+        same, or another order of rows, would choose another.
+        """
+        while not callable(self.own.refit) and not self.deadline.passed:
+            scores = self._table()[3]
+            if not np.isfinite(scores).any():
+                return
+            open_ones = near_the_best(scores, self.own.tol, len(self.cells.y))
+            again = [k for k in open_ones.tolist() if k not in self.exactly]
+            if not again:
+                return
+            folds = len(self.splits)
+            self.bar.total = (self.bar.total or 0) + len(again) * folds
+            out = self.exact_cells.evaluated([self.settings[k] for k in again])
+            for place, k in enumerate(again):
+                row = [
+                    cell for cell in out[place * folds : (place + 1) * folds] if cell
+                ]
+                if len(row) == folds:  # else the time was up
+                    self.out[k * folds : (k + 1) * folds] = row
+                self.exactly.add(k)
+
+    def _table(self) -> tuple[int, float, dict[str, Any], Vector]:
         results = self.table._format_results(self.settings, len(self.splits), self.out)
         metric = self.metric
         if callable(self.own.scoring) and isinstance(self.out[0]["test_scores"], dict):
             self.table._check_refit_for_multimetric(self.out[0]["test_scores"])
             metric = self.own.refit
         best = self.table._select_best_index(self.own.refit, metric, results)
-        score = (
-            np.nan if callable(self.own.refit) else results[f"mean_test_{metric}"][best]
-        )
-        return int(best), float(score), results
+        if not callable(self.own.refit):
+            best = first_of_the_best(results[f"mean_test_{metric}"], best)
+        scores = results.get(f"mean_test_{metric}", np.empty(0))
+        score = np.nan if callable(self.own.refit) else scores[best]
+        return int(best), float(score), results, scores
 
     def _best(self) -> Setting:
         return self.settings[self._table()[0]]
 
     def _found(self) -> dict[str, Any]:
-        best, score, results = self._table()
+        best, score, results, _ = self._table()
         return {
             "best_index_": best,
             "best_score_": score,
