@@ -14,6 +14,7 @@ from . import (
     labels,
     private_models,
     private_report,
+    quantiles,
 )
 
 CAMPAIGNS = {
@@ -22,5 +23,6 @@ CAMPAIGNS = {
     "costs": Campaign("helps_costs", costs.work, cost_report.table),
     "early": Campaign("helps_early", early_levels.work, early_levels.table),
     "labels": Campaign("helps_labels", labels.work, label_report.table),
+    "quantiles": Campaign("helps_quantiles", quantiles.work, quantiles.table),
     "private": Campaign("helps_private", private_models.work, private_report.table),
 }

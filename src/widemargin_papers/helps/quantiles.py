@@ -1,0 +1,158 @@
+"""Intervals by default: coverage and pinball loss beside gradient boosting.
+
+Each method predicts the quantiles 0.1, 0.5 and 0.9 of ten data sets, features and
+targets standardised by the training rows: :class:`widemargin.QuantileSVR` as it is and
+with C and gamma searched on the training rows, scikit-learn's two gradient boosting
+regressors as they are. No default was chosen here; the halves are those of the
+alphabet, as everywhere in this folder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.metrics import mean_pinball_loss
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from widemargin import QuantileSVR
+from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.datasets import available, load_dense
+from widemargin_papers.harness.results import Record, ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+
+from .suite import HALVES
+
+Vector = NDArray[np.float64]
+Predict = Callable[[Vector, Vector, Vector], Vector]
+
+FILES = ("abalone", "airfoil", "bike", "concrete", "energy", "housing", "kin40k",
+         "pol", "protein")  # fmt: skip
+BUNDLED = "diabetes"
+SETS = sorted((*FILES, BUNDLED))
+QUANTILES = (0.1, 0.5, 0.9)
+SPLITS = 2
+MOST_TRAINING_ROWS = 1500
+MOST_TEST_ROWS = 4000
+GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.02, 0.1, 0.5]}
+
+
+def default_svr(X: Vector, y: Vector, test: Vector) -> Vector:
+    """Return the quantiles of a QuantileSVR with its defaults."""
+    model = QuantileSVR(quantile=QUANTILES, non_crossing=True, n_jobs=1)
+    return model.fit(X, y).predict(test)
+
+
+def searched_svr(X: Vector, y: Vector, test: Vector) -> Vector:
+    """Return the quantiles of a QuantileSVR whose C and gamma three folds choose."""
+    model = QuantileSVR(quantile=QUANTILES, non_crossing=True, n_jobs=1)
+    found = GridSearchCV(model, GRID, cv=3).fit(X, y)
+    return np.asarray(found.predict(test))
+
+
+def boosted(kind: Any, X: Vector, y: Vector, test: Vector) -> Vector:
+    """Return the quantiles of a gradient boosting regressor, a model for each."""
+    words = "quantile" if kind is HistGradientBoostingRegressor else "alpha"
+    models = [
+        kind(loss="quantile", random_state=0, **{words: q}).fit(X, y) for q in QUANTILES
+    ]
+    return np.sort(np.column_stack([model.predict(test) for model in models]), axis=1)
+
+
+METHODS: dict[str, Predict] = {
+    "QuantileSVR": default_svr,
+    "QuantileSVR, searched": searched_svr,
+    "GradientBoosting": partial(boosted, GradientBoostingRegressor),
+    "HistGradientBoosting": partial(boosted, HistGradientBoostingRegressor),
+}
+
+
+def work() -> Iterator[Measurement]:
+    """Yield the data sets that are there, split by split."""
+    for number in range(SPLITS):
+        for place, name in enumerate(SETS):
+            if name == BUNDLED or available(name):
+                half = HALVES[place % 2]
+                yield f"{half}: {name}, split {number}", partial(measured, name, number)
+
+
+def measured(name: str, number: int) -> Record:
+    """Return coverage, pinball loss and processor time of every method on a split."""
+    X, y = load_diabetes(return_X_y=True) if name == BUNDLED else load_dense(name)
+    size = min(MOST_TRAINING_ROWS, round(0.6 * len(y)))
+    train, test, y_train, y_test = train_test_split(
+        X, y, train_size=size, test_size=min(MOST_TEST_ROWS, len(y) - size),
+        random_state=number,
+    )  # fmt: skip
+    scaler = StandardScaler().fit(train)
+    middle, spread = float(y_train.mean()), float(y_train.std())
+    train, test = scaler.transform(train), scaler.transform(test)
+    y_train, y_test = (y_train - middle) / spread, (y_test - middle) / spread
+    record: Record = {"name": name, "rows": size}
+    for method, predict in METHODS.items():
+        begun = time.process_time()
+        table = predict(train, y_train, test)
+        record[method] = _figures(table, y_test) | {
+            "seconds": round(time.process_time() - begun, 3)
+        }
+    return record
+
+
+def _figures(table: Vector, truth: Vector) -> dict[str, float]:
+    inside = (table[:, 0] <= truth) & (truth <= table[:, -1])
+    losses = [
+        mean_pinball_loss(truth, column, alpha=q)
+        for q, column in zip(QUANTILES, table.T, strict=True)
+    ]
+    return {
+        "coverage": round(100.0 * float(inside.mean()), 2),
+        "pinball": round(float(np.mean(losses)), 5),
+    }
+
+
+def table(store: ResultStore) -> str:
+    """Return coverage and loss of each set, and the means over all."""
+    names = sorted({record["name"] for record in store.records.values()})
+    header = ["set", "rows", *METHODS]
+    rows, means = [], []
+    for name in names:
+        records = [own for own in store.records.values() if own["name"] == name]
+        found = [
+            [np.mean([own[method][figure] for own in records]) for method in METHODS]
+            for figure in ("pinball", "coverage")
+        ]
+        best = min(found[0])
+        rows.append(
+            [
+                f"{HALVES[SETS.index(name) % 2]}: {name}",
+                str(records[0]["rows"]),
+                *(
+                    f"{'**' if loss == best else ''}{loss:.4f}"
+                    f"{'**' if loss == best else ''}, {inside:.0f} %"
+                    for loss, inside in zip(*found, strict=True)
+                ),
+            ]
+        )
+        seconds = [
+            np.mean([own[method]["seconds"] for own in records]) for method in METHODS
+        ]
+        means.append(
+            [np.asarray(found[0]) / best, *map(np.asarray, found[1:]), seconds]
+        )
+    ratios, coverage, seconds = (
+        np.mean([own[k] for own in means], axis=0) for k in range(3)
+    )
+    for words, figures, form in (
+        ("mean of loss over the least", ratios, "{:.3f}"),
+        ("mean coverage", coverage, "{:.1f} %"),
+        ("mean processor time", seconds, "{:.2f} s"),
+    ):
+        rows.append([words, "", *(form.format(float(one)) for one in figures)])
+    return rst_table(header, rows)
