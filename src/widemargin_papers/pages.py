@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from .beyond.campaigns import CAMPAIGNS as BEYOND
+from .beyond.cost_model import early_table, exact_table
 from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
 from .harness.campaign import Campaign
 from .harness.results import ResultStore
@@ -59,5 +61,8 @@ TABLES: dict[str, Table] = {
     **_tables("ramp", RAMP),
     **_tables("command", COMMAND),
     **_tables("helps", HELPS),
+    **_tables("beyond", BEYOND),
+    "beyond exact, model": ("beyond_exact", exact_table),
+    "beyond early, model": ("beyond_early", early_table),
     "helps labels, in short": ("helps_labels", advice),
 }

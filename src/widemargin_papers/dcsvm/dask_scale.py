@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin_papers.harness.cells import Cell, Figure, Task, by_row, row_cells
+from widemargin_papers.harness.dask_workers import worker_processes
 from widemargin_papers.harness.sampling import sampled
 from widemargin_papers.harness.worker import peak_megabytes
 
@@ -87,19 +87,9 @@ def _shuffled(dask_scheduler: Any) -> dict[str, float]:
     }
 
 
-@contextmanager
-def _cluster(workers: int) -> Iterator[Any]:
+def _cluster(workers: int) -> Any:
     """A client of so many worker processes, each with its limit of memory."""
-    from dask.distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True,
-            memory_limit=LIMIT, dashboard_address=None,
-        ) as cluster,
-        Client(cluster) as client,
-    ):  # fmt: skip
-        yield client
+    return worker_processes(workers, LIMIT)
 
 
 def _accuracy(model: Any, held: Any) -> float:

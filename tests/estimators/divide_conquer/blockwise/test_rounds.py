@@ -227,3 +227,23 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     with pytest.raises(StorageError):
         fitted(Listed(X, y), checkpoint=path)
     assert path.read_bytes() == b"nothing of ours"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        (lambda X: X[:, :1], "from row 300 on has shape"),
+        (lambda X: X[1:], "from row 300 on has shape"),
+        (lambda X: X.astype(object), "type object; features must be numbers"),
+    ],
+)
+def test_a_block_of_other_width_length_or_type(spoilt, message):
+    class Spoilt(Listed):
+        def load(self, number):
+            X, y, w = super().load(number)
+            return (spoilt(X) if number == 1 else X), y, w
+
+    model = DivideConquerSVC(gamma=2.0)
+    with pytest.raises(ValueError, match=message):
+        fit_blocks(model, Spoilt(*moons(900), rows=300))
+    assert not hasattr(model, "support_")

@@ -147,10 +147,16 @@ def sample_dtype(dtype: Any) -> np.dtype[Any]:
 
 def samples_of_block(X: Any) -> Any:
     """Return the samples of a block as CSR, or as an array of numbers."""
-    if not sparse.issparse(X):
-        return np.asarray(X)
-    refuse_damaged(X)
-    return sparse.csr_array(X)
+    if sparse.issparse(X):
+        refuse_damaged(X)
+        return sparse.csr_array(X)
+    samples = np.asarray(X)
+    if samples.dtype.kind not in "fiub":
+        raise ValueError(
+            f"a block of X has entries of type {samples.dtype}; features must be "
+            "numbers: encode them before fit."
+        )
+    return samples
 
 
 def stacked(parts: Sequence[Any]) -> Any:

@@ -61,6 +61,7 @@ class Survey:
 
 @dataclass(frozen=True)
 class _Look:
+    n_features: int
     share: float
     seed: int
     digest: bool
@@ -70,7 +71,8 @@ def survey(
     blocks: RowBlocks, sample_size: int, seed: int, *, digest: bool = False
 ) -> Survey:
     """Look at every block once."""
-    look = _Look(sample_size / max(1, blocks.n), seed, digest)
+    share = sample_size / max(1, blocks.n)
+    look = _Look(blocks.n_features, share, seed, digest)
     seen = blocks.each(_survey_block, look)
     classes = np.unique(np.concatenate([item["classes"] for item in seen]))
     masses = np.zeros((len(seen), len(classes)))
@@ -101,6 +103,12 @@ def survey(
 
 def _survey_block(X: Any, y: Any, w: Any, offset: int, look: _Look) -> dict[str, Any]:
     X, y = samples_of_block(X), np.asarray(y)
+    if X.shape != (len(y), look.n_features):
+        raise ValueError(
+            f"the block of X from row {offset} on has shape {X.shape}; with "
+            f"{len(y)} labels and {look.n_features} features it must be "
+            f"{(len(y), look.n_features)}."
+        )
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(
             "X contains NaN or infinity: impute or drop those rows before fit."

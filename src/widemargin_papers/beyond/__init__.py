@@ -1,0 +1,1 @@
+"""Fits beyond memory, measured, and the cost model carried past these machines."""
