@@ -6,7 +6,8 @@ python benchmarks/run.py --suite sweep        60 random problems against scikit-
 python benchmarks/run.py --suite growth       fit time against n, with the exponent
 python benchmarks/run.py --suite one-thread   one thread for everybody
 python benchmarks/run.py --suite tight        tolerance 1e-6
-python benchmarks/run.py --suite tuning       grids of parameters against GridSearchCV
+python benchmarks/run.py --suite tuning       grids of parameters against GridSearchCV;
+    some rows: --only "covtype 2000,german", --only c_path,leave_one_out,memory
 python benchmarks/run.py --suite entries      kernel entries against what is needed
 python benchmarks/run.py --suite small        fit, grid and predict on small data
 python benchmarks/run.py --suite family       SVR, quantiles, one-class and nu models

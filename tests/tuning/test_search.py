@@ -24,6 +24,7 @@ from widemargin import (
     SharedGridSearchCV,
 )
 from widemargin.tuning import cells as cells_module
+from widemargin.tuning.shared_fits import Request, _matrices
 
 TIGHT = 1e-8
 GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
@@ -335,3 +336,12 @@ def test_results_do_not_depend_on_threads():
     ]
     assert_array_equal(tables[0], tables[1])
     assert_array_equal(tables[0], tables[2])
+
+
+def test_no_more_matrices_at_once_than_the_cache_has_room_for():
+    X = np.zeros((5000, 2))
+    held = {
+        size: _matrices(Request([SVC(cache_size=size)], X, None, None, threads=4))
+        for size in (50, 120, 250, 1000)
+    }
+    assert held == {50: 1, 120: 1, 250: 2, 1000: 4}  # one takes 100 MB

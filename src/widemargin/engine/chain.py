@@ -32,7 +32,7 @@ SINGLE_TOLERANCE = 1e-4  # below this the matrix is of float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
 SINGLE_SHARE = 10.0
-BLOCK = 1 << 24  # entries evaluated between two looks at signals
+BLOCK = 1 << 21  # entries evaluated at a time, beside the matrix
 
 
 @dataclass(frozen=True, eq=False)

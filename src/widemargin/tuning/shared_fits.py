@@ -114,7 +114,7 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
     """Yield the fits of each sheet once it is solved; those left out are not in it."""
     if not sheets:
         return
-    side_by_side = min(request.threads, len(sheets))
+    side_by_side = min(len(sheets), _matrices(request))
     with ThreadPoolExecutor(side_by_side) as pool, CancellationScope() as scope:
         waiting: list[Future[list[SharedFit]]] = [
             pool.submit(partial(scope.run, _solved_sheet), request, sheet,
@@ -127,6 +127,15 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _matrices(request: Request) -> int:
+    """Return how many kernel matrices are held at once: one a thread, within memory."""
+    X, threads = request.X, request.threads
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    cache_size = final_estimator(request.estimators[0]).cache_size
+    most = 1e6 * cache_megabytes(cache_size, int(np.ceil(n * np.sqrt(threads))))
+    return int(np.clip(most // (4.0 * n * n), 1, threads))
 
 
 def _solved_sheet(request: Request, sheet: Sheet, threads: int) -> list[SharedFit]:

@@ -28,6 +28,7 @@ from . import problems as speed
 from .entries import entries_table
 from .small import small_table
 from .tables import OURS, family_table, growth_table, ratio_table, seconds
+from .tuning_limits import limits_table
 from .tuning_times import tuning_table
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
@@ -156,7 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(small_table(options.only))
         return
     if options.suite == "tuning":
-        print(tuning_table(options.only))
+        parts = tuning_table(options.only), limits_table(options.only)
+        print("\n\n".join(part for part in parts if part))
         return
     chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")

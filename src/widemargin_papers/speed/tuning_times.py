@@ -154,16 +154,16 @@ def timed(search: Search) -> Timed:
 
 
 def tuning_table(only: str = "") -> str:
-    """Measure the searches whose name contains `only`; return their table.
+    """Measure the searches that `only` names; return their table.
 
     Parameters
     ----------
     only : str
-        Part of a name.
+        Part of a name, or several with commas between them.
     """
     rows = []
     for search in searches():
-        if only not in search.name:
+        if not any(part.strip() in search.name for part in only.split(",")):
             continue
         found = timed(search)
         fits = FOLDS * int(np.prod([len(values) for values in search.grid.values()]))
@@ -177,4 +177,4 @@ def tuning_table(only: str = "") -> str:
             ]
         )  # fmt: skip
         say(f"{search.name}: {rows[-1][5]}")
-    return layout(HEADER, rows)
+    return layout(HEADER, rows) if rows else ""
