@@ -10,6 +10,7 @@ from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.figures import Curves, canvas, legend_below
 
+from .example_models import FIGURE, picture
 from .printed import SETTINGS
 
 SIZE = (3.2, 2.6)  # of a panel
@@ -25,6 +26,7 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
         "dpwss_apart": _apart(cells),
         "dpwss_sigma": _sweep(cells),
         "dpwss_equal_epsilon": _accuracy(cells),
+        "dpwss_figure1": picture(by_row(cells, FIGURE)),
     }
     return {name: figure for name, figure in wanted.items() if figure is not None}
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from widemargin.estimators.dpwss.composition import selection_report
-from widemargin_papers.harness.cells import Cell, as_csv
+from widemargin_papers.harness.cells import Cell, as_csv, by_row
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table
 
 from .audit import AUDIT, RUNS
+from .example_models import FIGURE, MOVES, PLAIN, same_as_plain
 from .figures import figures
 from .iteration_cost import COST
 from .printed import FILES, SETTINGS
@@ -28,7 +29,7 @@ PICTURES = {
     f"{FOLDER}/{stem}.png": stem
     for stem in ("dpwss_objerror", "dpwss_iteration_ratio", "dpwss_apart",
                  "dpwss_sigma", "dpwss_equal_epsilon")
-}  # fmt: skip
+} | {"docs/systems/figures/dpwss_figure1.png": "dpwss_figure1"}  # fmt: skip
 COMPOSED = ((0.1, 400), (0.1, 13_688), (1.0, 372), (1.0, 13_688))
 SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
 
@@ -44,7 +45,8 @@ def _of(cells: Sequence[Cell], table: str) -> list[Cell]:
 
 def apart(cells: Sequence[Cell]) -> str:
     """Return objective, iterations and violation of each rule on each data set."""
-    own = {(c.row, c.column): c.ours for c in _of(cells, "Randomness and early")}
+    rows = [*_of(cells, "Randomness and early"), *_of(cells, "WSS3")]
+    own = {(c.row, c.column): c.ours for c in rows}
     rules = dict.fromkeys(row.partition(": ")[2] for row, _ in own)
     named = {row.partition(":")[0] for row, _ in own}
     names = [name for name in APART if name in named]
@@ -184,9 +186,21 @@ def composed(_: Sequence[Cell]) -> str:
     return list_table((*header, "zCDP by bounded range"), rows)
 
 
+def example(cells: Sequence[Cell]) -> str:
+    """Return how many models of Figure 1 are the one that is not private."""
+    found = by_row(cells, FIGURE)
+    words = []
+    for by in MOVES:
+        if f"moved by {by}: {PLAIN}" in found:
+            equal, count = same_as_plain(found, by)
+            words.append(f"{equal} of {count} where the classes are moved by {by}")
+    return f"Equal to the plain model to twelve digits: {'; '.join(words)}.\n"
+
+
 #: part of a page -> what makes it of the cells
 PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "dpwss_apart.inc": apart,
+    "dpwss_example.inc": example,
     "dpwss_exact.inc": exact_rows,
     "dpwss_drawn.inc": drawn_rows,
     "dpwss_cost.inc": cost,

@@ -64,17 +64,48 @@ def admitted(
     return Admitted(members[kept], scores[kept])
 
 
+class PairDescent:
+    """Pair steps on the linear C-SVC dual with C = 1, in signed variables."""
+
+    def __init__(self, K: Vector, y: Vector) -> None:
+        self.K, self.y = K, y
+        self.beta: Vector = np.zeros(len(y))
+        self.gradient: Vector = -y
+        self.lower, self.upper = np.minimum(0.0, y), np.maximum(0.0, y)
+        self.iterations = 0
+
+    def directions(self) -> tuple[Vector, Vector]:
+        """Return -gradient over I_up and gradient over I_low; -inf outside."""
+        slopes = np.where(self.beta < self.upper, -self.gradient, -np.inf)
+        falling = np.where(self.beta > self.lower, self.gradient, -np.inf)
+        return slopes, falling
+
+    def step(self, i: int, j: int) -> None:
+        """Minimise over the pair, within the boxes."""
+        K, beta, gradient = self.K, self.beta, self.gradient
+        curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], 1e-12)
+        step = (gradient[j] - gradient[i]) / curvature
+        step = min(step, self.upper[i] - beta[i], beta[j] - self.lower[j])
+        beta[i] = min(beta[i] + step, self.upper[i])
+        beta[j] = max(beta[j] - step, self.lower[j])
+        self.gradient = gradient + step * (K[:, i] - K[:, j])
+        self.iterations += 1
+
+    def end(self) -> End:
+        """Return the objective reached and the steps taken."""
+        values = self.gradient + self.y
+        objective = float(0.5 * self.beta @ values - self.y @ self.beta)
+        return End(objective, self.iterations)
+
+
 def run(K: Vector, y: Vector, reading: str, seed: int) -> End:
-    """Train with C = 1 by one reading of the rule, in signed variables."""
+    """Train with C = 1 by one reading of the rule."""
     epsilon, sigma = SETTINGS[SETTING]
     rng, n = np.random.default_rng(seed), len(y)
-    beta, gradient = np.zeros(n), -y
-    lower, upper = np.minimum(0.0, y), np.maximum(0.0, y)
+    descent = PairDescent(K, y)
     used = np.zeros((n, n), dtype=bool)
-    iterations = 0
-    while iterations < MOST:
-        slopes = np.where(beta < upper, -gradient, -np.inf)
-        falling = np.where(beta > lower, gradient, -np.inf)
+    while descent.iterations < MOST:
+        slopes, falling = descent.directions()
         if slopes.max() + falling.max() < TOLERANCE:
             break
         i = n - 1 - int(np.argmax(slopes[::-1]))  # LIBSVM's rule of ties
@@ -93,15 +124,8 @@ def run(K: Vector, y: Vector, reading: str, seed: int) -> End:
         used[i, j] = True
         if reading == "unordered flags":
             used[j, i] = True
-        curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], 1e-12)
-        step = (gradient[j] - gradient[i]) / curvature
-        step = min(step, upper[i] - beta[i], beta[j] - lower[j])
-        beta[i] = min(beta[i] + step, upper[i])
-        beta[j] = max(beta[j] - step, lower[j])
-        gradient = gradient + step * (K[:, i] - K[:, j])
-        iterations += 1
-    values = gradient + y
-    return End(float(0.5 * beta @ values - y @ beta), iterations)
+        descent.step(i, j)
+    return descent.end()
 
 
 def variants(name: str, seeds: int) -> Iterable[Cell]:
