@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .contestants import CONTESTANTS, Settings
 from .expansion_objective import judge_expansion, terms_of
+from .nu_objective import judge_nu
 from .objective import KernelChoice, judge, judge_linear, judge_pairs
 from .results import Record
 from .worker import peak_megabytes, write_samples
@@ -154,6 +155,8 @@ def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
         choice = KernelChoice(
             **settings.parameters("kernel", "gamma", "degree", "coef0")
         )
+        if settings.estimator in ("NuSVC", "NuSVR"):
+            return asdict(judge_nu(choice, X, y, settings, answer["beta"]))
         if settings.estimator != "SVC":
             return _judged_outputs(choice, X, y, settings, answer["beta"])
         if answer["beta"].ndim == 2:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-import widemargin
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem
@@ -73,6 +72,11 @@ def _small() -> list[Problem]:
         Problem("SVR diabetes 442x10", settings=replace(SVR, gamma=gamma), **small),
         Problem("OneClassSVM diabetes 442x10, nu=0.1", **small, **peers,
                 settings=Settings(estimator="OneClassSVM", nu=0.1, gamma=gamma)),
+        Problem("NuSVR diabetes 442x10, nu=0.5", **small, **peers,
+                settings=Settings(estimator="NuSVR", nu=0.5, gamma=gamma)),
+        Problem("NuSVC breast_cancer 569x30, nu=0.1",
+                **small | {"load": speed.breast_cancer}, **peers,
+                settings=Settings(estimator="NuSVC", nu=0.1, gamma=1 / 30)),
     ]  # fmt: skip
 
 
@@ -114,7 +118,7 @@ def _one_class() -> list[Problem]:
 
 
 def _nu() -> list[Problem]:
-    """Return the nu problems, once the package has these estimators."""
+    """Return the nu problems."""
     rows: list[tuple[str, str, str, Callable[[], speed.Loaded], float, Settings]] = [
         ("NuSVC", "letter.scale", "NuSVC letter 15000x16, nu=0.2", speed.letter, 0.2,
          Settings(gamma=1.0)),
@@ -131,7 +135,7 @@ def _nu() -> list[Problem]:
             speed.asked(8),
         )
         for estimator, file, title, load, nu, settings in rows
-        if datasets.available(file) and hasattr(widemargin, estimator)
+        if datasets.available(file)
     ]
 
 
