@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import widemargin
@@ -232,3 +233,36 @@ def test_ways_to_write_that_there_is_no_value(tmp_path: Path, field: str) -> Non
     (tmp_path / "a.csv").write_text(f"a,b,kind\n{field},u,p\n2,{field},n\n")
     content = files.read(tmp_path / "a.csv", label="kind", mixed=())
     assert_array_equal(content.X, [[np.nan, 0], [2, np.nan]])
+
+
+@pytest.mark.parametrize("missing", ["mean", "indicator"])
+def test_tuning_learns_the_encoding_in_every_fold(folder: Path, missing: str) -> None:
+    """The table of a grid is that of a Pipeline, the best model predicts the file."""
+    grid = "C=0.5,20,gamma=0.1,1"
+    options = [*BOTH, missing, "--scale", "standard", "--grid", grid, "-v", "3"]
+    done = command("tune", "data.csv", "tuned", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    table = customers()
+    fill = SimpleImputer(add_indicator=missing == "indicator")
+    encoder = make_column_transformer(
+        (make_pipeline(fill, StandardScaler()), NUMBERS),
+        (OneHotEncoder(handle_unknown="ignore"), TEXT),
+    )
+    search = GridSearchCV(
+        Pipeline([("encode", encoder), ("model", SVC())]),
+        {"model__C": [0.5, 20], "model__gamma": [0.1, 1]},
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(table.drop(columns="buys"), table.buys)
+    shown = [float(word) for word in re.findall(r"\b\d\.\d{4}\b", done.stdout)][:4]
+    assert_allclose(shown, search.cv_results_["mean_test_score"], atol=1e-4)
+    done = command("predict", "data.csv", "tuned", "answers", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    answers = (folder / "answers").read_text().split()
+    assert_array_equal(answers, search.predict(table.drop(columns="buys")))
+
+
+def test_tuning_names_the_option_that_a_table_needs(folder: Path) -> None:
+    line = ["tune", "data.csv", "model", "--label", "buys"]
+    assert "--categorical auto" in refusal(*line, cwd=folder)
+    message = refusal(*line, "--categorical", "auto", cwd=folder)
+    assert "--missing mean" in message

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
@@ -25,6 +26,23 @@ from .output import InputError, remark
 _STEP, _NUMBERS, _CATEGORIES = "table", "numbers", "categories"
 _MISSING = ""  # the category of rows that have none
 _MANY = 20  # categories that may be names or numbers of the rows
+
+
+def mixed_options(function: Any) -> Any:
+    """Give a command the options for categories and missing values."""
+    categorical = click.option(
+        "--categorical",
+        type=click.Choice(["auto"]),
+        help="CSV: columns with text are categories, one-hot encoded; stored in the "
+        "model.",
+    )
+    missing = click.option(
+        "--missing",
+        type=click.Choice(["mean", "indicator", "error"]),
+        help="CSV: fill missing values by the mean, or with a column that says so; "
+        "stored in the model.  [default: error]",
+    )
+    return categorical(missing(function))
 
 
 def check_mixed_options(method: str, error_columns: str | None) -> None:

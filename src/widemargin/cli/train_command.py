@@ -30,6 +30,7 @@ from widemargin.cli.column_encoding import (
     encode,
     encoded_pipeline,
     encoding_step,
+    mixed_options,
     name_columns,
 )
 from widemargin.cli.estimator_names import METHODS, estimator_class
@@ -82,17 +83,7 @@ _BLOCK = 1 << 20  # entries scaled at a time
     type=click.Choice(["minmax", "standard"]),
     help="Scale the features; the scaling is stored in the model.",
 )
-@click.option(
-    "--categorical",
-    type=click.Choice(["auto"]),
-    help="CSV: columns with text are categories, one-hot encoded; stored in the model.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["mean", "indicator", "error"]),
-    help="CSV: fill missing values by the mean, or with a column that says so; stored "
-    "in the model.  [default: error]",
-)
+@mixed_options
 @click.option(
     "-v",
     "--folds",
@@ -171,7 +162,7 @@ def train(
         content = read_unquoted(data, **reading)
     else:
         needed = not is_outlier_detector(cls())
-        content = _read_advised(data, mixed, label_required=needed, **reading)
+        content = read_advised(data, mixed, label_required=needed, **reading)
         if mixed:
             check_mixed(data, content, categorical is not None, missing or "error")
         if content.X.shape[1] == 0:
@@ -185,7 +176,9 @@ def train(
         content, extras["covariance"] = split_errors(data, content, error_columns)
     table, encoder = content, None
     if mixed:
-        encoder = column_encoder(content, missing or "error", _scaler(scale, content.X))
+        encoder = column_encoder(
+            content, missing or "error", scaler_of(scale, content.X)
+        )
         with catching_warnings(quiet):
             content = encode(encoder, content)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
@@ -224,7 +217,7 @@ def train(
     ctx.exit(0 if outcome.converged else 1)
 
 
-def _read_advised(data: str, mixed: bool, **reading: Any) -> Data:
+def read_advised(data: str, mixed: bool, **reading: Any) -> Data:
     """Read data; where it is refused for its text or its gaps, name the option."""
     try:
         return read_data(data, mixed=() if mixed else None, **reading)
@@ -271,10 +264,11 @@ def assemble(
             "--scale with --method private: scaling learnt from the data voids the "
             "guarantee; scale by bounds known beforehand"
         )
-    return Pipeline([("scale", _scaler(scale, content.X)), ("model", estimator)])
+    return Pipeline([("scale", scaler_of(scale, content.X)), ("model", estimator)])
 
 
-def _scaler(scale: str | None, X: Any) -> Any:
+def scaler_of(scale: str | None, X: Any) -> Any:
+    """Return the scaling that is asked for, not fitted yet; None without."""
     if scale == "standard":
         return StandardScaler(with_mean=not sparse.issparse(X))
     if scale == "minmax" and sparse.issparse(X):
@@ -293,15 +287,20 @@ def _fit(estimator: Any, content: Data, extras: dict[str, Any]) -> None:
         final = estimator[-1]
     _seal(content.X)
     final.fit(content.X, content.y, **extras)
-    if content.names is not None and len(set(content.names)) == len(content.names):
-        # the names travel with the model, as if a data frame had brought them
-        names = np.array(content.names, dtype=object)
-        step = encoding_step(estimator)
-        if step is not None:
-            name_columns(step, names)
-            return
-        first = estimator[0] if isinstance(estimator, Pipeline) else estimator
-        first.feature_names_in_ = names
+    carry_names(estimator, content)
+
+
+def carry_names(estimator: Any, content: Data) -> None:
+    """Let names travel with a fitted model, as if a data frame had brought them."""
+    if content.names is None or len(set(content.names)) < len(content.names):
+        return
+    names = np.array(content.names, dtype=object)
+    step = encoding_step(estimator)
+    if step is not None:
+        name_columns(step, names)
+        return
+    first = estimator[0] if isinstance(estimator, Pipeline) else estimator
+    first.feature_names_in_ = names
 
 
 def scale_in_place(scaler: Any, X: Any) -> None:

@@ -27,18 +27,31 @@ from widemargin.runtime.deadline import Deadline
 from widemargin.tuning.grids import default_Cs, default_gammas
 from widemargin.tuning.search import SharedGridSearchCV, searched_within
 
+from .column_encoding import (
+    as_table,
+    check_mixed,
+    column_encoder,
+    encode,
+    encoded_pipeline,
+    mixed_options,
+)
 from .demo.stage import plain_table
 from .output import (
     InputError,
     catching_warnings,
     check_model_path,
-    read_data,
     remark,
     save_model,
     show_progress,
 )
 from .scores import numbers
-from .train_command import assemble, describe
+from .train_command import (
+    assemble,
+    carry_names,
+    describe,
+    read_advised,
+    scaler_of,
+)
 
 Values = list[Any]
 WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
@@ -60,6 +73,7 @@ WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
     type=click.Choice(["minmax", "standard"]),
     help="Scale the features by each fold's training rows; stored in the model.",
 )
+@mixed_options
 @click.option(
     "--grid",
     metavar="NAME=VALUES,...",
@@ -86,6 +100,8 @@ def tune(
     method: str,
     label: str | None,
     scale: str | None,
+    categorical: str | None,
+    missing: str | None,
     grid: str | None,
     log2c: str | None,
     log2g: str | None,
@@ -112,13 +128,23 @@ def tune(
     deadline = Deadline.after(_seconds(given.pop("param_max_time", None)))
     parameters = estimator_parameters(cls, method, given)
     check_parameters(cls(**parameters), given)
-    content = read_data(data, quiet=quiet, label=label)
+    mixed = categorical is not None or missing is not None
+    content = read_advised(data, mixed, quiet=quiet, label=label)
+    if mixed:
+        check_mixed(data, content, categorical is not None, missing or "error")
     if content.y is None:
         raise InputError(f"{data}: tuning needs labels to compare with")
     if is_regressor(cls()):
         content = replace(content, y=numbers(np.asarray(content.y)))
-    values = _values(cls(**parameters), content.X, grid, log2c, log2g)
-    estimator = assemble(cls(**parameters), method, scale, content)
+    seen, estimator = content, assemble(cls(**parameters), method, scale, content)
+    if mixed:
+        numbers_of = scaler_of(scale, content.X)
+        encoder = column_encoder(content, missing or "error", numbers_of)
+        with catching_warnings(quiet):
+            seen = encode(encoder, content)
+        estimator = encoded_pipeline(encoder, cls(**parameters))
+        content = replace(content, X=as_table(content))  # learnt anew in every fold
+    values = _values(cls(**parameters), seen.X, grid, log2c, log2g)
     prefix = "model__" if isinstance(estimator, Pipeline) else ""
     form = StratifiedKFold if is_classifier(estimator) else KFold
     search = SharedGridSearchCV(
@@ -138,6 +164,7 @@ def tune(
     ):  # fmt: skip
         searched_within(search, content.X, content.y, deadline, bar.update)
         seconds = time.perf_counter() - started
+        carry_names(search.best_estimator_, content)
         save_model(search.best_estimator_, model)
     table = _Table(search, values, prefix)
     click.echo(table.text(), nl=False)
