@@ -11,8 +11,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/python_calls.hpp"
 #include "solver/block_solver.hpp"
+#include "solver/chain.hpp"
 #include "solver/drawn_pairs.hpp"
-#include "solver/matrix_solver.hpp"
 #include "solver/pair_solver.hpp"
 
 namespace widemargin {

@@ -16,6 +16,7 @@ class KernelTable {
   explicit KernelTable(std::shared_ptr<Gram> gram);
 
   Size size() const { return n_; }
+  Size stride() const { return stride_; }
   Gram& gram() const { return *gram_; }
   const float* row(Index sample) const { return entries_ + Size(sample) * stride_; }
   // Whether bounds on rounding hold for sums of these entries: see Source::mirrors.

@@ -227,7 +227,7 @@ class MarginPolish {
   }
 
   TablePoint& point_;
-  const TableProblem& problem_;
+  const MatrixProblem& problem_;
   NearMargin& near_;
   const std::function<bool()>& proceed_;
   std::vector<double> beta_, gradient_;  // gradient of the near members

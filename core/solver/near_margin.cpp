@@ -17,7 +17,7 @@ void add_sizes(const double* row, double weight, Size count, double* __restrict 
   for (Size c = 0; c < count; ++c) sizes[c] += weight * std::abs(row[c]);
 }
 
-std::vector<Index> samples_of(const TableProblem& problem, const std::vector<Size>& members) {
+std::vector<Index> samples_of(const MatrixProblem& problem, const std::vector<Size>& members) {
   std::vector<Index> out(members.size());
   for (Size a = 0; a < members.size(); ++a) out[a] = problem.members[members[a]];
   return out;
@@ -30,7 +30,7 @@ NearMargin::NearMargin(const TablePoint& point, bool every, std::vector<double>&
       places_(point.problem().n, kNowhere),
       numbers_(point.problem().n, kNowhere),
       rows_(memory) {
-  const TableProblem& problem = point.problem();
+  const MatrixProblem& problem = point.problem();
   const Extremes extremes = point.extremes();
   double largest = 0.0;
   for (Size k = 0; k < problem.n; ++k) largest = std::max(largest, std::abs(problem.linear[k]));
@@ -112,7 +112,7 @@ std::vector<Size> verify_far(const TablePoint& point, const NearMargin& near, do
                              double* errors) {
   std::vector<Size> open;
   if (near.all()) return open;
-  const TableProblem& problem = point.problem();
+  const MatrixProblem& problem = point.problem();
   const std::vector<Size> support = point.support();
   std::vector<double> sums(problem.n), sizes(problem.n);
   std::vector<double> weights(support.size()), absolute(support.size());

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "solver/table_problem.hpp"
+#include "solver/table_point.hpp"
 
 namespace widemargin {
 

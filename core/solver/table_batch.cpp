@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "solver/margin_polish.hpp"
+#include "solver/matrix_solver.hpp"
 #include "solver/near_margin.hpp"
-#include "solver/table_solver.hpp"
 
 namespace widemargin {
 
@@ -72,7 +72,7 @@ class ArrangedProblem {
   std::vector<double> beta, values, errors;
   std::unique_ptr<bool[]> summed;
 
-  TableProblem take(const Batch& batch, Size p, Size table_size) {
+  MatrixProblem take(const Batch& batch, Size p, Size table_size) {
     const Size begin = Size(batch.offsets[p]), n = batch.size(p);
     arrange(batch.members + begin, n, table_size);
     members_.resize(n), linear_.resize(n), lower_.resize(n), upper_.resize(n);
@@ -83,13 +83,9 @@ class ArrangedProblem {
       members_[k] = batch.members[from], linear_[k] = batch.linear[from];
       lower_[k] = batch.lower[from], upper_[k] = batch.upper[from], beta[k] = batch.beta[from];
     }
-    TableProblem problem{n,
-                         members_.data(),
-                         linear_.data(),
-                         lower_.data(),
-                         upper_.data(),
-                         batch.equality,
-                         batch.totals[p]};
+    MatrixProblem problem{{n, linear_.data(), lower_.data(), upper_.data(), batch.equality},
+                          members_.data(),
+                          batch.totals[p]};
     if (batch.second_sum) problem.margins = linear_.data();
     return problem;
   }
@@ -131,14 +127,15 @@ class BatchSolver {
       : table_(table), batch_(batch), options_(options), control_(control) {}
 
   void solve(Size p, ArrangedProblem& own) const {
-    const TableProblem problem = own.take(batch_, p, table_.size());
+    const MatrixProblem problem = own.take(batch_, p, table_.size());
     const std::function<bool()> proceed = [this] { return control_.proceed(); };
+    const Proceed stepwise = [this](long, double) { return control_.proceed(); };
     TablePoint point(table_, problem, own.beta.data());
     if (options_.from_vertex) point.to_vertex();
     const long creeping = kStepsPerMember * long(problem.n);
     const long limit = options_.max_steps < 0 ? creeping : std::min(creeping, options_.max_steps);
     Outcome outcome =
-        TableSolver(point, proceed, own.block).run(kNearly * options_.tolerance, limit);
+        MatrixSolver<float>(point, stepwise, own.block).run(kNearly * options_.tolerance, limit);
     control_.steps += outcome.steps;
     if (outcome.status == Status::interrupted) outcome.status = control_.reason();
     double* values = own.values.data();

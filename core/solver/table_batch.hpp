@@ -10,7 +10,7 @@
 #include "solver/options.hpp"
 #include "solver/problem.hpp"
 #include "solver/table_certificate.hpp"
-#include "solver/table_problem.hpp"
+#include "solver/table_point.hpp"
 
 namespace widemargin {
 
@@ -39,7 +39,7 @@ struct Batch {
   const double* upper;
   const double* totals;  // one a problem
   bool equality;
-  bool second_sum;  // see table_problem.hpp
+  bool second_sum;  // see matrix_point.hpp
   double* beta;     // a feasible start, then the point reached
   double* values;   // K beta of that point
   double* errors;   // bounds on the rounding of values; infinite where they were not verified

@@ -52,7 +52,7 @@ double loss_above(double linear, double lower, double upper, double intercept, d
 // sum(beta) = total exact; infinite where it has not the room. Moving beta_j by t costs at most
 // |t| (|linear_j - value_j| + error_j) + 1/2 t^2 K_jj.
 double repair_cost(const TablePoint& point, const TableValues& known) {
-  const TableProblem& problem = point.problem();
+  const MatrixProblem& problem = point.problem();
   Sum missing;
   Size widest = 0;
   double room = -kInfinity;
@@ -75,7 +75,7 @@ double repair_cost(const TablePoint& point, const TableValues& known) {
 }
 
 double violation_above(const TablePoint& point, const TableValues& known) {
-  const TableProblem& problem = point.problem();
+  const MatrixProblem& problem = point.problem();
   Extremes extremes;
   for (Size k = 0; k < problem.n; ++k) {
     const double gradient = known.values[k] - problem.linear[k];
@@ -88,7 +88,7 @@ double violation_above(const TablePoint& point, const TableValues& known) {
 
 }  // namespace
 
-double optimal_intercept(const TableProblem& problem, const TableValues& known) {
+double optimal_intercept(const MatrixProblem& problem, const TableValues& known) {
   if (!problem.equality) return 0.0;
   // The primal is piecewise linear in b: breakpoints linear - value of mass upper - lower.
   std::vector<std::pair<double, double>> breaks;
@@ -115,7 +115,7 @@ double optimal_intercept(const TableProblem& problem, const TableValues& known) 
 }
 
 TableCertificate certify(const TablePoint& point, const TableValues& known) {
-  const TableProblem& problem = point.problem();
+  const MatrixProblem& problem = point.problem();
   TableCertificate out;
   out.intercept = optimal_intercept(problem, known);
   Sum squares, gains, losses;

@@ -9,7 +9,7 @@
 // (mathematics 8), every sum rounded outward.
 #pragma once
 
-#include "solver/table_problem.hpp"
+#include "solver/table_point.hpp"
 
 namespace widemargin {
 
@@ -31,7 +31,7 @@ struct TableCertificate {
 
 // The midpoint of the optimal intercepts (mathematics 0.2), of the members that were summed: the
 // others do not move it. 0 without an equality constraint.
-double optimal_intercept(const TableProblem& problem, const TableValues& known);
+double optimal_intercept(const MatrixProblem& problem, const TableValues& known);
 
 TableCertificate certify(const TablePoint& point, const TableValues& known);
 

@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "solver/block_solver.hpp"
-#include "solver/matrix_solver.hpp"
+#include "solver/chain.hpp"
+#include "solver/extremes.hpp"
 #include "tests/testing.hpp"
 
 using namespace widemargin;

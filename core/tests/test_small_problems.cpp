@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "solver/margin_polish.hpp"
+#include "solver/matrix_solver.hpp"
 #include "solver/near_margin.hpp"
 #include "solver/table_batch.hpp"
-#include "solver/table_solver.hpp"
 #include "tests/testing.hpp"
 
 using namespace widemargin;
@@ -18,6 +18,7 @@ namespace {
 
 const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
 const std::function<bool()> kAlways = [] { return true; };
+const Proceed kOnward = [](long, double) { return true; };
 constexpr double kRounding = 1e-12;  // of the formula itself
 
 // Problems over a table: each on some of the samples, in a shuffled order.
@@ -60,10 +61,13 @@ struct Case {
   }
 
   void solve(const BatchOptions& options) {
-    const Batch batch{totals.size(),   offsets.data(), members.data(),     linear.data(),
-                      lower.data(),    upper.data(),   totals.data(),      equality,
-                      beta.data(),     values.data(),  errors.data(),      summed.get(),
-                      outcomes.data(), exact.get(),    certificates.data()};
+    Batch batch{};
+    batch.count = totals.size(), batch.offsets = offsets.data(), batch.members = members.data();
+    batch.linear = linear.data(), batch.lower = lower.data(), batch.upper = upper.data();
+    batch.totals = totals.data(), batch.equality = equality, batch.beta = beta.data();
+    batch.values = values.data(), batch.errors = errors.data(), batch.summed = summed.get();
+    batch.outcomes = outcomes.data(), batch.exact = exact.get();
+    batch.certificates = certificates.data();
     solve_batch(table, batch, options, [](const Progress&) { return true; });
   }
 
@@ -121,7 +125,7 @@ struct Alone {
   KernelTable table;
   std::vector<Index> members;
   std::vector<double> lower, upper, beta;
-  TableProblem problem;
+  MatrixProblem problem;
 
   Alone(Size n, double cost)
       : data(n, 5, 3),
@@ -132,7 +136,7 @@ struct Alone {
     for (const double label : data.labels) {
       lower.push_back(std::min(0.0, cost * label)), upper.push_back(std::max(0.0, cost * label));
     }
-    problem = {n, members.data(), data.labels.data(), lower.data(), upper.data(), true, 0.0};
+    problem = {{n, data.labels.data(), lower.data(), upper.data(), true}, members.data(), 0.0};
   }
 
   double true_gradient(Size k) const {
@@ -188,7 +192,7 @@ WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
   Alone one(600, 2.0);
   TablePoint point(one.table, one.problem, one.beta.data());
   std::vector<float> block;
-  require(TableSolver(point, kAlways, block).run(1e-3, 100000).status == Status::converged,
+  require(MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000).status == Status::converged,
           "converged");
   std::vector<double> memory;
   NearMargin near(point, false, memory);
@@ -215,7 +219,7 @@ WIDEMARGIN_TEST(far_members_that_are_not_beyond_the_margin_are_found_out) {
   Alone one(200, 2.0);
   TablePoint point(one.table, one.problem, one.beta.data());
   std::vector<float> block;
-  TableSolver(point, kAlways, block).run(1e-3, 100000);
+  MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000);
   std::vector<double> memory;
   NearMargin near(point, false, memory);
   std::vector<double> values(200, 0.0), errors(200, 0.0);
@@ -228,7 +232,7 @@ WIDEMARGIN_TEST(a_polish_ends_at_the_exact_solution_and_leaves_large_margins_alo
     Alone one(400, cost);
     TablePoint point(one.table, one.problem, one.beta.data());
     std::vector<float> block;
-    TableSolver(point, kAlways, block).run(1e-3, 1000000);
+    MatrixSolver<float>(point, kOnward, block).run(1e-3, 1000000);
     require(one.true_violation() > 1e-6, "not exact yet");
     const std::vector<double> before = one.beta;
     std::vector<double> memory;
@@ -252,7 +256,7 @@ WIDEMARGIN_TEST(a_polish_keeps_duplicates_where_they_are) {
   const KernelTable table(std::make_shared<Gram>(one.data.dense(kGaussian), Size(1) << 24, 1));
   TablePoint point(table, one.problem, one.beta.data());
   std::vector<float> block;
-  TableSolver(point, kAlways, block).run(1e-3, 100000);
+  MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000);
   std::vector<double> memory;
   NearMargin near(point, true, memory);
   require(polish_margin(point, near, 5000, kAlways), "exact");
@@ -266,7 +270,7 @@ WIDEMARGIN_TEST(intercepts_are_weighted_quantiles) {
   const double lower[3] = {-1.0, 0.0, -1.0};
   double upper[3] = {0.0, 1.0, 0.0};
   const bool all[3] = {true, true, true}, some[3] = {true, true, false};
-  TableProblem problem{3, members, linear, lower, upper, true, 0.0};
+  MatrixProblem problem{{3, linear, lower, upper, true}, members, 0.0};
   require_close(optimal_intercept(problem, {values, errors, all}), 0.5, 0.0, "between two");
   problem.total = 0.5;
   require_close(optimal_intercept(problem, {values, errors, all}), 0.0, 0.0, "at one");

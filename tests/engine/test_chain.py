@@ -71,8 +71,9 @@ def test_each_step_is_the_solution_of_its_problem(n, intercept):
         full = np.zeros(n)
         full[members] = step.beta
         assert_allclose(step.other_values, gram.times(full, others), atol=1e-12 * scale)
-        assert_allclose(step.values, single.values, atol=2e-6)
-        assert_allclose(step.intercept, single.intercept, atol=2e-6)
+        assert step.certificate.kkt_violation <= 1e-7
+        assert_allclose(step.values, single.values, atol=1e-5)  # as far as 1e-7 tells
+        assert_allclose(step.intercept, single.intercept, atol=1e-5)
 
 
 def test_few_rows_of_a_large_matrix():

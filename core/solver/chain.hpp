@@ -1,0 +1,47 @@
+// Problems over the same members of a matrix in memory, one after the other, each started from the
+// last.
+//
+// Cross-validation is this: every fold and every C has the same matrix, and the held-out rows are
+// further columns of the rows that a solve reads anyway, so their values K beta come with it.
+#pragma once
+
+#include "solver/control.hpp"
+#include "solver/problem.hpp"
+
+namespace widemargin {
+
+// Which rows of a symmetric matrix are members of a problem, and which columns are only read.
+template <class Real>
+struct MatrixPart {
+  const Real* entries;  // row by row
+  Size stride;
+  const Index* members;
+  Size n_members;
+  const Index* others;  // held-out columns
+  Size n_others;
+};
+
+// A chain of problems, each started from the one before.
+struct ChainSteps {
+  Size n_steps;
+  const double* linear;  // [n_steps][n_members], as are the bounds
+  const double* lower;
+  const double* upper;
+  const double* kink;  // nullptr where there is none
+  bool equality;
+};
+
+// The start of a problem from the solution of one with another box: members at a bound stay there,
+// the others keep their value, and the sum is mended (mathematics 9.4).
+void carry_over(const Problem& from, const Problem& to, double* beta);
+
+// Solves the steps in order; the first row of `betas` is the start of the first, all rows are the
+// solutions after. values: [n_steps][n_members + n_others]. Where a limit comes first, the steps
+// that were not solved have pair_steps = kNotSolved.
+constexpr std::int64_t kNotSolved = -1;
+
+template <class Real>
+Outcome solve_chain(const MatrixPart<Real>& part, const ChainSteps& chain, double tolerance,
+                    Control& control, double* betas, double* values, std::int64_t* pair_steps);
+
+}  // namespace widemargin

@@ -1,0 +1,98 @@
+// One dual problem over some rows of a symmetric matrix in memory, and its point.
+//
+//   minimise 1/2 beta' K beta - linear' beta + kink' |beta|
+//   subject to lower <= beta <= upper  and, with an equality constraint,  sum(beta) = total
+//
+// With a second sum (nu-SVC, mathematics 9.3) every box lies on one side of zero, the sums of
+// either side are fixed, and the linear terms are plus and minus a margin that the solver finds.
+#pragma once
+
+#include <vector>
+
+#include "solver/extremes.hpp"
+
+namespace widemargin {
+
+struct MatrixProblem : Problem {
+  const Index* members;  // rows of the matrix
+  double total;
+  double* margins = nullptr;  // with a second sum: `linear`, to be moved
+
+  double side(Size k) const { return upper[k] > 0.0 ? 1.0 : -1.0; }
+  // What the tolerance is counted in.
+  double unit() const { return margins == nullptr ? 1.0 : std::max(margin(), kLeastMargin); }
+  double margin() const { return n > 0 ? side(0) * linear[0] : 0.0; }
+  void add_to_margin(double change) const {
+    for (Size k = 0; k < n; ++k) margins[k] += change * side(k);
+  }
+
+  static constexpr double kLeastMargin = 1e-12;
+};
+
+// Columns of the matrix that are only read: of rows that are held out, whose K beta is wanted.
+struct OtherColumns {
+  const Index* columns = nullptr;
+  Size count = 0;
+};
+
+// A feasible point and its gradient K beta - linear, summed in double.
+template <class Real>
+class MatrixPoint {
+ public:
+  // The problem must outlive the point.
+  MatrixPoint(const Real* entries, Size stride, const MatrixProblem& problem, double* beta,
+              const OtherColumns& others = {});
+
+  const MatrixProblem& problem() const { return *problem_; }
+  double beta(Size k) const { return beta_[k]; }
+  double* betas() { return beta_; }
+  double gradient(Size k) const { return sums_[places_[k]] - problem_->linear[k]; }
+  bool can_grow(Size k) const { return beta_[k] < problem_->upper[k]; }
+  bool can_fall(Size k) const { return beta_[k] > problem_->lower[k]; }
+  bool is_free(Size k) const { return problem_->is_free(Index(k), beta_[k]); }
+  // The gradient on the side of the kink that a member grows to, or falls to.
+  double growth_slope(Size k) const {
+    return gradient(k) + growth_offset(beta_[k], problem_->kink_of(Index(k)));
+  }
+  double fall_slope(Size k) const {
+    return gradient(k) + fall_offset(beta_[k], problem_->kink_of(Index(k)));
+  }
+  // Row of a member in the matrix, all columns.
+  const Real* row(Size k) const { return entries_ + Size(problem_->members[k]) * stride_; }
+  std::vector<Size> support() const;
+  Extremes extremes() const;
+
+  // With a second sum: moves the margin to where the levels of both sides meet.
+  void recentre();
+  // Goes to the vertex that the gradient points to, of the same sums (a step of Frank and Wolfe),
+  // so that most members begin at a bound where they stay.
+  void to_vertex();
+  // Moves the point; the gradient follows.
+  void move(const std::vector<Size>& members, const std::vector<double>& targets);
+  // Goes on with another problem over the same members, from another point of these.
+  void take(const MatrixProblem& problem, double* beta);
+  // Sums the gradient anew.
+  void renew();
+  // K weights for all members, weights given for some.
+  void products(const std::vector<Size>& members, const std::vector<double>& weights,
+                double* out) const;
+  // K beta at the members, then at the other columns.
+  void values(double* out) const;
+
+ private:
+  struct Range {
+    Size begin, length, offset;  // columns of the matrix, and where their sums are
+  };
+  void add(const std::vector<Size>& members, const std::vector<double>& weights,
+           double* sums) const;
+
+  const Real* entries_;
+  Size stride_;
+  const MatrixProblem* problem_;
+  double* beta_;
+  std::vector<Range> ranges_;  // of columns, that cover the members and the others
+  std::vector<Size> places_;   // of these, in the ranges one behind the other
+  std::vector<double> sums_;   // K beta
+};
+
+}  // namespace widemargin

@@ -1,0 +1,20 @@
+// A point over a kernel table.
+#pragma once
+
+#include "kernel/kernel_table.hpp"
+#include "solver/matrix_point.hpp"
+
+namespace widemargin {
+
+class TablePoint : public MatrixPoint<float> {
+ public:
+  TablePoint(const KernelTable& table, const MatrixProblem& problem, double* beta)
+      : MatrixPoint<float>(table.row(0), table.stride(), problem, beta), table_(table) {}
+
+  const KernelTable& table() const { return table_; }
+
+ private:
+  const KernelTable& table_;
+};
+
+}  // namespace widemargin
