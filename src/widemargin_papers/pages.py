@@ -29,6 +29,7 @@ from .helps.label_report import advice
 from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES
 from .speed.campaign import as_rst as speed_table
+from .streams.campaigns import CAMPAIGNS as STREAMS
 
 Table = tuple[str, Callable[[ResultStore], str]]
 _MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
@@ -64,5 +65,6 @@ TABLES: dict[str, Table] = {
     **_tables("beyond", BEYOND),
     "beyond exact, model": ("beyond_exact", exact_table),
     "beyond early, model": ("beyond_early", early_table),
+    **_tables("stream", STREAMS),
     "helps labels, in short": ("helps_labels", advice),
 }

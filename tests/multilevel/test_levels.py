@@ -101,6 +101,31 @@ def test_bounds_of_theorems_1_and_3(seed):
     assert distance * smallest <= C**2 * between(K, labels) + 1e-9
 
 
+@pytest.mark.parametrize("apart", [2.5, 3.5, 6.0, 8.0])
+@pytest.mark.parametrize("C", [0.5, 5.0])
+def test_theorem_2_rows_beyond_its_threshold_are_no_support_vectors(apart, C):
+    """It takes clusters that hardly see each other for a row to be beyond it."""
+    rng = np.random.default_rng(int(apart))
+    corners = np.array([[0.0, 0.0], [1.5, 0.0], [apart, 0.0], [apart + 1.5, 0.0]])
+    X = np.repeat(corners, 10, axis=0) + 0.35 * rng.normal(size=(40, 2))
+    signs = np.tile(np.repeat([1.0, -1.0], 10), 2)
+    kernel = Gaussian(1.0)
+    problem = classification_problem(Gram(X, kernel), signs, np.full(40, C), False)
+    level = one_level(X, problem, 2)
+    K, labels = kernel_matrix(kernel, X), level.partition.labels
+    mass, smallest = between(K, labels), np.linalg.eigvalsh(K)[0]
+    beta = level.betas[0]
+    block = np.where(labels[:, None] == labels, K, 0.0)
+    gradient = signs * (block @ beta) - 1.0  # of the paper's block problem
+    # C D (1 + sqrt(n) K_max / sqrt(sigma_n D)), without its division by D
+    threshold = C * mass + C * np.sqrt(40 * mass / smallest) * K.diagonal().max()
+    beyond = (beta == 0.0) & (gradient > threshold)
+    best = plain(problem)
+    assert_array_equal(best.beta[beyond], 0.0)
+    if apart == 8.0:
+        assert np.count_nonzero(beyond) >= 5
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("refine", [True, False])
 def test_final_objective_is_that_of_a_direct_solve(fit_intercept, refine):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import warnings
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ COLUMNS = (
     "costs",
     "partial_fit",
     "forget",
+    "sliding window",
     "dask",
     "early prediction",
     "suspects",
@@ -62,6 +64,7 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
         _costs(estimator),
         _method(estimator, "partial_fit"),
         _method(estimator, "forget"),
+        _yes(_windowed(cls)),
         _yes(any(_folder(method).glob("dask*"))),
         _yes("prediction" in known),
         _yes(hasattr(estimator, "suspects_")),
@@ -143,6 +146,12 @@ def _method(estimator: Any, name: str) -> str:
             if hasattr(type(estimator)(solver=value), name):
                 return f'solver="{value}"'
     return "no"
+
+
+def _windowed(cls: Any) -> bool:
+    """Whether ``partial_fit`` lets the oldest rows go as new ones enter."""
+    method = getattr(cls, "partial_fit", None)
+    return callable(method) and "window" in signature(method).parameters
 
 
 def _options(cls: Any, parameter: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""A stream of labelled rows: latency and accuracy of models that follow it."""

@@ -1,0 +1,94 @@
+"""The stream of ``benchmarks/stream.py``: what is measured, its table, its picture."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from widemargin_papers.harness.campaign import Campaign, Measurement, run_missing
+from widemargin_papers.harness.datasets import available
+from widemargin_papers.harness.figures import draw_panels, save
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.text_tables import rst_table
+
+from .learners import learners
+from .prequential import CHUNKS, followed, ijcnn1
+
+PICTURE = Path("docs/systems/incremental_stream.svg")
+
+
+def work(chunks: int = CHUNKS) -> Iterator[Measurement]:
+    """Yield a measurement a model; none without the data."""
+    if not (available("ijcnn1") and available("ijcnn1.t")):
+        return
+    for name, (make, every) in learners().items():
+        yield name, partial(_measured, make, every, chunks)
+
+
+def _measured(make: Any, every: int, chunks: int) -> dict[str, Any]:
+    return followed(make, every, *ijcnn1(chunks))
+
+
+def table(store: ResultStore) -> str:
+    """Return latency, throughput and accuracy of all models."""
+    header = ("model", "50 %", "95 %", "99 %", "rows a second", "accuracy", "recall")
+    rows, notes = [], []
+    for name in sorted(store.records):
+        record = store.records[name]
+        latency = [f"{1e3 * seconds:.2f} ms" for seconds in record["latency"]]
+        speed = f"{record['rows a second']:,.0f}"
+        shares = [f"{record[share]:.4f}" for share in ("accuracy", "recall")]
+        rows.append((name, *latency, speed, *shares))
+        if "routes" in record:
+            ways = ", ".join(
+                f"{count:,} {way}" for way, count in sorted(record["routes"].items())
+            )
+            notes.append(
+                f"{name}: {record['chunks']:,} chunks and the first window, {ways}; "
+                f"KKT violation at the end {record['violation']:.0e}."
+            )
+        elif record["measured"] < record["chunks"]:
+            notes.append(
+                f"{name}: {record['measured']:,} of {record['chunks']:,} chunks."
+            )
+    return rst_table(header, rows) + "\n" + " ".join(notes) + "\n"
+
+
+def picture(store: ResultStore) -> Any:
+    """Draw the accuracy over time of all models that answered every chunk."""
+    curves = {
+        name: [
+            (record["chunks"] * (k + 0.5) / len(record["curve"]), value)
+            for k, value in enumerate(record["curve"])
+        ]
+        for name, record in sorted(store.records.items())
+        if record["measured"] == record["chunks"]
+    }
+    labels = ("chunk", "accuracy before learning")
+    return draw_panels({"ijcnn1, chunks of 10": curves}, labels, size=(9.0, 4.0))
+
+
+CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table)}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is missing, print the table, draw the picture."""
+    parser = argparse.ArgumentParser(description="Follow a stream of ijcnn1.")
+    parser.add_argument("--root", type=Path, default=Path(), help="of the repository")
+    parser.add_argument("--chunks", type=int, default=CHUNKS, help="of 10 rows")
+    parser.add_argument("--only", nargs="*", default=[""], help="names with one of it")
+    parser.add_argument("--again", action="store_true", help="those of old commits too")
+    parser.add_argument("--print", action="store_true", help="measure nothing, print")
+    parser.add_argument("--write", action="store_true", help="draw the picture, too")
+    options = parser.parse_args(arguments)
+    store = ResultStore(options.root / "benchmarks" / "results" / "stream.json")
+    if not options.print:
+        wanted = {"only": options.only, "again": options.again}
+        run_missing(store, work(options.chunks), **wanted)
+    if store.records:
+        print(table(store))
+    if options.write and store.records:
+        save(picture(store), options.root / PICTURE)
