@@ -40,7 +40,9 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def sealed(document: object, payload: bytes = b"", version: int = 1) -> bytes:
+def sealed(
+    document: object, payload: bytes = b"", version: int = file_format.VERSION
+) -> bytes:
     """A file with a correct checksum around any document: only bounds protect."""
     text = (
         json.dumps(document).encode() if not isinstance(document, bytes) else document
@@ -103,7 +105,10 @@ def test_other_kind_is_refused(model: Path) -> None:
         file_format.read(model, kind="checkpoint")
 
 
-@pytest.mark.parametrize(("version", "remedy"), [(0, "save the model"), (2, "upgrade")])
+@pytest.mark.parametrize(
+    ("version", "remedy"),
+    [(1, "train the model again"), (file_format.VERSION + 1, "upgrade")],
+)
 def test_other_version_is_refused(tmp_path: Path, version: int, remedy: str) -> None:
     (tmp_path / "a").write_bytes(sealed(document(), version=version))
     with pytest.raises(StorageError, match=f"format {version}.*{remedy}"):

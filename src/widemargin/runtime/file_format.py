@@ -36,7 +36,8 @@ from numpy.typing import NDArray
 from .atomic_file import replacing
 
 MAGIC = b"\x89WMARG\r\n"
-VERSION = 1
+#: 2: models that keep their rows name the parts of a task anew
+VERSION = 2
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
 _MAX_HEADER = 1 << 28  # 256 MB of JSON is no model of ours
@@ -184,7 +185,11 @@ def _read(file: BinaryIO, size: int, kind: str | None) -> Stored:
     if version != VERSION:
         raise StorageError(
             f"written in format {version}, and this widemargin reads format {VERSION}: "
-            + ("upgrade widemargin" if version > VERSION else "save the model again")
+            + (
+                "upgrade widemargin"
+                if version > VERSION
+                else "train the model again, or use the widemargin that wrote it"
+            )
         )
     if length > _MAX_HEADER or _PREFIX.size + length > size:
         raise StorageError("truncated: the header does not fit in the file")

@@ -33,6 +33,7 @@ FEATURES = (10, 30, 100, 300, 1_000, 2_000)
 ROWS_FOR_FEATURES = 4_000
 STREAMED = 10_000_000
 BUDGET_MB = 256.0
+PIECE = 200_000  # rows of a file that are made at a time
 
 
 def tasks(quick: bool) -> list[Task]:
@@ -100,7 +101,7 @@ def stream(rows: int) -> Iterable[Cell]:
     row = f"refined SSGD, {rows} rows from disk"
     with tempfile.TemporaryDirectory(prefix="widemargin-") as folder:
         path = Path(folder) / "means.dat"
-        labels = _write(path, rows)
+        labels = write_clouds(path, rows)
         X = np.memmap(path, dtype=np.float32, mode="r", shape=(rows, 10))
         model = ChanceConstrainedSVC(
             C=10.0 / rows, solver="ssgd", epochs=2, memory_mb=BUDGET_MB, random_state=0
@@ -120,15 +121,20 @@ def stream(rows: int) -> Iterable[Cell]:
     yield from row_cells("Growth", row, figures)
 
 
-def _write(path: Path, rows: int) -> NDArray[np.int8]:
+def noisy_clouds(rows: int, seed: int) -> tuple[NDArray[np.float32], Floats]:
+    """Return up to `PIECE` rows of two overlapping clouds, as a file holds them."""
+    X, y = two_clouds(PIECE, 10, seed=0)  # its direction depends on the size
+    noise = np.random.default_rng(seed).normal(size=(rows, 10))
+    return (X[:rows] + 0.5 * noise).astype(np.float32), y[:rows]
+
+
+def write_clouds(path: Path, rows: int) -> NDArray[np.int8]:
     """Write the file piece by piece and return the labels."""
     labels = np.empty(rows, dtype=np.int8)
     with path.open("wb") as file:
-        for start in range(0, rows, 200_000):
-            count = min(200_000, rows - start)
-            X, y = two_clouds(count, 10, seed=0)
-            rng = np.random.default_rng(start + 1)
-            X = (X + 0.5 * rng.normal(size=X.shape)).astype(np.float32)
+        for start in range(0, rows, PIECE):
+            count = min(PIECE, rows - start)
+            X, y = noisy_clouds(count, seed=start + 1)
             X.tofile(file)
             labels[start : start + count] = y
     return labels

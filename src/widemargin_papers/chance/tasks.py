@@ -23,7 +23,7 @@ from widemargin.estimators.chance_constrained.solvers.smoothed_newton import new
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
-from . import growth
+from . import growth, table4_grid, workers
 from .methods import (
     METHODS,
     Run,
@@ -35,6 +35,7 @@ from .methods import (
     run_stochastic,
 )
 from .printed import DATA, EPOCHS, PAPER, SEDUMI
+from .table4_grid import GRID, SCALINGS, over_settings
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +66,19 @@ def tasks(quick: bool) -> list[Task]:
             Task(f"grid over C, {name}", partial(grid, name, runs), (name,),
                  "Grid over C", len(COSTS) * 3),
         ]  # fmt: skip
+    work += [
+        Task(f"{GRID}, {scaling}, {epochs}m",
+             partial(over_settings, scaling, epochs, few), (table4_grid.NAME,), GRID,
+             len(table4_grid.COSTS) * len(table4_grid.SHARES))
+        for scaling in SCALINGS
+        for epochs in (EPOCHS[:1] if quick else EPOCHS)
+    ]  # fmt: skip
+    if not quick:
+        work += [
+            Task("workers, n_jobs", workers.by_jobs, (), workers.WORKERS, 4),
+            Task("workers, dask", workers.by_dask, (), workers.WORKERS, 4),
+            Task("file larger than memory", workers.limited, (), workers.WORKERS, 2),
+        ]
     return work + growth.tasks(quick)
 
 

@@ -1,0 +1,132 @@
+"""Several workers of the stochastic method, and a file larger than the memory allowed.
+
+Speed-ups are of wall time: run them on a quiet machine. ``n_jobs`` splits an array in
+memory, dask's workers are processes of a local cluster that hold a chunk each. The
+file is read by a process of its own whose data segment is limited.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widemargin import ChanceConstrainedSVC
+from widemargin_papers.harness.cells import Cell, Figure, row_cells
+
+from .growth import noisy_clouds, two_clouds, write_clouds
+
+WORKERS = "Workers"
+COUNTS = (1, 2)
+SHAPE = (400_000, 20)
+REPEATS = 3
+LIMITED_ROWS, LIMIT_MB = 12_000_000, 300
+
+
+def _model(rows: int, jobs: int | None = None, epochs: int = 10) -> Any:
+    return ChanceConstrainedSVC(
+        C=10.0 / rows, solver="ssgd", epochs=epochs, n_jobs=jobs, random_state=0
+    )
+
+
+def _least_seconds(fit: Callable[[], Any]) -> float:
+    """Return the least wall time of some calls, after one that is not counted."""
+    fit()
+    found = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        fit()
+        found.append(time.perf_counter() - started)
+    return min(found)
+
+
+def _speed_up(row: str, seconds: dict[int, float], accuracy: float) -> list[Cell]:
+    figures: dict[str, Figure] = {
+        f"seconds, {count}": spent for count, spent in seconds.items()
+    }
+    first, last = seconds[COUNTS[0]], seconds[COUNTS[-1]]
+    figures[f"speed-up, {COUNTS[-1]} workers"] = first / last
+    figures["accuracy"] = accuracy
+    return row_cells(WORKERS, row, figures)
+
+
+def by_jobs(shape: tuple[int, int] = SHAPE) -> Iterable[Cell]:
+    """Fit an array in memory with one and with two jobs."""
+    X, y = two_clouds(*shape)
+    models = {count: _model(len(y), count) for count in COUNTS}
+    seconds = {
+        count: _least_seconds(lambda model=model: model.fit(X, y))  # type: ignore[misc]
+        for count, model in models.items()
+    }
+    accuracy = float(models[COUNTS[-1]].score(X, y))
+    yield from _speed_up(f"n_jobs, {shape[0]} x {shape[1]}", seconds, accuracy)
+
+
+def by_dask(shape: tuple[int, int] = SHAPE) -> Iterable[Cell]:
+    """Fit a dask array of two chunks with one and with two workers."""
+    array, distributed = (import_module(n) for n in ("dask.array", "distributed"))
+    X, y = two_clouds(*shape)
+    chunk = -(-len(y) // COUNTS[-1])
+    seconds, accuracy = {}, 0.0
+    for count in COUNTS:
+        cluster = distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, dashboard_address=":0"
+        )
+        with cluster, distributed.Client(cluster):
+            rows = array.from_array(X, chunks=(chunk, -1)).persist()
+            labels = array.from_array(y, chunks=chunk).persist()
+            distributed.wait([rows, labels])
+            model = _model(len(y))
+            seconds[count] = _least_seconds(
+                lambda model=model, rows=rows, labels=labels: model.fit(rows, labels)  # type: ignore[misc]
+            )
+            accuracy = float(model.score(X, y))
+    yield from _speed_up(f"dask, {shape[0]} x {shape[1]}", seconds, accuracy)
+
+
+def train_limited(path: str, rows: int, limit_mb: int) -> dict[str, float]:
+    """Fit a file of ten features while data may take `limit_mb` more than now."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    used = next(line for line in status.splitlines() if line.startswith("VmData"))
+    limit = 1024 * int(used.split()[1]) + (limit_mb << 20)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    X = np.memmap(path, dtype=np.float32, mode="r", shape=(rows, 10))
+    y = np.load(f"{path}.labels.npy", mmap_mode="r")
+    model = _model(rows, epochs=2).set_params(memory_mb=limit_mb / 4).fit(X, y)
+    X_new, y_new = noisy_clouds(100_000, seed=12345)
+    return {"accuracy": float(model.score(X_new, y_new))}
+
+
+def limited(rows: int = LIMITED_ROWS, limit_mb: int = LIMIT_MB) -> Iterable[Cell]:
+    """Train on a file that is larger than what the process may allocate."""
+    with tempfile.TemporaryDirectory(prefix="widemargin-") as folder:
+        path = Path(folder) / "means.dat"
+        np.save(f"{path}.labels.npy", write_clouds(path, rows))
+        size = path.stat().st_size / 1e6
+        call = f"{__name__}", str(path), rows, limit_mb
+        script = (
+            "import json, sys; from importlib import import_module; "
+            "module, path, rows, limit = json.loads(sys.argv[1]); "
+            "found = import_module(module).train_limited(path, rows, limit); "
+            "print(json.dumps(found))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, json.dumps(call)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    found = json.loads(done.stdout.splitlines()[-1])
+    note = f"a process that may allocate {limit_mb} MB more than after its imports"
+    figures: dict[str, Figure] = {
+        "file, MB": (size, note),
+        "accuracy on new rows": found["accuracy"],
+    }
+    yield from row_cells(WORKERS, f"refined SSGD, {rows} rows, limited", figures)
