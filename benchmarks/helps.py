@@ -6,6 +6,7 @@ python benchmarks/helps.py units        in which unit costs multiply C, choosing
 python benchmarks/helps.py costs        unequal costs: every method, both halves
 python benchmarks/helps.py private      what privacy costs, every mechanism, both halves
 python benchmarks/helps.py early        early prediction against the exact model
+python benchmarks/helps.py grids        widths of the default grid, both halves
 python benchmarks/helps.py quantiles    intervals beside gradient boosting, ten sets
 python benchmarks/helps.py              the tables of all stored results
 

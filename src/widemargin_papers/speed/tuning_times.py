@@ -3,6 +3,9 @@
 The unit is ``GridSearchCV`` over scikit-learn's own estimator in the same run, with as
 many processes as our search has threads. Both search the same grid on the same folds,
 to the same tolerance; neither fits the winner to all rows.
+
+torchkm (PyPI; tried: 4.3.2) is no contestant: it is made for GPUs, has one width of the
+kernel a search, and on a CPU took minutes for 50 values of C on 400 rows.
 """
 
 from __future__ import annotations
