@@ -10,18 +10,13 @@ import numpy as np
 
 from widemargin.engine.problem import DualProblem, hinge_terms
 
-from .base.hard_margin import solve_hard_margin
+from .base.hard_margin import NOT_KEPT, solve_hard_margin
 from .base.multiclass import BinaryTask
 from .base.sklearn_compat import Interval
 from .base.small_fit import Terms
 from .base.task import Answer
 from .base.training_data import LabelledData
 from .incremental import IncrementalClassifier
-
-NOT_KEPT = (
-    "C=inf: rows that are kept to be added to, removed or re-priced need a finite C. "
-    "Fit without keep_rows and ids, or give a large C."
-)
 
 
 class SVC(IncrementalClassifier):

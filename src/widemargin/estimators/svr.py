@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel
+from widemargin.engine.problem import DualProblem
 
 from .base.expansion import Terms
 from .base.fitted import FittedExpansion
+from .base.hard_margin import NOT_KEPT
+from .base.hard_tube import NO_TUBE, solve_hard_tube
 from .base.regressor import OneNumber
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask
+from .base.task import Answer, BoxTask
 from .base.training_data import TargetData
 from .incremental import IncrementalRegressor
 
@@ -46,7 +49,7 @@ class SVR(OneNumber, IncrementalRegressor):
         Fits of at most 2,000 rows go on to about 1e-9 where they can.
     C : float, default=1.0
         Price of a unit of error beyond epsilon; larger fits the training data more
-        closely.
+        closely. ``np.inf`` is the hard tube: no error beyond it at all, or an error.
     epsilon : float, default=0.1
         Half width of the tube within which errors are free, in the unit of y.
     shrinking : bool, default=True
@@ -104,6 +107,7 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IncrementalRegressor._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -153,6 +157,29 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         self.polish = polish
         self.keep_rows = keep_rows
         self.exact_updates = exact_updates
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TargetData:
+        if np.isinf(self.C) and (self.keep_rows or ids is not None):
+            raise ValueError(NOT_KEPT)
+        if np.isinf(self.C) and not self.epsilon > 0.0:
+            raise ValueError(NO_TUBE)
+        return super()._validated(X, y, sample_weight, ids)
+
+    def _problem(self, task: BoxTask) -> DualProblem:
+        if np.isinf(self.C):
+            raise ValueError(NOT_KEPT)
+        return super()._problem(task)
+
+    def _only_dual_problems(self) -> bool:
+        return not np.isinf(self.C)
+
+    def _solve_task(self, task: BoxTask) -> Answer:
+        if np.isinf(self.C):
+            return solve_hard_tube(self, task, float(self.epsilon))
+        return super()._solve_task(task)
+
+    def _own_way(self) -> bool:
+        return bool(np.isinf(self.C))
 
     def _terms(self, data: TargetData) -> list[Terms]:
         costs = self._costs(data)

@@ -9,7 +9,7 @@ the dual value of the coefficients bounds the optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,14 @@ from widemargin.engine.bounds import (
     half_square_above,
 )
 from widemargin.engine.certificate import Certificate
-from widemargin.engine.problem import classification_problem
+from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solution import Solution, is_convex, stage_record
 from widemargin.engine.status import Status
 from widemargin.runtime.lazy import lazy_property
 
 from .machine import KernelMachine
 from .multiclass import BinaryTask
+from .task import Task
 
 Vector = NDArray[np.float64]
 
@@ -36,6 +37,10 @@ GROWTH = 100.0
 LAST = 1e10  # over the largest K_ii: classes still at a bound there overlap
 OUTWARD = 16.0 * UNIT
 
+NOT_KEPT = (
+    "C=inf: rows that are kept to be added to, removed or re-priced need a finite C. "
+    "Fit without keep_rows and ids, or give a large C."
+)
 NOT_SEPARABLE = (
     "C=inf: the classes cannot be separated without an error in the feature space of "
     "this kernel (C={C:.1e} still leaves samples within the margin). Use a finite C, "
@@ -83,6 +88,11 @@ class HardMargin:
         """Whether the tolerance was reached."""
         return self.solution.converged
 
+    @property
+    def bounded(self) -> DualProblem:
+        """The problem whose optimum the certificate bounds."""
+        return self.solution.problem
+
     @lazy_property
     def certificate(self) -> Certificate:
         """Half the squared norm of the scaled model, and the dual value below it."""
@@ -94,7 +104,7 @@ class HardMargin:
         objective = square / (scale * scale) * (1.0 + OUTWARD)
         bound = None
         if is_convex(problem, solution.beta, checked.values):
-            bound = dual_bound(problem, solution.beta, *known)
+            bound = dual_bound(self.bounded, solution.beta, *known)
         return Certificate(
             status=solution.status.value,
             objective=objective,
@@ -105,6 +115,9 @@ class HardMargin:
             seconds=solution.seconds,
             threads=problem.gram.threads,
         )
+
+
+Found = TypeVar("Found", bound=HardMargin)
 
 
 def solve_hard_margin(
@@ -124,13 +137,20 @@ def solve_hard_margin(
         C, start = GROWTH * C, solution.beta
         if C > LAST / largest:
             raise ValueError(NOT_SEPARABLE.format(C=C / GROWTH))
-    found = HardMargin(solution.verified(), _shortest(solution.verified(), task.y))
-    record = stage_record(
-        "finish", problem.n, solution.seconds, [found.certificate],
-        kkt_violation=found.certificate.kkt_violation, n_iter=found.n_iter,
-        n_support=int(solution.support.size), status=found.status.value,
+    verified = solution.verified()
+    return recorded(HardMargin(verified, _shortest(verified, task.y)), task)
+
+
+def recorded(found: Found, task: Task) -> Found:
+    """Append the stage record of an answer to the history of its task."""
+    solution, certificate = found.solution, found.certificate
+    task.history.append(
+        stage_record(
+            "finish", solution.problem.n, solution.seconds, [certificate],
+            kkt_violation=certificate.kkt_violation, n_iter=found.n_iter,
+            n_support=int(solution.support.size), status=found.status.value,
+        )
     )  # fmt: skip
-    task.history.append(record)
     return found
 
 
