@@ -136,7 +136,7 @@ def figure_3(name: str, n: int, ranks: Sequence[int]) -> Iterable[Cell]:
     C, gamma = paper.PARAMETERS[name]
     yield from _exact_curves("Figure 3", name, n, C, Gaussian(gamma))
     data = subset(name, n)
-    for method in ("LLSVM", "FastFood", "LTPU"):
+    for method in ("random landmarks", "random Fourier features", "LTPU"):
         for rank in ranks:
             model = make_method(method, C=C, gamma=gamma, rank=rank)
             spent, model = fit_seconds(model, data)

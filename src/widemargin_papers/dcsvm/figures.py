@@ -82,7 +82,9 @@ def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
         if column in values:  # approximate methods have no dual objective
             panel = panels.setdefault(f"{name}, {rows}", {})
             point = (values[SPENT], values[column])
-            panel.setdefault(method.split()[0], []).append(point)
+            name, ranked, _ = method.partition(" rank ")
+            label = name if ranked else method.split()[0]
+            panel.setdefault(label, []).append(point)
     return panels
 
 

@@ -159,7 +159,7 @@ def test_figures_2_to_4_and_their_pictures(moons, monkeypatch):
     assert set(drawn) == {"figure1", "figure2", "grid_ijcnn1", *curves}
     (ax,) = drawn["figure3"].axes
     assert ax.get_title() == "ijcnn1, 400 rows"
-    assert {"DC", "SVC", "LLSVM"} <= {line.get_label() for line in ax.lines}
+    assert {"DC", "SVC", "random landmarks"} <= {line.get_label() for line in ax.lines}
     assert "300 rows: early %" in drawn["grid_ijcnn1"].axes[0].get_title()
     (ax,) = drawn["figure2"].axes
     labels = {line.get_label() for line in ax.lines}
