@@ -11,6 +11,7 @@ namespace {
 
 constexpr Size kRows = 128;          // evaluated at a time; only the columns from there on
 constexpr Size kTile = 16;           // entries of a cache line
+constexpr Size kThreadRows = 1000;   // below, a thread starts no sooner than all is done
 constexpr double kMirrorCost = 1.0;  // of an entry that is copied, in evaluated ones
 
 Size padded(Size n) {
@@ -29,7 +30,7 @@ KernelTable::KernelTable(std::shared_ptr<Gram> gram)
       slab_(std::max<Size>(1, n_ * stride_) * sizeof(float)),
       entries_(static_cast<float*>(slab_.data())),
       diagonal_(n_) {
-  Team team(gram_->threads());
+  Team team(n_ < kThreadRows ? 1 : gram_->threads());
   for (Size first = 0; first < n_; first += kRows) {
     const Size count = std::min(kRows, n_ - first);
     evaluate(first, count, mirrors_ ? first : 0, team);
