@@ -6,9 +6,11 @@ python benchmarks/updates.py choice --quick      600 and 2,400 rows only
 python benchmarks/updates.py choice --table FILE    the measurements as a table, too
 
 Processor time of one thread, the least of three. ``choice`` prints two halves of the
-data sets, every other one by alphabet: the constants of the estimates
-(``widemargin.engine.update_costs``) were chosen on the first and are checked on the
-second. A set is taken at C=1 with gamma="scale" and at C=10 with four times that gamma.
+data sets, every other one by alphabet, for constants of the estimates
+(``widemargin.engine.update_costs``) to be chosen on the first and checked on the other.
+Those of compiled fits and crossing rows came from two moons and a5a, of the first half;
+those of a path, earlier, from covtype and ijcnn1, one of each half. A set is taken at
+C=1 with gamma="scale" and at C=10 with four times that gamma.
 """
 
 from __future__ import annotations
