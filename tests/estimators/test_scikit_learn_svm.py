@@ -15,7 +15,6 @@ PROBABILITY = "probability=True is refused; it is deprecated there as well"
 PRIVATE = "about private attributes of scikit-learn's classes"
 SPARSE = "sparse rows are taken where scikit-learn refuses them"
 WHOLE = "its kernel is right for two equal lists only, and ours asks for blocks"
-INFINITE = "C of a regression must be finite; C=inf of SVC is the hard margin"
 #: tests that do not hold here, each with the reason
 EXPECTED = {
     "test_tweak_params": PRIVATE,
@@ -40,11 +39,6 @@ EXPECTED = {
     "test_svr_errors": "a kernel that returns the wrong shape is refused in fit",
     "test_svc_nonfinite_params[42]": "the message names the variance that overflows",
     "test_libsvm_convergence_warnings[42]": "two steps are enough here",
-    **{
-        f"test_svm_with_infinite_C[42-inf{k}-{name}]": INFINITE
-        for k in (0, 1)
-        for name in ("SVR-make_regression",)
-    },
 }
 LINEAR = ("linearsv", "liblinear")  # the estimators left to scikit-learn
 TESTS = {
