@@ -77,24 +77,36 @@ void NearMargin::add(const std::vector<Size>& members, const std::vector<double>
   routines<double>().combine(rows.data(), weights.data(), rows.size(), size(), sums.data());
 }
 
-void NearMargin::verify(double* values, double* errors) const {
+// Rows that the polish has left are read again; without them nothing is stored.
+void NearMargin::verify(Team& team, double* values, double* errors) const {
   const std::vector<Size> support = point_.support();
   std::vector<double> sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
   std::vector<double> weights(support.size());
   for (Size a = 0; a < support.size(); ++a) weights[a] = point_.beta(support[a]);
-  add(support, weights, sums);
-  for (Size a = 0; a < support.size(); ++a)
-    add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
   const std::vector<Index> rows = samples_of(point_.problem(), support);
   const std::vector<Index> columns = samples_of(point_.problem(), members_);
   Sweep<double> work{rows.data(), rows.size(),    columns.data(), columns.size(),
                      nullptr,     weights.data(), sums.data()};
   work.sizes = sizes.data();
-  point_.table().gram().source().rounding(work, rounding.data());
+  Gram& gram = point_.table().gram();
+  if (holds(support)) {
+    add(support, weights, sums);
+    for (Size a = 0; a < support.size(); ++a)
+      add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
+  } else {
+    gram.source().sweep(work, team);
+    gram.log().count(Purpose::certificate, rows.size() * columns.size());
+  }
+  gram.source().rounding(work, rounding.data());
   for (Size c = 0; c < size(); ++c) {
     values[members_[c]] = sums[c];
     errors[members_[c]] = rounding[c];
   }
+}
+
+bool NearMargin::holds(const std::vector<Size>& members) const {
+  return std::all_of(members.begin(), members.end(),
+                     [this](Size k) { return numbers_[k] != kNowhere; });
 }
 
 Extremes worst_extremes(const TablePoint& point, const NearMargin& near, const double* values,

@@ -34,9 +34,11 @@ class NearMargin {
            std::vector<double>& sums) const;
 
   // K beta of the near members in double, summed anew, with bounds on the rounding.
-  void verify(double* values, double* errors) const;
+  void verify(Team& team, double* values, double* errors) const;
 
  private:
+  bool holds(const std::vector<Size>& members) const;
+
   static constexpr Size kNowhere = Size(-1);
 
   const TablePoint& point_;

@@ -167,13 +167,14 @@ class BatchSolver {
     double* values = own.values.data();
     double* errors = own.errors.data();
     Status status = Status::stalled;
+    Team team(batch_.count == 1 ? options_.threads : 1);  // several problems have a thread each
     for (const bool every : {options_.every_value, true}) {
       NearMargin near(point, every, own.entries);
       if (near.entries() > kMostEntries) return Status::stalled;
       const bool polish = polish_pays(point, near, steps);
       if (polish) exact = polish_margin(point, near, options_.polish_limit, proceed);
-      near.evaluate(point.support());
-      near.verify(values, errors);
+      if (polish) near.evaluate(point.support());
+      near.verify(team, values, errors);
       for (Size k = 0; k < point.problem().n; ++k) own.summed[k] = near.contains(k);
       const Extremes extremes = worst_extremes(point, near, values, errors);
       const double violation = extremes.violation(point.problem().equality);

@@ -204,14 +204,20 @@ WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
   for (Size c = 0; c < near.size(); ++c)
     require_close(near.row(first)[c], one.data.kernel(kGaussian, first, near.members()[c]), 1e-13,
                   "an entry in double precision");
-  std::vector<double> values(600), errors(600, -1.0);
-  near.verify(values.data(), errors.data());
-  require(verify_far(point, near, values.data(), errors.data()).empty(), "the others are beyond");
-  for (Size k = 0; k < 600; ++k) {
-    const double truth = one.true_gradient(k) + one.data.labels[k];
-    require_close(values[k], truth, errors[k] + kRounding, "within its bound");
-    require(errors[k] >= 0.0 && errors[k] < (near.contains(k) ? 1e-10 : 1e-2), "a bound");
+  std::vector<double> other_memory;
+  NearMargin without_rows(point, false, other_memory);
+  Team alone(1);
+  for (const NearMargin* either : {&near, &without_rows}) {
+    std::vector<double> values(600), errors(600, -1.0);
+    either->verify(alone, values.data(), errors.data());
+    require(verify_far(point, *either, values.data(), errors.data()).empty(), "others are beyond");
+    for (Size k = 0; k < 600; ++k) {
+      const double truth = one.true_gradient(k) + one.data.labels[k];
+      require_close(values[k], truth, errors[k] + kRounding, "within its bound");
+      require(errors[k] >= 0.0 && errors[k] < (near.contains(k) ? 1e-10 : 1e-2), "a bound");
+    }
   }
+  require(other_memory.empty(), "sums alone store nothing");
   require(NearMargin(point, true, memory).all(), "all on request");
 }
 
