@@ -1,13 +1,10 @@
 """Benchmarks of the ramp loss: a few lines over ``widemargin_papers``.
 
-python benchmarks/ramp.py robustness    flipped labels: measure what is missing, print
-python benchmarks/ramp.py untuned       the same with C left as it is
 python benchmarks/ramp.py shares        Figure 3
 python benchmarks/ramp.py times         Figure 2
 python benchmarks/ramp.py targets       Figure 2, and what was asked of it
 python benchmarks/ramp.py rank          what the rank rule costs
 python benchmarks/ramp.py plain         whether screening pays in a plain SVM
-python benchmarks/ramp.py more          both starts, 1e-8, covtype
 python benchmarks/ramp.py pairs         Figure 2 on a pair solver
 python benchmarks/ramp.py               the tables of all stored results
 """

@@ -16,7 +16,7 @@ from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table, origin
 
-from . import accuracy, newcomers, ramp_updates
+from . import accuracy
 from .figures import draw_accuracy, draw_growth
 from .printed import ROWS
 from .tasks import FAR, tasks, trials
@@ -118,26 +118,6 @@ def ratios_table(rows: Rows) -> str:
     return list_table(header, table)
 
 
-def ramp_table(cells: Sequence[Cell]) -> str:
-    """Return what an update of the ramp loss takes, by the path and by warm starts."""
-    rows = []
-    for row, found in by_row(cells, "Ramp update").items():
-        seconds = [f"{found[way]:.2g}" for way in ramp_updates.WAYS]
-        counts = [f"{found[count]:.0f}" for count in ("clipped", "steps")]
-        rows.append((row, *seconds, *counts))
-    ways = [f"{way}: s" for way in ramp_updates.WAYS]
-    return list_table(("", *ways, "clipped", "path steps"), rows)
-
-
-def newcomers_table(cells: Sequence[Cell]) -> str:
-    """Return how many newcomers come back, and the steps of a chunk that knew it."""
-    rows = [
-        (row, *(f"{found[name]:.4g}" for name in newcomers.COLUMNS))
-        for row, found in by_row(cells, newcomers.TABLE).items()
-    ]
-    return list_table(("", *newcomers.COLUMNS), rows)
-
-
 def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
     """Return mean and deviation over the trials of every method on every set."""
     own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
@@ -207,21 +187,6 @@ def incremental_section(store: ResultStore, cells: Sequence[Cell]) -> str:
         text.append(_picture(figure, f"{shown}, a curve for each way and kernel"))
     for size in (5000, 20000):
         text += [f"**Into {size:,} rows**\n", times_table(cells, size)]
-    if any(cell.table == newcomers.TABLE for cell in cells):
-        text += [
-            "**Newcomers that come back.** Models of 250 to 2,000 rows, "
-            f"{newcomers.TRIALS} draws each: the\n"
-            "chunks, those in which two newcomers or more set out from zero, all that\n"
-            "set out, those that come back; and the steps of the chunk, median over\n"
-            "kernels and sizes, as it is and without the rows that come back.\n",
-            newcomers_table(cells),
-        ]
-    if any(cell.table == "Ramp update" for cell in cells):
-        text += [
-            "**Ramp-loss updates.** Processor seconds of the first update of the\n"
-            "clipped set (C = 1, s = 0), along the path and by a warm-started solve.\n",
-            ramp_table(cells),
-        ]
     return "\n".join(text) + "\n"
 
 

@@ -1,8 +1,7 @@
 """The chunk-incremental paper's figures, as tasks: ``widemargin reproduce cost``.
 
 Figures 1 and 2 are path steps and margin-set sizes, 3 and 4 times: processor seconds on
-one thread, so that a busy machine does not blur the ratios. Figure 5, updates of the
-ramp loss and newcomers that come back are files of their own.
+one thread, so that a busy machine does not blur the ratios. Figure 5 is in `accuracy`.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ from widemargin_papers.harness.timing import processor_seconds
 
 from . import printed
 from .accuracy import accuracy_tasks
-from .newcomers import newcomer_tasks
 from .printed import CHUNK, KERNELS, OPTIONS, PRICES, ROWS, SIZES, Vector, problem
-from .ramp_updates import ramp_tasks
 
 Moves = list[tuple[Solution, updates.PathAccount]]
 
@@ -49,7 +46,7 @@ SMALL_CAP = 1  # the same below 5,000 rows
 
 
 def tasks(quick: bool) -> list[Task]:
-    """Return a task per data set, kernel and size; Figure 5; updates; newcomers."""
+    """Return a task per data set, kernel and size, and those of Figure 5."""
     chosen = [
         (name, kernel, size)
         for name, rows in ROWS.items()
@@ -67,11 +64,7 @@ def tasks(quick: bool) -> list[Task]:
         )
         for name, kernel, size in chosen
     ]
-    more = accuracy_tasks(quick)
-    if not quick:
-        more += ramp_tasks()
-        more += newcomer_tasks()
-    return work + more
+    return work + accuracy_tasks(quick)
 
 
 def trials(size: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,69 +16,9 @@ from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import (
-    further_timing,
-    mislabelled,
-    pair_timing,
-    plain_screening,
-    printed,
-    rank_rule,
-    timing,
-)
+from . import pair_timing, plain_screening, printed, rank_rule, timing
 from .printed import CONTESTANTS
 from .tasks import share_cells
-
-
-def _place(method: str) -> tuple[str, int]:
-    """Order methods by their setting, then as the benchmark lists them."""
-    name, _, setting = method.partition(", ")
-    return setting, list(mislabelled.METHODS).index(name)
-
-
-def robustness_tables(store: ResultStore) -> str:
-    """Return accuracy, precision and recall, over data sets and apart."""
-    summary = mislabelled.summary(store)
-    methods = sorted({row["method"] for row in summary}, key=_place)
-    settings = sorted({(row["kind"] != "random", row["share"]) for row in summary})
-    flips = [("confident" if sure else "random", share) for sure, share in settings]
-    seeds = sorted({row["seeds"] for row in summary})
-    datasets = sorted({row["dataset"] for row in summary})
-
-    def mean(figure: str, digits: int, wanted: tuple[Any, ...]) -> str:
-        """Mean over what has these values of kind, share, method (and data set)."""
-        names = ("kind", "share", "method", "dataset")[: len(wanted)]
-        own = [row for row in summary if tuple(row[name] for name in names) == wanted]
-        known = [row[figure] for row in own if row[figure] is not None]
-        return f"{np.mean(known):.{digits}f}" if known else "-"
-
-    accuracy, found, apart = [], [], []
-    for kind, share in flips:
-        label = f"{kind} {share:.0%}"
-        keys = [(kind, share, method) for method in methods]
-        accuracy.append([label, *(mean("accuracy", 3, key) for key in keys)])
-        pairs = [
-            f"{mean('precision', 2, key)} / {mean('recall', 2, key)}" for key in keys
-        ]
-        if share > 0:
-            found.append([label, *pairs])
-    for data in datasets:
-        for kind, share in flips:
-            if share in (0.0, 0.2):
-                wanted = [(kind, share, method, data) for method in methods]
-                figures = [mean("accuracy", 3, key) for key in wanted]
-                apart.append([data, f"{kind} {share:.0%}", *figures])
-    return "\n".join(
-        [
-            f"Test accuracy on clean labels, mean over {len(datasets)} data sets "
-            f"({', '.join(datasets)}) and {' or '.join(map(str, seeds))} seeds each:\n",
-            rst_table(["flips", *methods], accuracy),
-            "Precision / recall of the samples called mislabelled (for SVC: those it "
-            "misclassifies in training):\n",
-            rst_table(["flips", *methods], found),
-            "Accuracy by data set:\n",
-            rst_table(["data", "flips", *methods], apart),
-        ]
-    )
 
 
 def timing_tables(store: ResultStore) -> str:
@@ -259,17 +198,10 @@ def drawn_from(store: ResultStore) -> str:
 
 
 CAMPAIGNS = {
-    "robustness": Campaign("mislabelled", mislabelled.work, robustness_tables),
-    "untuned": Campaign(
-        "mislabelled_untuned",
-        partial(mislabelled.work, mislabelled.untuned),
-        robustness_tables,
-    ),
     "shares": Campaign("ramp_shares", timing.share_work, share_tables),
     "times": Campaign("ramp_times", timing.work, timing_tables),
     "targets": Campaign("ramp_times", timing.work, target_tables),
     "rank": Campaign("ramp_rank", rank_rule.work, rank_rule.table),
     "plain": Campaign("ramp_plain", plain_screening.work, plain_screening.table),
-    "more": Campaign("ramp_more", further_timing.work, further_timing.tables),
     "pairs": Campaign("ramp_pairs", pair_timing.work, pair_timing.tables),
 }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
 from widemargin_papers.cost import accuracy as cost_accuracy
-from widemargin_papers.cost import newcomers as cost_newcomers
 from widemargin_papers.cost import printed
-from widemargin_papers.cost import ramp_updates as cost_ramp
 from widemargin_papers.cost import report as cost_report
 from widemargin_papers.cost import tasks as cost
 from widemargin_papers.harness.cells import Cell
@@ -122,46 +120,6 @@ def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
     assert len({line.get_linestyle() for line in curves}) == 3
     hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [list(line.get_xdata()) for line in hollow] == [[500]] * 3
-
-
-def test_ramp_updates_are_timed_in_three_ways(small_data):
-    cells = list(cost_ramp.update_cells("any", "linear"))
-    found = {cell.column: cell.ours for cell in cells}
-    assert set(found) == {*cost_ramp.WAYS, "clipped", "steps"}
-    assert found["clipped"] > 0 and found["steps"] > 0
-    assert min(found[way] for way in cost_ramp.WAYS) > 0
-    table = cost_report.ramp_table(cells)
-    assert "any, linear, n=300" in table and f"- {found['steps']:.0f}\n" in table
-
-
-def test_a_chunk_with_foresight_ends_where_the_chunk_ends(small_data, monkeypatch):
-    """Newcomers that come back are no part of the end: without them it is the same."""
-    monkeypatch.setattr(cost_newcomers, "SIZES", (60, 120))
-    monkeypatch.setattr(cost_newcomers, "TRIALS", 1)
-    few = {name: cost.KERNELS[name] for name in ("linear", "Gaussian")}
-    monkeypatch.setattr(cost_newcomers, "KERNELS", few)
-    cells = list(cost_newcomers.newcomer_cells("any"))
-    found = {cell.column: float(cell.ours) for cell in cells}
-    assert found["chunks"] == 4
-    assert 0 < found["come back"] < found["set out"]
-    assert 0 < found["with foresight"] < found["chunk"]
-    assert found["largest difference, relative"] <= 1e-8
-    table = cost_report.newcomers_table(cells)
-    assert "* - any" in table and f"- {found['set out']:.0f}\n" in table
-
-
-def test_those_set_out_whom_the_model_gets_wrong(small_data):
-    """Inside the margin of F as the base has it, by its own decision values."""
-    X, y = printed.samples("any", 0)
-    shape = cost.KERNELS["Gaussian"]
-    base, _ = cost.updates.fresh(cost.problem(X, y, shape, 100))
-    out = cost_newcomers.sets_out(base, cost.problem(X, y, shape, 150))
-    new = np.arange(100, 150)
-    apart = ((X[new, None] - X[None, :100]) ** 2).sum(axis=2)
-    decision = np.exp(-0.25 * apart) @ base.beta + base.intercept
-    margin = np.where(y[new] > 0, 1.0, 1 / 7)
-    assert_array_equal(out, new[y[new] * decision < margin])
-    assert 0 < out.size < 50
 
 
 def test_targets_are_judged_from_the_cells():

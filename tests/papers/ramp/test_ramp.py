@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,8 +21,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import further_timing as ramp_more
-from widemargin_papers.ramp import mislabelled, plain_screening, printed
+from widemargin_papers.ramp import plain_screening, printed
 from widemargin_papers.ramp import rank_rule as ramp_rank
 from widemargin_papers.ramp import report as ramp_report
 from widemargin_papers.ramp import tasks as ramp_tables
@@ -38,7 +36,6 @@ from widemargin_papers.ramp.report import (
     draw,
     drawn_from,
     figures,
-    robustness_tables,
     share_tables,
     target_tables,
     timing_tables,
@@ -139,56 +136,12 @@ def test_algorithm_as_printed_ends_at_worse_points():
 def cancer(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)
-    monkeypatch.setattr(mislabelled, "load_dense", lambda name: (X, y.astype(float)))
     monkeypatch.setattr(
         printed,
         "load",
         lambda name, size: (X[:size], np.where(y[:size], 1.0, -1.0)),
     )
     return X, np.where(y, 1.0, -1.0)
-
-
-def test_flips_are_as_many_as_asked_and_of_the_asked_kind(cancer):
-    X, y = cancer
-    rng = np.random.default_rng(0)
-    assert mislabelled.flip_random(y, 0.1, rng).sum() == 57
-    chosen = mislabelled.flip_confident(X, y, 0.2, rng)
-    side = y[chosen][0]
-    assert np.all(y[chosen] == side)
-    assert chosen.sum() == round(0.2 * np.count_nonzero(y == side))
-
-
-def test_robustness_cell_and_a_campaign_that_goes_on(cancer, monkeypatch, tmp_path):
-    if find_spec("cleanlab") is None:  # a peer of the benchmark: widemargin[bench]
-        monkeypatch.delitem(mislabelled.METHODS, "cleanlab")
-    monkeypatch.setattr(mislabelled, "GRID", {"C": [1.0]})
-    monkeypatch.setattr(mislabelled, "CEILINGS", [0.0])
-    todo = [mislabelled.Cell("cancer", "random", 0.1, seed) for seed in (0, 1)]
-    monkeypatch.setattr(mislabelled, "cells", lambda: iter(todo))
-    store = ResultStore(tmp_path / "cells.json")
-    run_missing(store, mislabelled.work())
-    assert set(store.records) == {cell.key for cell in todo}
-    methods = store.records[todo[0].key]["methods"]
-    assert set(methods) == set(mislabelled.METHODS)
-    for found in methods.values():
-        assert 0.85 <= found["accuracy"] <= 1.0
-        assert 0.5 <= found["recall"] <= 1.0
-    run_missing(ResultStore(tmp_path / "cells.json"), mislabelled.work(dict))  # refuses
-    assert "random 10%" in robustness_tables(store)
-    rows = mislabelled.summary(store)
-    assert {row["method"] for row in rows} == set(mislabelled.METHODS)
-    assert all(row["seeds"] == 2 for row in rows)
-
-
-def test_untuned_cell_compares_the_starts(cancer, tmp_path):
-    store = ResultStore(tmp_path / "untuned.json")
-    cell = mislabelled.Cell("cancer", "random", 0.2, 0)
-    store.add(cell.key, mislabelled.run_cell(cell, mislabelled.untuned))
-    accuracy = {row["method"]: row["accuracy"] for row in mislabelled.summary(store)}
-    assert len(accuracy) == 3 * len(mislabelled.UNTUNED)
-    plain, ramp = "SVC, rbf C=100", "RampSVC continuation, rbf C=100"
-    assert accuracy[ramp] > accuracy[plain] + 0.05
-    assert ramp in robustness_tables(store)
 
 
 def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
@@ -308,21 +261,6 @@ def test_screening_in_a_plain_svm_is_measured_beside_none(
         assert set(record["rules"]) == {"none", "safe"}
         assert record["rules"]["none"]["evaluated"] > 0
     assert "cancer, path in C" in plain_screening.table(store)
-
-
-def test_more_times_have_one_table_each(cancer, monkeypatch, tmp_path):
-    few = [printed.Setting("ijcnn1", 0.05, 1.0, 1e-6, 200)]
-    monkeypatch.setattr(printed, "settings", lambda *_: iter(few))
-    monkeypatch.setattr(ramp_more, "COVTYPE_SIZE", 400)
-    monkeypatch.setattr(ramp_more.problems, "covtype", lambda n: printed.load("", n))
-    store = ResultStore(tmp_path / "more.json")
-    run_missing(store, ramp_more.work())
-    assert [key.split(",")[0] for key in store.records] == [
-        "covtype", "starts", "tolerance",
-    ]  # fmt: skip
-    table = ramp_more.tables(store)
-    for name in ("continuation", "safe+shrink", "divide"):
-        assert name in table
 
 
 def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):
