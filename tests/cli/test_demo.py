@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import re
 import subprocess
 import sys
 import threading
@@ -111,6 +112,28 @@ LESS: dict[str, dict[str, object]] = {
     "private": {"RUNS": 6, "EPSILONS": (1.0, 10.0), "DRAWS": 1},
 }
 
+#: acts whose table has seconds: a row of it -> how the line that told them begins
+TIMED = {
+    "photograph": lambda row: f"{row[0]} on {row[1]} pixels",
+    "forget": lambda row: {
+        "after forget": "forgetting",
+        "full retrain": "retraining",
+    }.get(row[0]),
+}
+
+
+def assert_times_agree(name: str, act: Act, printed: str) -> None:
+    """The seconds of a table are those that were told while it was worked on."""
+    told = re.findall(r"^  (.+?) \.* ?(\d+\.\d) s$", printed, re.MULTILINE)
+    tables = [part for part in act.parts if isinstance(part, Table)]
+    (table,) = [table for table in tables if "seconds" in table.header]
+    for row in table.rows:
+        line = TIMED[name](row)
+        if line is not None:
+            (seconds,) = [float(s) for text, s in told if text.startswith(line)]
+            shown = float(row[table.header.index("seconds")])
+            assert abs(seconds - shown) <= 0.056, line  # both are rounded
+
 
 @pytest.mark.parametrize("name", [name for name in ACTS if name != "mislabelled"])
 def test_every_act_plays(
@@ -124,7 +147,10 @@ def test_every_act_plays(
     assert act.summary.endswith(".")
     assert {Picture, Table} <= {type(part) for part in act.parts}
     assert module.TITLE in demo_page([act], [])
-    assert "warning" not in capsys.readouterr().out.lower()
+    printed = capsys.readouterr().out
+    assert "warning" not in printed.lower()
+    if name in TIMED:
+        assert_times_agree(name, act, printed)
 
 
 def test_error_bars_win_when_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:

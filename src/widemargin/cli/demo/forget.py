@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,11 +44,9 @@ def run(stage: Stage) -> str:
             work.note = f"{start + CHUNK} images"
     person = np.arange(rows)[PERSON]
     held = _found(model, X[person])
-    with stage.working(f"forgetting the {len(person)} rows of one person"):
-        started = time.perf_counter()
+    with stage.working(f"forgetting the {len(person)} rows of one person") as work:
         model.forget(person)
-        spent = time.perf_counter() - started
-        left = _found(model, X[person])
+    spent, left = work.seconds, _found(model, X[person])
     difference, again = _retrained(stage, model, X, y, person)
     stage.table(
         ["", "rows of the person", "seconds", "largest difference"],
@@ -101,9 +98,7 @@ def _retrained(
     from widemargin import SVC
 
     kept = np.setdiff1d(np.arange(len(y)), person)
-    with stage.working("retraining in full, to compare"):
-        started = time.perf_counter()
+    with stage.working("retraining in full, to compare") as work:
         again = SVC(**SETTINGS).fit(X[kept], y[kept])
-        seconds = time.perf_counter() - started
-        values = model.decision_function(X), again.decision_function(X)
-    return float(np.abs(values[0] - values[1]).max()), seconds
+    values = model.decision_function(X), again.decision_function(X)
+    return float(np.abs(values[0] - values[1]).max()), work.seconds
