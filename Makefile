@@ -18,7 +18,7 @@ TESTS_CORE := $(filter core/tests/%,$(CORE_FILES))
 CORE := CMakeLists.txt $(filter-out $(TESTS_CORE),$(CORE_FILES))
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
+INSTALL := $(BIN)/python tools/installing.py $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 
 .PHONY: demo test check build bench sanitize campaign docs wheel arm how-fast newcomer
 
@@ -67,6 +67,7 @@ campaign: $(VENV)/.workshop
 docs: $(VENV)/.workshop
 	$(INSTALL) -e '.[all,docs]'
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python tools/open_pages.py docs/_build/html
 
 # WHEEL_PYTHONS: interpreters to build for; each wheel is tried in a fresh environment that has no compiler.
 WHEEL_PYTHONS ?= $(PYTHON)
@@ -95,7 +96,7 @@ $(VENV)/.created: tools/prerequisites.sh
 
 $(VENV)/.built: $(VENV)/.created pyproject.toml $(CORE)
 	@echo "widemargin: compiling and installing into $(VENV) (about a minute the first time)"
-	$(INSTALL) -e '.[all]'
+	@$(INSTALL) -e '.[all]'
 	@touch $@
 
 $(VENV)/.workshop: $(VENV)/.built pyproject.toml

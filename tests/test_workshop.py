@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -111,3 +114,53 @@ def test_ci_script_and_make_targets_are_there():
     text = (ROOT / "Makefile").read_text()
     for target in "demo test check build bench sanitize campaign docs".split():
         assert f"\n{target}:" in text
+
+
+def installing():
+    """Load the tool, which is no part of a package."""
+    path = ROOT / "tools" / "installing.py"
+    spec = importlib.util.spec_from_file_location("installing", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_compiled_files_are_counted(tmp_path):
+    tool = installing()
+    assert tool.state(tmp_path, 0.0, 3.0) == "widemargin: preparing, 3 s"
+    plan = tmp_path / "cp311" / "build.ninja"
+    plan.parent.mkdir()
+    names = ["a.cpp.o", "b.cpp.o", "c.cpp.o"]
+    plan.write_text("".join(f"build {n}: CXX_COMPILER__core {n[:-2]}\n" for n in names))
+    for name, written in zip(names, (10.0, 99.0, 101.0), strict=True):
+        (plan.parent / name).touch()
+        os.utime(plan.parent / name, (written, written))
+    # one was compiled before this installation began
+    assert tool.state(tmp_path, 50.0, 62.0) == "widemargin: 2 of 3 files compiled, 12 s"
+    assert tool.state(tmp_path, 5.0, 62.0) == "widemargin: compiled; installing, 57 s"
+
+
+def test_an_installation_shows_signs_of_life_and_its_exit_code(tmp_path):
+    # the command lasts until a sign of life has been seen
+    seen = tmp_path / "seen"
+    wait = "import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): "
+    wait += "time.sleep(0.01)\nsys.exit(3)"
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            seen.touch()
+            return super().write(text)
+
+    stream = Terminal()
+    command = [sys.executable, "-c", wait, str(seen)]
+    assert installing().main(command, tmp_path, stream) == 3
+    assert "widemargin: preparing" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[2K")  # the line is taken away
+
+
+def test_make_demo_tells_how_far_the_compiler_is():
+    made = (ROOT / "Makefile").read_text()
+    assert "INSTALL := $(BIN)/python tools/installing.py" in made
