@@ -16,12 +16,18 @@ from widemargin import SVC, CostSensitiveSVC
 from widemargin.estimators.base import state
 
 X, y = make_moons(80, noise=0.25, random_state=0)
+SETTINGS = {"keep_rows": True, "gamma": 1.0, "n_jobs": 1}
+MARGINS = (
+    SVC(**SETTINGS).fit(X[:70], y[:70]).decision_function(X[:70]) * (2 * y - 1)[:70]
+)
+FAR = np.argsort(-MARGINS)[:2]  # they leave without a path
 FOLDER = str(Path(widemargin.estimators.incremental.__file__).parent)
 WATCHED = (FOLDER, state.__file__)
 ACTIONS = {
     "begin": lambda model: model.partial_fit(X, y, classes=[0, 1]),
     "add": lambda model: model.partial_fit(X[70:], y[70:]),
     "forget": lambda model: model.forget([3, 5, 8]),
+    "forget far rows": lambda model: model.forget(FAR),
     "forget all": lambda model: model.forget(np.arange(70)),
     "update": lambda model: model.update(C=0.3, random_state=4),
     "fit": lambda model: model.fit(X, y),
@@ -55,7 +61,7 @@ def interrupted(action, model, after):
 @pytest.mark.parametrize("what", ACTIONS)
 @pytest.mark.parametrize("estimator", [SVC, CostSensitiveSVC])
 def test_ctrl_c_at_every_line(estimator, what):
-    begun = estimator(keep_rows=True, gamma=1.0, n_jobs=1)
+    begun = estimator(**SETTINGS)
     if what != "begin":
         begun.fit(X[:70], y[:70])
     begun = pickle.loads(pickle.dumps(begun))  # the next pickle of it is the same

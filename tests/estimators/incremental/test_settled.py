@@ -100,6 +100,21 @@ def test_files_pickles_and_copies_in_mid_stream(tmp_path):
     assert_array_equal(twins[-1]._updates.closed_up().live.X[len(X)], FAR[0])
 
 
+@pytest.mark.parametrize("names", [np.arange, lambda n: np.arange(n).astype(str)])
+def test_a_copy_finds_the_neighbours_of_rows_that_left(names):
+    ids = names(len(X) + 4)
+    model = SVC(kernel="linear", C=5.0)
+    model.fit(np.r_[FAR, X], np.r_[SIDES, y], ids=ids)
+    model.forget(ids[[0, 2]])
+    assert routes(model) == ["settled"]
+    twin = copy.copy(model)
+    twin.forget(ids[1])
+    with pytest.raises(ValueError, match="not live"):
+        twin.forget(ids[2])
+    assert_array_equal(twin.ids_, ids[3:])
+    assert_array_equal(copy.copy(twin).forget(ids[3]).ids_, ids[4:])
+
+
 def test_an_update_that_failed_is_tried_again():
     model = begun().partial_fit(FAR[:2], SIDES[:2])
     with pytest.raises(ValueError, match="features"):

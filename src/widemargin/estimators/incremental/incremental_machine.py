@@ -160,13 +160,15 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
     def _rid(self, shadow: Self, gone: Indices) -> Self:
         """Become the shadow, which has let rows go, and overwrite what is left there.
 
-        That is not before it is certain that the rows have left.
+        That is not before it is certain that the rows have left: the former model,
+        which Ctrl-C may leave in its place, shares its rows with the shadow.
         """
         try:
             return self._replaced_by(shadow)
         finally:
-            erase(self._updates, gone)
-            release_kept_memory()  # it may hold kernel rows of the forgotten
+            if self.__dict__ is shadow.__dict__:
+                erase(self._updates, gone)
+                release_kept_memory()  # it may hold kernel rows of the forgotten
 
     @needs_rows
     def forget(self, ids: Any) -> Self:

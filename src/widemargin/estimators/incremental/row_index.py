@@ -23,8 +23,13 @@ class RowIndex:
         self._places: dict[Any, int] = {}
         self._known = 0  # rows whose names have been entered
 
-    def places(self, wanted: NDArray[Any], ids: NDArray[Any]) -> Indices:
-        """Return the place of each id in a column; -1 where it is not there."""
+    def places(
+        self, wanted: NDArray[Any], ids: NDArray[Any], gone: Indices
+    ) -> Indices:
+        """Return the place of each id in a column; -1 where it is not there.
+
+        `gone` are places whose rows have left: what is written there names no row.
+        """
         if wanted.size == 0:
             return np.empty(0, dtype=np.intp)
         if not ids.size or (wanted.dtype.kind == "U") != (ids.dtype.kind == "U"):
@@ -32,22 +37,27 @@ class RowIndex:
         if not self.named:
             found = np.searchsorted(ids, wanted)
         else:
-            self._enter(ids)
+            self._enter(ids, gone)
             nowhere = ids.size
             found = np.array(
                 [self._places.get(name, nowhere) for name in wanted.tolist()]
             )
         found = np.where(found < ids.size, found, -1)
-        found[ids[found] != wanted] = -1
+        found[(ids[found] != wanted) | np.isin(found, gone)] = -1
         return found
 
-    def _enter(self, ids: NDArray[Any]) -> None:
+    def _enter(self, ids: NDArray[Any], gone: Indices) -> None:
         first = min(self._known, ids.size)
+        if first == ids.size:
+            return
+        left = set(gone.tolist())  # each of these has the id of the row before it
         for place, name in enumerate(ids[first:].tolist(), start=first):
-            self._places[name] = place
+            if place not in left:
+                self._places[name] = place
         self._known = ids.size
 
-    def remove(self, names: NDArray[Any]) -> None:
-        """Take out ids whose rows have left."""
-        for name in names.tolist():
-            self._places.pop(name, None)
+    def remove(self, names: NDArray[Any], gone: Indices) -> None:
+        """Take out ids whose rows have left the places `gone`; done twice, no harm."""
+        for name, place in zip(names.tolist(), gone.tolist(), strict=True):
+            if self._places.get(name) == place:
+                del self._places[name]

@@ -162,8 +162,8 @@ def leave_quietly(
 
 
 def erase(state: UpdateState, gone: Indices) -> None:
-    """Overwrite what is stored of rows that have left."""
-    state.index.remove(state.live.ids[gone])
+    """Overwrite what is stored of rows that have left; done twice, no harm."""
+    state.index.remove(state.live.ids[gone], gone)
     state.live.erase(gone)
     for task in state.tasks:
         task.erase(gone)

@@ -109,9 +109,7 @@ class UpdateState:
 
     def places(self, wanted: NDArray[Any]) -> Indices:
         """Return where the rows of some ids are; -1 for ids that are not live."""
-        found = self.index.places(wanted, self.live.ids)
-        found[np.isin(found, self.gone)] = -1
-        return found
+        return self.index.places(wanted, self.live.ids, self.gone)
 
     def find(self, ids: Any, name: str = "ids") -> Indices:
         """Return the places of the wanted ids; unknown or repeated ones are errors.
