@@ -19,14 +19,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.playground.browsing import browser, served, settle
 
 CHANGES = 300
+AT_ONCE = 30  # changes a script makes: the driver waits two minutes for an answer
 TARGET = 100.0  # ms at the 95th percentile
 PLAY = """
-const [count, done] = arguments;
+const [first, count, done] = arguments;
 link.latencies.length = 0;
-let made = 0;
+let made = first;
 const random = (seed) => Math.sin(seed * 12.9898) * 0.85;
 const next = () => {
-  if (made >= count) return done(link.latencies);
+  if (made >= first + count) return done(link.latencies);
   const before = link.latencies.length, ids = [...state.points.keys()];
   const place = { x: random(made + 1), y: random(made * 1.7 + 2) };
   [() => addPoint(place), () => movePoint(ids[made % ids.length], place),
@@ -46,7 +47,12 @@ def main() -> None:
         settle(driver)
         driver.execute_script("begin('many')")
         settle(driver)
-        found = np.array(driver.execute_async_script(PLAY, CHANGES))
+        found = np.concatenate(
+            [
+                driver.execute_async_script(PLAY, first, AT_ONCE)
+                for first in range(0, CHANGES, AT_ONCE)
+            ]
+        )
     middle, high, worst = np.percentile(found, [50, 95, 100])
     print(f"{len(found)} changes with 500 points, from the event to the screen:")
     print(f"median {middle:.0f} ms, 95th percentile {high:.0f} ms, most {worst:.0f} ms")

@@ -23,9 +23,7 @@ class RowIndex:
         self._places: dict[Any, int] = {}
         self._known = 0  # rows whose names have been entered
 
-    def places(
-        self, wanted: NDArray[Any], ids: NDArray[Any], gone: Indices
-    ) -> Indices:
+    def places(self, wanted: NDArray[Any], ids: NDArray[Any], gone: Indices) -> Indices:
         """Return the place of each id in a column; -1 where it is not there.
 
         `gone` are places whose rows have left: what is written there names no row.
