@@ -58,7 +58,7 @@ sanitize: $(VENV)/.created $(CORE) $(TESTS_CORE)
 	        -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWIDEMARGIN_TESTS=ON -DWIDEMARGIN_SANITIZE=$$checks; \
 	    $(BIN)/cmake --build build/sanitize-$$checks; \
 	    build/sanitize-$$checks/core_tests; \
-	    WIDEMARGIN_TARGET=baseline build/sanitize-$$checks/core_tests; \
+	    for target in avx2 baseline; do WIDEMARGIN_TARGET=$$target build/sanitize-$$checks/core_tests; done; \
 	done
 
 campaign: $(VENV)/.workshop

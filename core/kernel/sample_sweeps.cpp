@@ -17,6 +17,8 @@ namespace {
 constexpr Size kPanelBytes =
     192 * 1024;  // packed columns per pass: stays in the second-level cache
 
+constexpr Size kPanelGroup = 4;  // panels of the largest tile: a pass is whole tiles
+
 constexpr Size kPreparedBytes = Size(1) << 27;  // columns packed once for many sweeps
 
 // Four rows at a time, packed [feature][kStripRows], with their norms.
@@ -63,8 +65,8 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
   constexpr Size width = panel_width<Real>();
   const Size features = columns.features();
   const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
-  const Size chunk =
-      std::max<Size>(1, std::min(kPanelBytes / panel_bytes, (end - begin + width - 1) / width));
+  const Size cached = (kPanelBytes / panel_bytes + kPanelGroup - 1) / kPanelGroup * kPanelGroup;
+  const Size chunk = std::max<Size>(1, std::min(cached, (end - begin + width - 1) / width));
   std::vector<Real> packed, packed_norms, tail(kStripRows * width);
   if (!work.prepared) {
     packed.resize(chunk * features * width);

@@ -7,34 +7,63 @@ namespace widemargin {
 
 namespace {
 
-bool use_avx2() {
+enum class Target { baseline, avx2, avx512 };
+
+// The best of this processor, but none above what WIDEMARGIN_TARGET names.
+Target choose_target() {
 #ifdef WIDEMARGIN_AVX2
-  static const bool chosen = [] {
-    const char* target = std::getenv("WIDEMARGIN_TARGET");
-    if (target != nullptr && std::strcmp(target, "baseline") == 0) return false;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  }();
-  return chosen;
-#else
-  return false;
+  const char* named = std::getenv("WIDEMARGIN_TARGET");
+  const auto limited_to = [named](const char* name) {
+    return named != nullptr && std::strcmp(named, name) == 0;
+  };
+  if (limited_to("baseline")) return Target::baseline;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Target::baseline;
+#ifdef WIDEMARGIN_AVX512
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx512 && !limited_to("avx2")) return Target::avx512;
 #endif
+  return Target::avx2;
+#else
+  return Target::baseline;
+#endif
+}
+
+Target target() {
+  static const Target chosen = choose_target();
+  return chosen;
 }
 
 }  // namespace
 
 template <class Real>
 const Routines<Real>& routines() {
-#ifdef WIDEMARGIN_AVX2
-  if (use_avx2()) return avx2::table<Real>();
+  switch (target()) {
+#ifdef WIDEMARGIN_AVX512
+    case Target::avx512:
+      return avx512::table<Real>();
 #endif
-  return baseline::table<Real>();
+#ifdef WIDEMARGIN_AVX2
+    case Target::avx2:
+      return avx2::table<Real>();
+#endif
+    default:
+      return baseline::table<Real>();
+  }
 }
 
 template const Routines<float>& routines<float>();
 template const Routines<double>& routines<double>();
 
 const char* target_name() {
-  return use_avx2() ? "avx2" : "baseline";
+  switch (target()) {
+    case Target::avx512:
+      return "avx512";
+    case Target::avx2:
+      return "avx2";
+    default:
+      return "baseline";
+  }
 }
 
 }  // namespace widemargin

@@ -10,7 +10,7 @@ namespace widemargin {
 
 template <class Real>
 constexpr Size panel_width() {
-  return 64 / sizeof(Real);  // two 32-byte vectors: 16 floats or 8 doubles
+  return 64 / sizeof(Real);  // 16 floats or 8 doubles: one or two vectors
 }
 
 constexpr Size kStripRows = 4;
@@ -172,8 +172,8 @@ struct Routines {
   void (*products)(ProductCall&);
 };
 
-// Best set for this processor; the environment variable WIDEMARGIN_TARGET=baseline, read once,
-// turns the dispatch off for testing.
+// Best set for this processor; the environment variable WIDEMARGIN_TARGET, baseline or avx2, read
+// once, allows no better one, for testing.
 template <class Real>
 const Routines<Real>& routines();
 
@@ -184,6 +184,10 @@ template <class Real>
 const Routines<Real>& table();
 }
 namespace avx2 {
+template <class Real>
+const Routines<Real>& table();
+}
+namespace avx512 {
 template <class Real>
 const Routines<Real>& table();
 }

@@ -1,10 +1,21 @@
 // Vectors of floats and doubles, exp2, kernel epilogues; part of routines.inl.
 
-typedef float FloatVector __attribute__((vector_size(32)));
-typedef double DoubleVector __attribute__((vector_size(32)));
-typedef std::int32_t Int32Vector __attribute__((vector_size(32)));
-typedef std::int64_t Int64Vector __attribute__((vector_size(32)));
-typedef double WideVector __attribute__((vector_size(64)));
+// A panel (64 bytes of columns) is one vector with AVX-512, else two.
+#ifdef __AVX512F__
+#define WIDEMARGIN_VECTOR_BYTES 64
+#else
+#define WIDEMARGIN_VECTOR_BYTES 32
+#endif
+
+typedef float FloatVector __attribute__((vector_size(WIDEMARGIN_VECTOR_BYTES)));
+typedef double DoubleVector __attribute__((vector_size(WIDEMARGIN_VECTOR_BYTES)));
+typedef std::int32_t Int32Vector __attribute__((vector_size(WIDEMARGIN_VECTOR_BYTES)));
+typedef std::int64_t Int64Vector __attribute__((vector_size(WIDEMARGIN_VECTOR_BYTES)));
+// Of 32 bytes on every target, for what memory or the length of rows limits.
+typedef float FloatOctet __attribute__((vector_size(32)));
+typedef double DoubleQuartet __attribute__((vector_size(32)));
+typedef std::int64_t Int64Quartet __attribute__((vector_size(32)));
+typedef double DoubleOctet __attribute__((vector_size(64)));
 
 // What differs between float and double: the vector, its integer twin, and exp2.
 template <class Real>
@@ -13,6 +24,7 @@ struct Lanes;
 template <>
 struct Lanes<float> {
   typedef FloatVector Vector;
+  typedef FloatOctet Half;  // of a panel
   typedef Int32Vector Bits;
   typedef std::int32_t Int;
   static constexpr int kShift = 23;
@@ -33,6 +45,7 @@ struct Lanes<float> {
 template <>
 struct Lanes<double> {
   typedef DoubleVector Vector;
+  typedef DoubleQuartet Half;
   typedef Int64Vector Bits;
   typedef std::int64_t Int;
   static constexpr int kShift = 52;
@@ -73,7 +86,20 @@ inline void save(Real* to, typename Lanes<Real>::Vector value) {
 
 // Lesser and greater of two vectors. Compilers make a comparison and a blend of the ternary, three
 // instructions instead of one, and these stand in the innermost loop.
-#ifdef __AVX__
+#if defined(__AVX512F__)
+inline FloatVector lesser(FloatVector a, FloatVector b) {
+  return _mm512_mask_min_ps(a, 0xFFFF, a, b);
+}
+inline FloatVector greater(FloatVector a, FloatVector b) {
+  return _mm512_mask_max_ps(a, 0xFFFF, a, b);
+}
+inline DoubleVector lesser(DoubleVector a, DoubleVector b) {
+  return _mm512_mask_min_pd(a, 0xFF, a, b);
+}
+inline DoubleVector greater(DoubleVector a, DoubleVector b) {
+  return _mm512_mask_max_pd(a, 0xFF, a, b);
+}
+#elif defined(__AVX__)
 inline FloatVector lesser(FloatVector a, FloatVector b) {
   return __builtin_ia32_minps256(a, b);
 }
@@ -150,20 +176,34 @@ inline typename Lanes<Real>::Vector epilogue(typename Lanes<Real>::Vector dot,
   return out;
 }
 
-inline void add_to(double* target, FloatVector value) {
-  WideVector sum;
+inline void add_to(double* target, FloatOctet value) {
+  DoubleOctet sum;
   __builtin_memcpy(&sum, target, sizeof(sum));
-  sum += __builtin_convertvector(value, WideVector);
+  sum += __builtin_convertvector(value, DoubleOctet);
   __builtin_memcpy(target, &sum, sizeof(sum));
+}
+
+inline void add_to(double* target, DoubleQuartet value) {
+  DoubleQuartet sum;
+  __builtin_memcpy(&sum, target, sizeof(sum));
+  sum += value;
+  __builtin_memcpy(target, &sum, sizeof(sum));
+}
+
+#ifdef __AVX512F__
+inline void add_to(double* target, FloatVector value) {
+  add_to(target, __builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7));
+  add_to(target + 8, __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
 inline void add_to(double* target, DoubleVector value) {
   save<double>(target, load<double>(target) + value);
 }
+#endif
 
 // In place: eight vectors of eight floats, four of four doubles.
-inline void transpose(FloatVector* a) {
-  FloatVector t[8], u[8];
+inline void transpose(FloatOctet* a) {
+  FloatOctet t[8], u[8];
 #pragma GCC unroll 4
   for (int k = 0; k < 8; k += 2) {
     t[k] = __builtin_shufflevector(a[k], a[k + 1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -183,11 +223,11 @@ inline void transpose(FloatVector* a) {
   }
 }
 
-inline void transpose(DoubleVector* a) {
-  const DoubleVector t0 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
-  const DoubleVector t1 = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
-  const DoubleVector t2 = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6);
-  const DoubleVector t3 = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
+inline void transpose(DoubleQuartet* a) {
+  const DoubleQuartet t0 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
+  const DoubleQuartet t1 = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
+  const DoubleQuartet t2 = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6);
+  const DoubleQuartet t3 = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
   a[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
   a[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
   a[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);

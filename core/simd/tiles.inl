@@ -1,67 +1,82 @@
 // Kernel entries: dense strips and CSR columns; part of routines.inl.
 
-// dot[r] += the products of `count` features of four rows and a panel of columns
 template <class Real>
+constexpr Size kLanes = sizeof(typename Lanes<Real>::Vector) / sizeof(Real);
+template <class Real>
+constexpr Size kPanelVectors = panel_width<Real>() / kLanes<Real>;
+
+// A tile is four rows and so many panels of columns: its sums stay in registers, and there are
+// enough of them to hide the latency of a product (8 of 16 registers with AVX2, 16 of 32).
+constexpr Size kTilePanels = WIDEMARGIN_VECTOR_BYTES == 64 ? 4 : 1;
+
+// Vector v of a tile, of feature k; the panels of the tile lie `features` vectors of columns apart.
+template <class Real>
+inline typename Lanes<Real>::Vector tile_columns(const Real* panels, Size features, Size k,
+                                                 Size v) {
+  constexpr Size width = panel_width<Real>(), vectors = kPanelVectors<Real>;
+  return load(panels + (v / vectors * features + k) * width + v % vectors * kLanes<Real>);
+}
+
+// dot[r] += the products of `count` features, from the first on, of four rows and a tile of columns
+template <class Real, Size vectors>
 __attribute__((always_inline)) inline void add_products(
-    const Real* row, const Real* column, Size count,
-    typename Lanes<Real>::Vector (&dot)[kStripRows][2]) {
+    const StripCall<Real>& call, const Real* panels, Size first, Size count,
+    typename Lanes<Real>::Vector (&dot)[kStripRows][vectors]) {
   using Vector = typename Lanes<Real>::Vector;
-  constexpr Size width = panel_width<Real>();
-  constexpr Size half = width / 2;
-  for (Size k = 0; k < count; ++k, row += kStripRows, column += width) {
-    const Vector left = load(column), right = load(column + half);
+  const Size features = call.features;
+  for (Size k = first; k < first + count; ++k) {
+    Vector column[vectors];
+#pragma GCC unroll 4
+    for (Size v = 0; v < vectors; ++v) column[v] = tile_columns(panels, features, k, v);
 #pragma GCC unroll 4
     for (Size r = 0; r < kStripRows; ++r) {
-      const Vector value = splat<Real>(row[r]);
-      dot[r][0] += value * left;
-      dot[r][1] += value * right;
+      const Vector value = splat<Real>(call.strip[k * kStripRows + r]);
+#pragma GCC unroll 4
+      for (Size v = 0; v < vectors; ++v) dot[r][v] += value * column[v];
     }
+  }
+}
+
+template <class Real, KernelKind kind, Size panels>
+__attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& call, Size first) {
+  using Vector = typename Lanes<Real>::Vector;
+  constexpr Size vectors = panels * kPanelVectors<Real>, lanes = kLanes<Real>;
+  const Size features = call.features;
+  const Real* own = call.panels + first * features * panel_width<Real>();
+  const Size column = first * panel_width<Real>();
+  Vector dot[kStripRows][vectors] = {};
+  add_products(call, own, 0, dot_block(features, 0), dot);
+  for (Size k = kDotBlock; k < features; k += kDotBlock) {
+    Vector block[kStripRows][vectors] = {};
+    add_products(call, own, k, dot_block(features, k), block);
+#pragma GCC unroll 4
+    for (Size r = 0; r < kStripRows; ++r)
+#pragma GCC unroll 4
+      for (Size v = 0; v < vectors; ++v) dot[r][v] += block[r][v];
+  }
+#pragma GCC unroll 4
+  for (Size v = 0; v < vectors; ++v) {
+    const Size c = column + v * lanes;
+    Vector column_norm = {}, sum = {};
+    if (kind == KernelKind::gaussian) column_norm = load(call.panel_norms + c);
+#pragma GCC unroll 4
+    for (Size r = 0; r < kStripRows; ++r) {
+      Vector norm = {};
+      if (kind == KernelKind::gaussian) norm = splat<Real>(call.strip_norms[r]);
+      const Vector entries = epilogue<Real, kind>(dot[r][v], column_norm, norm, call.kernel);
+      if (call.store[r] != nullptr) save(call.store[r] + c, entries);
+      sum += call.weights[r] * entries;
+    }
+    if (call.accumulate != nullptr) add_to(call.accumulate + c, sum);
   }
 }
 
 template <class Real, KernelKind kind>
 void strip_kind(const StripCall<Real>& call) {
-  using Vector = typename Lanes<Real>::Vector;
-  constexpr Size width = panel_width<Real>();
-  constexpr Size half = width / 2;
-  const Size features = call.features;
-  const Real* panel = call.panels;
-  for (Size p = 0; p < call.n_panels; ++p, panel += features * width) {
-    Vector dot[kStripRows][2] = {};
-    add_products(call.strip, panel, dot_block(features, 0), dot);
-    for (Size k = kDotBlock; k < features; k += kDotBlock) {
-      Vector block[kStripRows][2] = {};
-      add_products(call.strip + k * kStripRows, panel + k * width, dot_block(features, k), block);
-#pragma GCC unroll 4
-      for (Size r = 0; r < kStripRows; ++r) {
-        dot[r][0] += block[r][0];
-        dot[r][1] += block[r][1];
-      }
-    }
-    Vector left_norm = {}, right_norm = {};
-    if (kind == KernelKind::gaussian) {
-      left_norm = load(call.panel_norms + p * width);
-      right_norm = load(call.panel_norms + p * width + half);
-    }
-    Vector left_sum = {}, right_sum = {};
-#pragma GCC unroll 4
-    for (Size r = 0; r < kStripRows; ++r) {
-      Vector norm = {};
-      if (kind == KernelKind::gaussian) norm = splat<Real>(call.strip_norms[r]);
-      const Vector left = epilogue<Real, kind>(dot[r][0], left_norm, norm, call.kernel);
-      const Vector right = epilogue<Real, kind>(dot[r][1], right_norm, norm, call.kernel);
-      if (call.store[r] != nullptr) {
-        save(call.store[r] + p * width, left);
-        save(call.store[r] + p * width + half, right);
-      }
-      left_sum += call.weights[r] * left;
-      right_sum += call.weights[r] * right;
-    }
-    if (call.accumulate != nullptr) {
-      add_to(call.accumulate + p * width, left_sum);
-      add_to(call.accumulate + p * width + half, right_sum);
-    }
-  }
+  Size p = 0;
+  for (; p + kTilePanels <= call.n_panels; p += kTilePanels)
+    strip_tile<Real, kind, kTilePanels>(call, p);
+  for (; p < call.n_panels; ++p) strip_tile<Real, kind, 1>(call, p);
 }
 
 template <class Real>
@@ -83,20 +98,18 @@ void strip(const StripCall<Real>& call) {
 template <class Real>
 void panel_norms(const Real* panel, Size features, Real* norms) {
   using Vector = typename Lanes<Real>::Vector;
-  constexpr Size half = panel_width<Real>() / 2;
-  Vector left = {}, right = {};
+  constexpr Size vectors = kPanelVectors<Real>;
+  Vector sums[vectors] = {};
   for (Size first = 0; first < features; first += kDotBlock) {  // in the order of the strips
-    Vector left_block = {}, right_block = {};
-    for (Size k = 0; k < dot_block(features, first); ++k, panel += 2 * half) {
-      const Vector a = load(panel), b = load(panel + half);
-      left_block += a * a;
-      right_block += b * b;
-    }
-    left += left_block;
-    right += right_block;
+    Vector block[vectors] = {};
+    for (Size k = first; k < first + dot_block(features, first); ++k)
+      for (Size v = 0; v < vectors; ++v) {
+        const Vector value = tile_columns(panel, features, k, v);
+        block[v] += value * value;
+      }
+    for (Size v = 0; v < vectors; ++v) sums[v] += block[v];
   }
-  save(norms, Real(0.5) * left);
-  save(norms + half, Real(0.5) * right);
+  for (Size v = 0; v < vectors; ++v) save(norms + v * kLanes<Real>, Real(0.5) * sums[v]);
 }
 
 template <class Real>
@@ -114,7 +127,7 @@ Real sparse_norm(const Real* data, Size count) {
 template <class Real>
 inline void deliver_tile(const SparseCall<Real>& call, Size first, Size count,
                          const Real (*tile)[panel_width<Real>()]) {
-  using Vector = typename Lanes<Real>::Vector;
+  using Vector = typename Lanes<Real>::Half;
   constexpr Size width = panel_width<Real>();
   constexpr Size half = width / 2;
   for (Size start = 0; start < count; start += half) {
@@ -122,7 +135,8 @@ inline void deliver_tile(const SparseCall<Real>& call, Size first, Size count,
     Vector sum = {};
     for (Size side = 0; side < width; side += half) {
       Vector rows[half];
-      for (Size c = 0; c < half; ++c) rows[c] = load(tile[start + c] + side);
+      for (Size c = 0; c < half; ++c)
+        __builtin_memcpy(rows + c, tile[start + c] + side, sizeof(Vector));
       transpose(rows);
       for (Size r = 0; r < half; ++r) {
         sum += call.weights[side + r] * rows[r];
@@ -130,7 +144,7 @@ inline void deliver_tile(const SparseCall<Real>& call, Size first, Size count,
         Real* to = call.store[side + r];
         if (to == nullptr) continue;
         if (present == half)
-          save(to + first + start, rows[r]);
+          __builtin_memcpy(to + first + start, rows + r, sizeof(Vector));
         else
           for (Size c = 0; c < present; ++c) to[first + start + c] = rows[r][c];
       }
@@ -147,26 +161,23 @@ inline void deliver_tile(const SparseCall<Real>& call, Size first, Size count,
 template <class Real, KernelKind kind, bool mapped>
 void sparse_kind(const SparseCall<Real>& call) {
   using Vector = typename Lanes<Real>::Vector;
-  constexpr Size width = panel_width<Real>();
-  constexpr Size half = width / 2;
-  const Vector left_norm = load(call.row_norms), right_norm = load(call.row_norms + half);
+  constexpr Size width = panel_width<Real>(), vectors = kPanelVectors<Real>, lanes = kLanes<Real>;
   alignas(64) Real tile[width][width] = {};  // [column][row]
   for (Size first = 0; first < call.n_columns; first += width) {
     const Size count = call.n_columns - first < width ? call.n_columns - first : width;
     for (Size c = 0; c < count; ++c) {
       const Index column = call.columns[first + c];
-      Vector left = {}, right = {};
+      Vector dot[vectors] = {};
       for (std::int64_t k = call.offsets[column]; k < call.offsets[column + 1]; ++k) {
         const Size feature = Size(mapped ? call.slots[call.indices[k]] : call.indices[k]);
         const Vector value = splat<Real>(call.data[k]);
-        left += value * load(call.panel + feature * width);
-        right += value * load(call.panel + feature * width + half);
+        for (Size v = 0; v < vectors; ++v)
+          dot[v] += value * load(call.panel + feature * width + v * lanes);
       }
       const Vector norm = splat<Real>(kind == KernelKind::gaussian ? call.norms[column] : Real(0));
-      left = epilogue<Real, kind>(left, left_norm, norm, call.kernel);
-      right = epilogue<Real, kind>(right, right_norm, norm, call.kernel);
-      save(tile[c], left);
-      save(tile[c] + half, right);
+      for (Size v = 0; v < vectors; ++v)
+        save(tile[c] + v * lanes,
+             epilogue<Real, kind>(dot[v], load(call.row_norms + v * lanes), norm, call.kernel));
     }
     deliver_tile(call, first, count, tile);
   }
