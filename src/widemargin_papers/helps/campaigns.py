@@ -6,6 +6,7 @@ from widemargin_papers.harness.campaign import Campaign
 
 from . import (
     candidates,
+    ceilings,
     cost_report,
     cost_units,
     costs,
@@ -20,6 +21,7 @@ from . import (
 
 CAMPAIGNS = {
     "candidates": Campaign("helps_candidates", candidates.work, candidates.table),
+    "ceilings": Campaign("helps_ceilings", ceilings.work, ceilings.table),
     "units": Campaign("helps_units", cost_units.work, cost_units.table),
     "costs": Campaign("helps_costs", costs.work, cost_report.table),
     "early": Campaign("helps_early", early_levels.work, early_levels.table),
