@@ -279,8 +279,8 @@ def stage_record(
         "stage": stage,
         "size": size,
         "seconds": seconds,
-        "objective": float(sum(c.objective for c in certificates)),
-        "gap": total_gap(c.gap for c in certificates),
+        "objective": float(sum([c.objective for c in certificates])),
+        "gap": total_gap([c.gap for c in certificates]),
         **figures,
     }
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
@@ -29,7 +30,7 @@ from .multiclass import (
 from .prediction import PairPrediction
 from .sklearn_compat import Hidden, StrOptions
 from .training_data import LabelledData, validate_labelled
-from .validation import class_weights
+from .validation import class_weights, plain_labels
 
 Vector = NDArray[np.float64]
 
@@ -76,6 +77,30 @@ class KernelClassifier(
             reached, with ``fit_status_ = 1``, if every pair of classes has one.
         """
         return self._fitted(X, y, sample_weight)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,)
+            Their labels.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            The accuracy, as :func:`sklearn.metrics.accuracy_score` has it.
+        """
+        predicted = self.predict(X)
+        # Of labels like these scikit-learn's checks find nothing, in the time of a fit.
+        checked = plain_labels(y) and plain_labels(predicted)
+        if checked and sample_weight is None and y.size == predicted.size:
+            return float(np.count_nonzero(y == predicted) / y.size)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:
         return validate_labelled(self, X, y, sample_weight, ids)

@@ -141,9 +141,8 @@ class KernelMachine(
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any = None) -> bool:
         """Fit; return False where Ctrl-C ended it and the point reached is stored."""
         data, gram, tasks = self._begin(X, y, sample_weight, ids)
-        kernel = gram.kernel
         answers, complete = self._solve_all(data, gram, tasks)
-        self._store(data, kernel, tasks, answers)
+        self._store(data, gram.kernel, tasks, answers)
         if complete:
             self._warn_unless_converged(answers)
         return complete
@@ -223,10 +222,11 @@ class KernelMachine(
         batch = self._small_batch(gram, tasks)
         if batch is None:
             return self._solve_or_stop(tasks)
+        keep = self._keeps_rows(data)
         options = self._batch_options(tasks[0].deadline, gram.threads)
-        options = replace(options, every_value=self._keeps_rows(data))
+        options = replace(options, every_value=True) if keep else options
         solved = solve_together(gram, batch, *start_of(tasks, batch, options))
-        answers = answers_of(solved, tasks, keep=options.every_value)
+        answers = answers_of(solved, tasks, keep=keep)
         for number, answer in enumerate(answers):
             if answer is None:
                 tasks[number].start = solved.beta[batch.part(number)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -93,13 +93,12 @@ def samples_of_classes(
     labels: Indices, pairs: Sequence[tuple[int, int]]
 ) -> list[PairSamples]:
     """Return for each pair the rows of its two classes, each for its own class."""
-    present = max(max(pair) for pair in pairs) + 1
-    members = labels == np.arange(present)[:, None]
+    members = labels == np.arange(max(map(max, pairs)) + 1)[:, None]
     found = []
     for positive, negative in pairs:
-        (rows,) = (members[positive] | members[negative]).nonzero()
-        y = np.where(members[positive, rows], 1.0, -1.0)
-        found.append(PairSamples(rows, y))
+        own = members[positive]
+        (rows,) = (own | members[negative]).nonzero()
+        found.append(PairSamples(rows, np.where(own[rows], 1.0, -1.0)))
     return found
 
 
@@ -128,19 +127,15 @@ def stack(
     a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
     rows = np.concatenate([pair.rows for pair in pairs])
-    sizes = [pair.rows.size for pair in pairs]
-    own = labels[rows]
-    if by_pair:
-        places = np.arange(len(pairs)).repeat(sizes)
-    else:
-        first, second = _classes_of(pairs)
-        in_first = own == first.repeat(sizes)
-        if not (in_first | (own == second.repeat(sizes))).all():
+    places = np.arange(len(pairs)).repeat([pair.rows.size for pair in pairs])
+    if not by_pair:
+        named = tuple((pair.positive, pair.negative) for pair in pairs)
+        places = _libsvm_rows(n_classes, named)[places, labels[rows]]
+        if places.min() < 0:
             raise ValueError(
                 "a pair of classes has rows of a third, which LIBSVM's layout cannot "
                 "hold"
             )
-        places = np.where(in_first, (second - 1).repeat(sizes), first.repeat(sizes))
     coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
     coefficients[places, rows] = np.concatenate([answer.beta for answer in answers])
     (used,) = np.logical_or.reduce(coefficients).nonzero()
@@ -154,16 +149,14 @@ def stack(
     )
 
 
-def _classes_of(pairs: Sequence[PairRows]) -> tuple[Indices, Indices]:
-    """Return the lower and the higher class number of each pair."""
-    ordered = [
-        (pair.positive, pair.negative)
-        if pair.positive < pair.negative
-        else (pair.negative, pair.positive)
-        for pair in pairs
-    ]
-    lower, higher = np.array(ordered).T
-    return lower, higher
+@lru_cache(maxsize=8)
+def _libsvm_rows(n_classes: int, pairs: tuple[tuple[int, int], ...]) -> Indices:
+    """Return by pair and class the row of ``dual_coef``; -1 for a third class."""
+    places = np.full((len(pairs), n_classes), -1)
+    for number, pair in enumerate(pairs):
+        first, second = sorted(pair)
+        places[number, first], places[number, second] = second - 1, first
+    return places
 
 
 def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:
