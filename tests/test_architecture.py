@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return the syntax tree of a file, flat; several tests walk it."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def at(path: Path, node: ast.AST, text: str) -> str:
+    return f"{relative(path)}:{node.lineno}: {text}"
+
+
 def test_import_layers_are_kept():
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     if not Path(command[0]).exists():
@@ -43,13 +54,13 @@ def test_import_layers_are_kept():
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_file_is_within_the_budget(path):
-    length = len(path.read_text(encoding="utf-8").splitlines())
-    if relative(path) in LONGER:
-        assert length > BUDGET, "within the budget again: strike it off the list"
-    else:
-        assert length <= BUDGET, f"{length} lines: split it by idea"
+def test_files_are_within_the_budget():
+    lengths = {
+        relative(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in SOURCES
+    }
+    long = {name: length for name, length in lengths.items() if length > BUDGET}
+    assert long.keys() == LONGER.keys(), f"split by idea, or strike off: {long}"
 
 
 def walked():
@@ -112,47 +123,47 @@ def test_every_estimator_documents_its_parameters():
 COMPARISONS = {"allclose", "isclose", "array_equal"}
 
 
-@pytest.mark.parametrize("path", TESTS, ids=relative)
-def test_no_comparison_is_dropped_or_bare(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr == "allclose":
-            pytest.fail(f"line {node.lineno}: use numpy.testing.assert_allclose")
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            function = node.value.func
-            dropped = isinstance(function, ast.Attribute) and (
-                function.attr in COMPARISONS
-            )
-            assert not dropped, f"line {node.lineno}: the result is dropped"
+def test_no_comparison_is_dropped_or_bare():
+    found = []
+    for path in TESTS:
+        for node in nodes(path):
+            if isinstance(node, ast.Attribute) and node.attr == "allclose":
+                found.append(at(path, node, "use numpy.testing.assert_allclose"))
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                function = node.value.func
+                if isinstance(function, ast.Attribute) and function.attr in COMPARISONS:
+                    found.append(at(path, node, "the result is dropped"))
+    assert found == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=relative)
-def test_every_test_asserts_something(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    empty = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
-            continue
-        text = ast.unparse(node)
-        if not re.search(r"\bassert|raises|warns|fail\(|check_|check\(", text):
-            empty.append(node.name)
+def test_every_test_asserts_something():
+    asserts = re.compile(r"\bassert|raises|warns|fail\(|check_|check\(")
+    empty = [
+        at(path, node, node.name)
+        for path in TESTS
+        for node in nodes(path)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not asserts.search(ast.unparse(node))
+    ]
     assert empty == []
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=relative)
-def test_only_the_shim_imports_private_scikit_learn(path):
-    if path.name == "sklearn_compat.py":
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
-            private = name.startswith("sklearn.") and "._" in name
-            assert not private, f"line {node.lineno}: {name} is not public"
+def test_only_the_shim_imports_private_scikit_learn():
+    private = []
+    for path in PYTHON:
+        if path.name == "sklearn_compat.py":
+            continue
+        for node in nodes(path):
+            names = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            for name in names:
+                if name.startswith("sklearn.") and "._" in name:
+                    private.append(at(path, node, name))
+    assert private == []
 
 
 CORE_CALLERS = {
@@ -175,23 +186,24 @@ PACKAGE = ROOT / "src" / "widemargin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_what_is_taken_from_the_package_itself(path):
+def test_what_is_taken_from_the_package_itself():
     """Relative imports within a folder only; _core by its few callers only."""
-    inside = path.relative_to(PACKAGE).as_posix()
-    above = inside.startswith("cli/")  # uses the public names, as users do
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        assert node.level <= 1, (
-            f"line {node.lineno}: imports of other folders are absolute"
-        )
-        if node.level == 0 and node.module == "widemargin":
-            names = {alias.name for alias in node.names}
-            if "_core" in names:
-                assert inside in CORE_CALLERS, f"line {node.lineno}: calls the core"
-                names.remove("_core")
-            assert above or not names, f"line {node.lineno}: {names} come from above"
+    found = []
+    for path in MODULES:
+        inside = path.relative_to(PACKAGE).as_posix()
+        above = inside.startswith("cli/")  # uses the public names, as users do
+        for node in nodes(path):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            if node.level > 1:
+                found.append(at(path, node, "imports of other folders are absolute"))
+            if node.level == 0 and node.module == "widemargin":
+                names = {alias.name for alias in node.names}
+                if "_core" in names and inside not in CORE_CALLERS:
+                    found.append(at(path, node, "calls the core"))
+                if names - {"_core"} and not above:
+                    found.append(at(path, node, f"{names} come from above"))
+    assert found == []
 
 
 def test_the_folders_show_the_architecture():
@@ -318,14 +330,16 @@ PICTURES = [
 ]
 
 
-@pytest.mark.parametrize("path", PICTURES, ids=relative)
-def test_pictures_are_drawn_by_the_display_classes_alone(path):
+def test_pictures_are_drawn_by_the_display_classes_alone():
     """Demo, documentation and reproduction use these and nothing else."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-            continue
-        name = node.func.attr
-        assert name not in DRAWING, f"line {node.lineno}: {name} outside display/"
-        # a display's plot takes no data: everything it draws it has already
-        if name == "plot":
-            assert not node.args, f"line {node.lineno}: plot outside display/"
+    found = []
+    for path in PICTURES:
+        for node in nodes(path):
+            call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if not call:
+                continue
+            name = node.func.attr
+            # a display's plot takes no data: everything it draws it has already
+            if name in DRAWING or (name == "plot" and node.args):
+                found.append(at(path, node, f"{name} outside display/"))
+    assert found == []

@@ -6,6 +6,7 @@
 
 #include "numerics/cholesky.hpp"
 #include "numerics/dense.hpp"
+#include "numerics/subtract_rows.hpp"
 #include "simd/clones.hpp"
 
 namespace widemargin {
@@ -19,19 +20,7 @@ constexpr Size kColumns = 32;  // factored one by one; the rest of the matrix fo
 WIDEMARGIN_CLONES
 void next_column(const double* panel, Size stride, const double* weights, Size done, double pivot,
                  Size count, double* __restrict column, double* __restrict left) {
-  Size k = 0;
-  for (; k + 4 <= done; k += 4) {
-    const double* __restrict a = panel + k * stride;
-    const double* __restrict b = a + stride;
-    const double* __restrict c = b + stride;
-    const double* __restrict d = c + stride;
-    const double wa = weights[k], wb = weights[k + 1], wc = weights[k + 2], wd = weights[k + 3];
-    for (Size i = 0; i < count; ++i) column[i] -= (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
-  }
-  for (; k < done; ++k) {
-    const double* __restrict a = panel + k * stride;
-    for (Size i = 0; i < count; ++i) column[i] -= weights[k] * a[i];
-  }
+  subtract_rows(panel, stride, weights, done, count, column);
   for (Size i = 0; i < count; ++i) {
     column[i] /= pivot;
     left[i] -= column[i] * column[i];

@@ -6,6 +6,7 @@
 
 #include "numerics/cholesky.hpp"
 #include "numerics/dense.hpp"
+#include "numerics/subtract_rows.hpp"
 #include "simd/clones.hpp"
 
 namespace widemargin {
@@ -26,17 +27,7 @@ void reduce_columns(const double* factor, Size order, double* work, Size stride,
   for (Size i = 0; i < order; ++i) {
     const double* weights = factor + i * order;
     double* __restrict own = work + i * stride;
-    Size k = 0;
-    for (; k + 4 <= i; k += 4) {
-      const double* __restrict a = work + k * stride;
-      const double* __restrict b = a + stride;
-      const double* __restrict c = b + stride;
-      const double* __restrict d = c + stride;
-      const double wa = weights[k], wb = weights[k + 1], wc = weights[k + 2], wd = weights[k + 3];
-      for (Size j = 0; j < count; ++j) own[j] -= (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j]);
-    }
-    for (; k < i; ++k)
-      for (Size j = 0; j < count; ++j) own[j] -= weights[k] * work[k * stride + j];
+    subtract_rows(work, stride, weights, i, count, own);
     const double pivot = weights[i];
     for (Size j = 0; j < count; ++j) own[j] /= pivot;
   }

@@ -30,7 +30,7 @@ LINES = (
 @click.option("--report", default=_REPORT, type=click.Path(), show_default=True)
 @click.pass_context
 def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
-    """See what widemargin does: eight short acts, about a minute, no network."""
+    """See what widemargin does: eight short acts, half a minute, no network."""
     if not Path(report).parent.is_dir():  # said now, not after the last act
         raise click.UsageError(f"--report {report}: there is no such folder")
     chosen = list(acts) or list(ACTS)

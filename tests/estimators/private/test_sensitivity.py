@@ -48,7 +48,7 @@ def neighbour_pairs(rng, count, adjacency):
 def test_the_bound_is_attained_and_never_exceeded(adjacency, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     ratios = []
-    for X, y, other_X, other_y, cost, radius in neighbour_pairs(rng, 1500, adjacency):
+    for X, y, other_X, other_y, cost, radius in neighbour_pairs(rng, 600, adjacency):
         move = minimiser(X, y, cost) - minimiser(other_X, other_y, cost)
         exact = weight_sensitivity(cost, radius, adjacency)
         bound = inflated_sensitivity(exact, GAP * (cost * radius) ** 2)

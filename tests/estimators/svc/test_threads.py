@@ -185,8 +185,8 @@ import resource
 import numpy as np
 from widemargin import SVC
 rng = np.random.default_rng(0)
-X = rng.standard_normal((9000, 5))
-y = rng.integers(0, 10, 9000)
+X = rng.standard_normal((6000, 5))
+y = rng.integers(0, 10, 6000)
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 SVC(gamma=1.0).fit(X[:1000], y[:1000])

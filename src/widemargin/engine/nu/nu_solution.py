@@ -8,20 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.certificate import Certificate
+from widemargin.engine.derived_solution import DerivedSolution
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin.engine.status import Status
 from widemargin.runtime.lazy import lazy_property
 
 from .nu_bounds import certify
 from .nu_problem import NuProblem
 
-Vector = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
-class NuSolution:
+class NuSolution(DerivedSolution):
     """The solution of the engine's problem at the multiplier that was found.
 
     Parameters
@@ -32,6 +30,7 @@ class NuSolution:
         The margin rho of nu-SVC, the half width epsilon of nu-SVR.
     solution : Solution
         The point, over the engine's problem at the multiplier: the model as it is.
+        The coefficients of nu-SVC are in units of its margin.
     """
 
     origin: NuProblem
@@ -44,34 +43,14 @@ class NuSolution:
         return self.solution.problem
 
     @property
-    def beta(self) -> Vector:
-        """Coefficients of the model; of nu-SVC in units of its margin."""
-        return self.solution.beta
-
-    @property
     def intercept(self) -> float:
         """Constant of the decision function."""
         return self.solution.intercept
 
     @property
-    def n_iter(self) -> int:
-        """Pair steps of all solves."""
-        return self.solution.n_iter
-
-    @property
     def seconds(self) -> float:
         """Wall time of all solves."""
         return self.solution.seconds
-
-    @property
-    def status(self) -> Status:
-        """How the search ended."""
-        return self.solution.status
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self.solution.converged
 
     @property
     def support(self) -> NDArray[np.intp]:

@@ -21,9 +21,9 @@ from widemargin.engine.bounds import (
     half_square_above,
 )
 from widemargin.engine.certificate import Certificate
+from widemargin.engine.derived_solution import DerivedSolution
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solution import Solution, is_convex, stage_record
-from widemargin.engine.status import Status
 from widemargin.runtime.lazy import lazy_property
 
 from .machine import KernelMachine
@@ -49,7 +49,7 @@ NOT_SEPARABLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class HardMargin:
+class HardMargin(DerivedSolution):
     """A solution none of whose coefficients is at its bound, scaled to full margins.
 
     Parameters
@@ -72,21 +72,6 @@ class HardMargin:
     def intercept(self) -> float:
         """Constant of the decision function."""
         return self.solution.intercept / (1.0 - self.short)
-
-    @property
-    def n_iter(self) -> int:
-        """Pair steps of the last solve."""
-        return self.solution.n_iter
-
-    @property
-    def status(self) -> Status:
-        """How the last solve ended."""
-        return self.solution.status
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self.solution.converged
 
     @property
     def bounded(self) -> DualProblem:

@@ -30,6 +30,7 @@ from widemargin.multilevel.level import (
 
 from . import checkpoint
 from .borrowing import Loan, borrow
+from .certified_point import CertifiedPoint
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -160,36 +161,9 @@ class LevelRun:
         )
 
 
-@dataclass(frozen=True)
-class EarlySolution:
-    """A class pair's share of a level, in the place of a solution.
-
-    Its certificate is that of the problem with the block kernel (Lemma 1).
-    """
-
-    beta: Vector
-    intercept: float
-    certificate: Certificate
-
-    @property
-    def n_iter(self) -> int:
-        """Pair steps taken in all clusters."""
-        return self.certificate.n_iter
-
-    @property
-    def status(self) -> Status:
-        """How the solve ended."""
-        return Status(self.certificate.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether every cluster reached the tolerance."""
-        return self.status == Status.EARLY
-
-
 def early_solutions(
     run: LevelRun, threads: int, loans: Sequence[Loan] = ()
-) -> list[EarlySolution]:
+) -> list[CertifiedPoint]:
     """One entry a class pair of the last level, for the attributes of an exact fit.
 
     The problems of clusters that borrowed rows count beside those without them, which
@@ -207,7 +181,7 @@ def early_solutions(
         certificate = block_certificate([*parts, *lent], seconds, threads)
         if run.interrupted:
             certificate = replace(certificate, status=Status.INTERRUPTED.value)
-        solutions.append(EarlySolution(beta, average, certificate))
+        solutions.append(CertifiedPoint(beta, average, certificate))
     return solutions
 
 

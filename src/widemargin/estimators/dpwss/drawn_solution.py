@@ -4,43 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from widemargin.engine.certificate import Certificate, dual_objective
+from widemargin.engine.derived_solution import DerivedSolution
 from widemargin.engine.solution import Solution, certify
-from widemargin.engine.status import Status
 from widemargin.runtime.lazy import lazy_property
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnSolution:
+class DrawnSolution(DerivedSolution):
     """A solution of drawn pairs and the intercept of the model that is kept."""
 
     solution: Solution
     intercept: float
-
-    @property
-    def beta(self) -> Vector:
-        """Signed dual variables."""
-        return self.solution.beta
-
-    @property
-    def n_iter(self) -> int:
-        """Pairs drawn."""
-        return self.solution.n_iter
-
-    @property
-    def status(self) -> Status:
-        """How the draws ended."""
-        return self.solution.status
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self.solution.converged
 
     @property
     def dual_objective(self) -> float:

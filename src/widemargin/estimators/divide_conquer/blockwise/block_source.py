@@ -8,8 +8,9 @@ workers for dask collections (:mod:`..dask.workers`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from widemargin.runtime.cancellation import check_cancelled
 from widemargin.runtime.deadline import NEVER, Deadline
 
 Work = Callable[[Any, Any, Any, int, Any], Any]
+Part = tuple[int, Callable[[], Sequence[Any]]]  # of the blocks: how many, results
 BLOCK_BYTES = 1 << 24  # of the samples of a block that is read from a file
 FROM_ROWS = 20_000  # a memory map of fewer is data in memory
 
@@ -59,6 +61,12 @@ class RowBlocks(ABC):
         return sum(self.lengths)
 
     @abstractmethod
+    def parts(self, work: Work, shared: Any, limited: bool) -> Iterator[Part]:
+        """Yield how many blocks come next, and what returns their results.
+
+        With a limit of time these are few.
+        """
+
     def each(
         self,
         work: Work,
@@ -70,6 +78,12 @@ class RowBlocks(ABC):
 
         None for blocks that the deadline left no time for.
         """
+        results: list[Any] = []
+        for count, compute in self.parts(work, shared, deadline.limited):
+            results.extend([None] * count if deadline.passed else compute())
+            if progress is not None:
+                progress(len(results), len(self.lengths))
+        return results
 
 
 class LocalBlocks(RowBlocks):
@@ -79,22 +93,15 @@ class LocalBlocks(RowBlocks):
     def load(self, number: int) -> tuple[Any, Any, Any]:
         """Return samples, labels and weights (or None) of a block."""
 
-    def each(
-        self,
-        work: Work,
-        shared: Any,
-        deadline: Deadline = NEVER,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[Any]:
-        """Work on one block after the other."""
-        results: list[Any] = []
+    def parts(self, work: Work, shared: Any, limited: bool) -> Iterator[Part]:
+        """Yield one block after the other."""
+
+        def worked(number: int, offset: int) -> list[Any]:
+            return [work(*self.load(number), offset, shared)]
+
         for number, offset in enumerate(self.offsets):
             check_cancelled()
-            late = deadline.passed
-            results.append(None if late else work(*self.load(number), offset, shared))
-            if progress is not None:
-                progress(number + 1, len(self.lengths))
-        return results
+            yield 1, partial(worked, number, offset)
 
 
 @dataclass

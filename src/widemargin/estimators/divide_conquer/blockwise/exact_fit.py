@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from widemargin.estimators.base.validation import (
     effective_threads,
 )
 from widemargin.estimators.divide_conquer import checkpoint as checkpoints
+from widemargin.estimators.divide_conquer.certified_point import CertifiedPoint
 from widemargin.runtime.deadline import Deadline
 
 from .block_source import RowBlocks
@@ -142,30 +143,6 @@ def describe(estimator: Any, blocks: RowBlocks) -> None:
         del estimator.feature_names_in_
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """A class pair's coefficients, with their certificate over all rows."""
-
-    beta: Vector
-    intercept: float
-    certificate: Certificate
-
-    @property
-    def n_iter(self) -> int:
-        """Pair steps of all rounds."""
-        return self.certificate.n_iter
-
-    @property
-    def status(self) -> Status:
-        """How the fit ended."""
-        return Status(self.certificate.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached, over all rows."""
-        return self.status.solved
-
-
 def _model(
     rounds: Rounds,
     factors: Vector,
@@ -182,7 +159,7 @@ def _model(
         word = Status.INTERRUPTED.value
         certificates = [replace(own, status=word) for own in certificates]
     answers = [
-        _Answer(
+        CertifiedPoint(
             pair.solution.beta,
             pair.solution.intercept,
             replace(certificate, seconds=seconds),

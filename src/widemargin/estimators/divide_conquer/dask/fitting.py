@@ -25,9 +25,9 @@ from widemargin.estimators.divide_conquer.blockwise.exact_fit import (
     refuse_settings,
 )
 from widemargin.estimators.divide_conquer.blockwise.survey import survey
+from widemargin.estimators.divide_conquer.certified_point import CertifiedPoint
 from widemargin.estimators.divide_conquer.level_choice import check_levels, early_levels
 from widemargin.estimators.divide_conquer.level_run import (
-    EarlySolution,
     block_certificate,
 )
 from widemargin.multilevel.driver import level_record
@@ -136,12 +136,12 @@ def _pairs(codes: NDArray[np.intp], n_classes: int) -> list[_Pair]:
 
 def _answers(
     trained: Trained, pairs: list[_Pair], seconds: float
-) -> list[EarlySolution]:
+) -> list[CertifiedPoint]:
     """Return each pair's share of the level: its certificate is the block kernel's."""
     model = trained.model
     intercepts = np.average(model.intercepts, axis=0, weights=trained.sizes)
     return [
-        EarlySolution(
+        CertifiedPoint(
             model.coefficients[pair.rows, number],
             float(intercepts[number]),
             block_certificate(trained.parts[number], seconds, 1),

@@ -10,8 +10,9 @@ that the model does not depend on the order of arrival, nor on a worker lost on 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from scipy import sparse
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.divide_conquer.blockwise.block_source import (
+    Part,
     RowBlocks,
     Work,
     sample_dtype,
@@ -29,7 +31,6 @@ from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
 from widemargin.estimators.divide_conquer.early import EarlyModel
 from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
-from widemargin.runtime.deadline import NEVER, Deadline
 
 Vector = NDArray[np.float64]
 
@@ -70,29 +71,24 @@ class Blocks(RowBlocks):
             )
         ]
 
-    def each(
-        self,
-        work: Work,
-        shared: Any,
-        deadline: Deadline = NEVER,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[Any]:
-        """Work on all blocks on the workers; with a limit of time, some at a time."""
-        import dask
-
+    def parts(self, work: Work, shared: Any, limited: bool) -> Iterator[Part]:
+        """Yield all blocks, on the workers; with a limit of time, some at a time."""
         tasks = self.delayed(work, shared)
-        step = max(8, -(-len(tasks) // 8)) if deadline.limited else len(tasks)
-        results: list[Any] = []
-        with warnings.catch_warnings():
-            # the model is in the graph once, so that a lost worker costs nothing
-            warnings.filterwarnings("ignore", message="Sending large graph")
-            for first in range(0, len(tasks), step):
-                part = tasks[first : first + step]
-                late = deadline.passed
-                results.extend([None] * len(part) if late else dask.compute(*part))
-                if progress is not None:
-                    progress(len(results), len(tasks))
-        return results
+        step = max(8, -(-len(tasks) // 8)) if limited else len(tasks)
+        for first in range(0, len(tasks), step):
+            part = tasks[first : first + step]
+            yield len(part), partial(_computed, part)
+
+
+def _computed(tasks: list[Any]) -> Sequence[Any]:
+    """Return what the workers make of delayed calls."""
+    import dask
+
+    with warnings.catch_warnings():
+        # the model is in the graph once, so that a lost worker costs nothing
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        computed: Sequence[Any] = dask.compute(*tasks)
+    return computed
 
 
 @dataclass(frozen=True)
