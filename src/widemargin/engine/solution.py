@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +177,16 @@ class Solution:
         A point that was not verified is verified here; its intercept stays as it was.
         """
         return certify(self.verified(), self.intercept)
+
+    def knowing(self, intercept: float, certificate: Certificate) -> Self:
+        """Return this solution; what its solve has proved is not computed again.
+
+        Kept as lazy properties are: a copy with other values computes its own.
+        """
+        violation = certificate.kkt_violation
+        known = {"intercept": intercept, "proved_violation": violation}
+        vars(self).update(known, certificate=certificate)
+        return self
 
     def recomputed(self) -> Solution:
         """Return the same point with ``K @ beta`` evaluated afresh in float64.

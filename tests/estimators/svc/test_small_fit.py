@@ -110,6 +110,27 @@ def test_certificates_of_many_are_true_and_those_of_each(kernel, total, polish):
         assert_claims_hold(certificate, truth_of(solution), may_lack_bound=unprovable)
 
 
+def test_a_fit_that_keeps_its_rows_has_the_figures_of_its_solve(monkeypatch):
+    """They are not computed again, and say what an independent computation says."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = standard(X)
+
+    def computed_again(*_):
+        raise AssertionError("the solve has proved a certificate")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("widemargin.engine.solution.certify", computed_again)
+        kept, plain = SVC(keep_rows=True).fit(X, y), SVC().fit(X, y)
+    state = kept._updates.tasks[0]
+    alone = state.solution(Gram(X, kept._kernel)).verified()
+    assert_allclose(alone.certificate.objective, kept.certificate_.objective, rtol=1e-9)
+    assert kept.certificate_.gap <= 1e-6
+    assert_allclose(alone.intercept, kept.intercept_[0], atol=1e-9)
+    assert_allclose(plain.intercept_, kept.intercept_, atol=1e-9)
+    moved = kept.partial_fit(X[:1], y[:1]).certificate_  # of other values
+    assert moved.objective != plain.certificate_.objective
+
+
 def test_a_certificate_without_room_for_the_sum_is_made_alone():
     """Equal costs, all at a bound: no member can take up the rounding of the sum."""
     X = np.array([[0.0], [0.0], [0.1], [0.1]])

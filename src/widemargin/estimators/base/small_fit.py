@@ -175,7 +175,7 @@ def answers_of(
             )
         )  # fmt: skip
         answers.append(
-            solved.solution(number) if keep
+            solved.solution(number).knowing(intercepts[number], certificate) if keep
             else BatchAnswer(
                 beta, intercepts[number], n_iter, solved.status[number],
                 certificate,
