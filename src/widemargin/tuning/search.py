@@ -208,7 +208,7 @@ def _complete(
     if len(tried) < len(candidates):
         warnings.warn(
             f"the time was enough for {len(tried)} of {len(candidates)} settings; the "
-            "best of them is the model.",
+            "best of them is the model. Increase max_time, or try fewer settings.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -167,7 +167,8 @@ class KernelClassifier(
         if not alike:
             warnings.warn(
                 "warm_start: the number of rows, the classes or the kernel changed "
-                "since the last fit, so this fit starts cold.",
+                "since the last fit, so this fit starts cold. Set warm_start=False, or "
+                "fit a clone, where they change.",
                 UserWarning,
                 stacklevel=4,
             )

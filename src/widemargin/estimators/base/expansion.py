@@ -68,7 +68,8 @@ class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
         if not (same_rows and same_outputs and bool(self._kernel == kernel)):
             warnings.warn(
                 "warm_start: the number of rows, the outputs or the kernel changed "
-                "since the last fit, so this fit starts cold.",
+                "since the last fit, so this fit starts cold. Set warm_start=False, or "
+                "fit a clone, where they change.",
                 UserWarning,
                 stacklevel=4,
             )

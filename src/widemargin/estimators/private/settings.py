@@ -87,7 +87,8 @@ def warn_of_large_delta(delta: float, n_samples: int) -> None:
     """Warn of a delta that allows a mechanism to publish a record now and then."""
     if delta * n_samples >= 1:
         warnings.warn(
-            "delta is not below 1/n: it allows publishing a whole record",
+            "delta is not below 1/n: it allows publishing a whole record. Choose a "
+            "delta far below 1/n",
             PrivacyWarning,
             stacklevel=4,
         )

@@ -190,7 +190,7 @@ def _warn_stopped(
     estimator: Any, rounds: Rounds, certificates: Sequence[Certificate]
 ) -> None:
     worst = max(certificates, key=lambda own: own.kkt_violation or 0.0)
-    kept = " Fit again, with checkpoint= to go on from here."
+    kept = " Increase max_time, or fit again, with checkpoint= to go on from here."
     warnings.warn(
         f"{type(estimator).__name__} stopped before tol={estimator.tol} was reached "
         f"(status {worst.status!r}, round {len(rounds.history)}, KKT violation "
