@@ -15,6 +15,7 @@ from widemargin.estimators.base.progress import (
     ClusterProgress,
     Progress,
 )
+from widemargin.estimators.base.time_left import AFTERWARDS, WIDTH, TimeLeft, in_words
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 or later")
 
@@ -96,7 +97,7 @@ def test_verbose_shows_a_bar_that_never_goes_back(capsys):
             shown.append(progress._bar.n)
     assert shown == sorted(shown) and shown[0] == 0 and shown[2] > 10
     written = capsys.readouterr().err
-    assert "violation" in written
+    assert "violation" in written and " left, " in written
     # the tolerance is reached, the fit not ended: refinement and polish are to come
     assert shown[-1] == 99 and "100%" not in written
     assert "/s" not in written  # percent per second mean nothing here
@@ -118,3 +119,32 @@ def test_nobody_watches_nothing_is_printed(capsys):
     SVC().fit(X, y)
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err == ""
+
+
+def test_the_time_left_of_an_even_decline_is_in_the_middle_of_the_range():
+    left = TimeLeft(1e-3)
+    for second in (0, 1):
+        assert left.observe(float(second), 10.0 ** (-0.5 * second)) is None
+    for second in range(2, 7):
+        low, high = left.observe(float(second), 10.0 ** (-0.5 * second))
+        np.testing.assert_allclose(low, (6.0 - second) / WIDTH, atol=1e-12)
+        most = (6.0 - second) * WIDTH + AFTERWARDS * second
+        np.testing.assert_allclose(high, most, atol=1e-12)
+
+
+def test_nothing_is_foreseen_where_the_violation_stands_or_rises():
+    left = TimeLeft(1e-3)
+    heights = (1.0, 1.0, 2.0, 2.0, 1.5, 0.9)
+    seen = [left.observe(float(s), v) for s, v in enumerate(heights)]
+    assert seen[:5] == [None] * 5
+    # of the last three quarters only: the decline is that from 2 s on
+    expected = np.log(900.0) / (np.log(2.0 / 0.9) / 3.0)
+    most = expected * WIDTH + AFTERWARDS * 5.0
+    np.testing.assert_allclose(seen[5], (expected / WIDTH, most))
+    assert in_words(None) == "time left unknown"
+
+
+def test_the_range_in_words():
+    assert in_words((0.1, 0.9)) == "under 1 s left"
+    assert in_words((2.2, 19.8)) == "2 to 20 s left"
+    assert in_words((60.0, 540.0)) == "1 to 9 min left"

@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 from widemargin.runtime.cancellation import check_cancelled, is_cancellable
 
 from .sklearn_compat import CallbackTask
+from .time_left import TimeLeft, in_words
 
 CALLBACK_STEPS = 20  # of equal decades of violation: steps reported to callbacks
 # Beyond the tolerance come last looks, refinement and polish: 100 % would not be true.
@@ -25,8 +26,8 @@ class Progress:
 
     Used as ``monitor=`` of :func:`widemargin.engine.solve.solve`. The bar is
     logarithmic: every decade of violation is worth the same; it ends short of 100 %,
-    since work is left at the tolerance. It appears only after a second, so quick fits
-    print nothing.
+    since work is left at the tolerance. Beside it stands how long it may still take, as
+    a range. It appears only after a second, so quick fits print nothing.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ class Progress:
         self._first: float | None = None
         self._task = CallbackTask(estimator, "solve", CALLBACK_STEPS)
         self._notified = 0
+        self._left = TimeLeft(tol)
         self._start = time.perf_counter()
 
     def __enter__(self) -> Progress:
@@ -91,13 +93,16 @@ class Progress:
     def _show(self, share: float, n_iter: int, violation: float, active: int) -> None:
         if not self.verbose:
             return
-        if self._bar is None and time.perf_counter() - self._start > self.delay:
+        passed = time.perf_counter() - self._start
+        left = self._left.observe(passed, violation)
+        if self._bar is None and passed > self.delay:
             self._bar = tqdm(total=100, desc=self.label, bar_format=BAR, leave=False)
         if self._bar is not None:
             shown = min(round(100 * share, 1), MOST_SHOWN)
             self._bar.n = max(self._bar.n, shown)
-            self._bar.set_postfix(
-                steps=n_iter, violation=f"{violation:.1e}", active=active
+            self._bar.set_postfix_str(
+                f"{in_words(left)}, violation {violation:.1e}, {active} active, "
+                f"{n_iter} steps"
             )
 
     def _notify(self, share: float) -> bool:
