@@ -196,7 +196,7 @@ def table(store: ResultStore) -> str:
     for record in records:
         if "same answers" in record:
             lines.append(
-                f"{record['rows']:,} rows from the map beside ``SVC`` on the same rows "
+                f"{record['rows']:,} rows from the map beside `SVC` on the same rows "
                 f"in memory: decision values of 100,000 other rows\ndiffer by at most "
                 f"{record['largest difference']:.1e}, answers agree on "
                 f"{100 * record['same answers']:.3f} %."

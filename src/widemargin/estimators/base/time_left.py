@@ -9,7 +9,7 @@ from bisect import bisect_left
 # found; before that, and where a stage of more samples begins, it rises and stands.
 # So the rate is that of the last part of the time, and the range is wide; refinement
 # and certificate come after the tolerance and take a share of the time before.
-# Chosen on half of the data sets: python benchmarks/command.py left
+# The first two were chosen on half of the data sets: python benchmarks/command.py left
 RECENT = 0.75
 WIDTH = 3.0
 AFTERWARDS = 0.2
