@@ -9,6 +9,7 @@ python benchmarks/helps.py private      what privacy costs, every mechanism, bot
 python benchmarks/helps.py early        early prediction against the exact model
 python benchmarks/helps.py grids        widths of the default grid, both halves
 python benchmarks/helps.py quantiles    intervals beside gradient boosting, ten sets
+python benchmarks/helps.py prices       the default C of QuantileSVR, both halves
 python benchmarks/helps.py              the tables of all stored results
 
 Splits are measured in order, over all data sets: a stopped run has a balanced table.

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import d2_pinball_score
 
 from .base.expansion import Terms
-from .base.sklearn_compat import Interval
+from .base.sklearn_compat import Interval, StrOptions
 from .base.training_data import TargetData
 from .incremental import IncrementalRegressor
 
 Vector = NDArray[np.float64]
+
+#: of C="scale", chosen by ``python benchmarks/helps.py prices``
+FACTOR = 8.0
 
 
 class QuantileSVR(IncrementalRegressor):
@@ -30,8 +33,12 @@ class QuantileSVR(IncrementalRegressor):
     ----------
     quantile : float in (0, 1) or sequence of them, default=0.5
         What to predict; a sequence makes ``predict`` return a column for each.
-    C : float, default=1.0
-        Price of a unit of pinball loss; larger fits the training data more closely.
+    C : float or "scale", default="scale"
+        Price of a unit of pinball loss; larger fits the training data more closely. C
+        has the unit of y: "scale" is 8 times the mean distance of the targets from
+        their median, so that a and b in a y + b change the predictions accordingly.
+        Updates estimate it anew from the rows that are there, which moves every row:
+        a number makes them cheaper.
     kernel : str or callable, default="rbf"
         As in :class:`widemargin.SVC`.
     degree : int, default=3
@@ -80,6 +87,8 @@ class QuantileSVR(IncrementalRegressor):
     ----------
     quantiles_ : ndarray of shape (n_quantiles,)
         The quantiles fitted.
+    C_ : float
+        The price used.
     ids_ : ndarray
         Ids of the rows, which ``forget`` takes; only where rows are kept.
     dual_coef_, intercept_ : ndarray of shape (n_quantiles, n_SV), (n_quantiles,)
@@ -108,16 +117,19 @@ n_features_in_, feature_names_in_
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IncrementalRegressor._parameter_constraints,
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
+        "C": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "non_crossing": ["boolean"],
     }
 
+    C: float | str  # type: ignore[assignment]
     quantiles_: Vector
+    C_: float
 
     def __init__(
         self,
         *,
         quantile: Any = 0.5,
-        C: float = 1.0,
+        C: float | str = "scale",
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -166,6 +178,15 @@ n_features_in_, feature_names_in_
         costs = self._costs(data)
         total = 0.0 if self.fit_intercept else None
         return [pinball_terms(data.targets, costs, q, total) for q in self.quantiles_]
+
+    def _costs(self, data: TargetData) -> Vector:
+        weights = np.ones(data.rows.size) if data.weights is None else data.weights
+        estimated = isinstance(self.C, str)
+        self.C_ = price(data.targets, weights) if estimated else float(self.C)
+        return self.C_ * weights
+
+    def _every_row_counts(self) -> bool:
+        return isinstance(self.C, str)
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted quantiles.
@@ -235,6 +256,19 @@ def checked_quantiles(quantile: Any) -> Vector:
             "sequence of such numbers."
         )
     return listed
+
+
+def price(targets: Vector, weights: Vector) -> float:
+    """Return C="scale": FACTOR times the mean distance of targets from their median.
+
+    The mean distance is the same from every median, so a weight of k counts as k rows;
+    it is 0 for constant targets only, which any C fits.
+    """
+    order = np.argsort(targets, kind="stable")
+    below = np.cumsum(weights[order])
+    median = targets[order[np.searchsorted(below, 0.5 * below[-1])]]
+    distance = float(np.average(np.abs(targets - median), weights=weights))
+    return FACTOR * (distance or 1.0)
 
 
 def pinball_terms(

@@ -267,7 +267,9 @@ def _solve_one_by_one(request: Request, begun: _Begun) -> None:
     """Fit each setting by itself, over rows kept from the others of its fold."""
 
     def width(fit: SharedFit) -> float:
-        return float(np.mean(fit.begun.machine.C)) if begun.warm else 0.0
+        price = fit.begun.machine.C  # of a QuantileSVR it may be a word
+        known = begun.warm and not isinstance(price, str)
+        return float(np.mean(price)) if known else 0.0
 
     former: dict[int, list[Any]] = {}
     for fit in sorted(begun.fits, key=lambda fit: (fit.place, width(fit))):

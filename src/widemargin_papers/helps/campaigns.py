@@ -16,6 +16,7 @@ from . import (
     labels,
     private_models,
     private_report,
+    quantile_prices,
     quantiles,
 )
 
@@ -28,5 +29,6 @@ CAMPAIGNS = {
     "grids": Campaign("helps_grids", grid_widths.work, grid_widths.table),
     "labels": Campaign("helps_labels", labels.work, label_report.table),
     "quantiles": Campaign("helps_quantiles", quantiles.work, quantiles.table),
+    "prices": Campaign("helps_prices", quantile_prices.work, quantile_prices.table),
     "private": Campaign("helps_private", private_models.work, private_report.table),
 }

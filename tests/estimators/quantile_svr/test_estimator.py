@@ -12,8 +12,8 @@ from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from widemargin import QuantileSVR
-from widemargin.estimators.quantile_svr import rearranged
+from widemargin import QuantileSVR, SharedGridSearchCV, load, save
+from widemargin.estimators.quantile_svr import FACTOR, rearranged
 
 from tests.certified import kernel_matrix
 from tests.oracles.expansions import assert_judged, dual_value
@@ -207,3 +207,46 @@ def test_constant_targets_one_row_and_huge_targets():
         QuantileSVR(gamma=0.5, C=1e12, quantile=0.8).fit(X, 1e12 * y)
     small = QuantileSVR(gamma=0.5, C=1.0, quantile=0.8).fit(X, y)
     assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
+
+
+def test_the_default_price_has_the_unit_of_the_targets(tmp_path):
+    X, y, weights = data(9, 90)
+    model = QuantileSVR(quantile=[0.2, 0.7]).fit(X, y)
+    assert_allclose(model.C_, FACTOR * np.mean(np.abs(y - np.median(y))), rtol=1e-12)
+    for a, b in ((1e3, -7e3), (1e-3, 5.0)):
+        moved = QuantileSVR(quantile=[0.2, 0.7]).fit(X, a * y + b)
+        assert_allclose(moved.C_, a * model.C_, rtol=1e-9)
+        assert_allclose(moved.predict(X), a * model.predict(X) + b, rtol=1e-6)
+    weighted = QuantileSVR().fit(X, y, weights)
+    centre = y[np.argsort(y)][np.cumsum(weights[np.argsort(y)]) >= weights.sum() / 2][0]
+    expected = FACTOR * np.average(np.abs(y - centre), weights=weights)
+    assert_allclose(weighted.C_, expected, rtol=1e-12)
+    assert QuantileSVR(C=3).fit(X, y).C_ == 3.0
+    assert QuantileSVR().fit(X, np.full(90, 7.0)).C_ == FACTOR  # any C fits
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model").C_ == model.C_
+
+
+@pytest.mark.parametrize("C", ["auto", 0.0, -1.0, None])
+def test_prices_that_are_none_are_refused(C):
+    X, y, _ = data(0, 20)
+    with pytest.raises(ValueError, match=r"The 'C' parameter .* must be .*'scale'"):
+        QuantileSVR(C=C).fit(X, y)
+
+
+def test_updates_estimate_the_default_price_from_the_rows_that_are_there():
+    X, y, _ = data(10, 60)
+    y[:10] *= 30.0
+    model = QuantileSVR(gamma=0.5, keep_rows=True).fit(X[:50], y[:50])
+    model.partial_fit(X[50:], y[50:]).forget(np.arange(10))
+    refit = QuantileSVR(gamma=0.5).fit(X[10:], y[10:])
+    assert_allclose(model.C_, refit.C_, rtol=1e-12)
+    assert_allclose(model.predict(X), refit.predict(X), atol=1e-8)
+
+
+def test_a_search_takes_the_default_price_for_a_value():
+    X, y, _ = data(11, 90)
+    grid = {"C": ["scale", 1.0], "gamma": [0.2, 1.0]}
+    found = SharedGridSearchCV(QuantileSVR(kernel=KERNELS[1]), grid, cv=3).fit(X, y)
+    alone = QuantileSVR(**found.best_params_).fit(X, y)
+    assert_allclose(found.predict(X), alone.predict(X), atol=1e-8)
