@@ -143,18 +143,18 @@ class Gram:
         An entry is off by half a digit of the numbers it was made from; these errors
         are as good as independent.
         """
-        sizes = self._largest_entries()
+        sizes = self.largest_numbers()
         sizes *= np.asarray(changes, dtype=np.float64)
         return HALF_DIGIT * float(np.sqrt(np.square(sizes, out=sizes).sum()))
 
     def float32_errors(self, table: Any) -> NDArray[np.float64]:
         """Return the same for each column of a table, dense or sparse."""
         squares = table.power(2) if sparse.issparse(table) else np.square(table)
-        sums = np.square(self._largest_entries()) @ squares
+        sums = np.square(self.largest_numbers()) @ squares
         return np.asarray(HALF_DIGIT * np.sqrt(np.atleast_1d(sums)))
 
-    def _largest_entries(self) -> NDArray[np.float64]:
-        """Return for each sample how large its kernel entries can be."""
+    def largest_numbers(self) -> NDArray[np.float64]:
+        """Return how large the numbers are that a sample's entries are made from."""
         sizes = np.empty(self.n)
         self._core.magnitudes(self._indices(None), sizes)
         np.abs(sizes, out=sizes)

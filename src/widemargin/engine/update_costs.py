@@ -82,6 +82,7 @@ def cheapest(
     summed: bool = True,
     influence: float = 0.0,
     compiled: bool = False,
+    held: int = 0,
 ) -> tuple[Route, int]:
     """Return the way that is least work, and how many events a path may take.
 
@@ -101,6 +102,8 @@ def cheapest(
         units of the margin: the larger, the more bounded rows change sides.
     compiled : bool
         Whether a solve from nothing is one compiled call over the whole matrix.
+    held : int
+        Rows of the margin set whose kernel columns former paths have left.
 
     Returns
     -------
@@ -115,7 +118,7 @@ def cheapest(
     again = warm_seconds(n, support, margin, moving) if warm else np.inf
     bounded = max(0, support - moving - margin)
     crossing = CROSSING * influence * bounded * moving
-    along = PATH_BASE + path_seconds(n, moving, margin, crossing)
+    along = PATH_BASE + path_seconds(n, moving, margin, crossing, held)
     first = 0.0 if summed else 2.5 * ENTRY * n * support  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
     # What a path leaves known serves the next update: it may cost a little more now.

@@ -9,7 +9,7 @@ up, that is taken.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,9 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
+from widemargin.engine.update_aim import EXACTLY, Aim
 from widemargin.engine.update_costs import Route, cheapest, influence
 from widemargin.engine.verification import BoundedValues
-from widemargin.runtime.deadline import NEVER, Deadline
 
 __all__ = [
     "EXACTLY",
@@ -51,52 +51,8 @@ __all__ = [
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Solver = Callable[[DualProblem, Solution | None], Solution]
 
 NEW = -1  # the origin of a variable that has none
-
-
-def _solve(problem: DualProblem, start: Solution | None) -> Solution:
-    return solve(problem, start=start)
-
-
-@dataclass(frozen=True)
-class Aim:
-    """What an update has to reach, and the ways it may take.
-
-    Attributes
-    ----------
-    solver : callable
-        ``solver(problem, start)``: a solve as a fit does it, from a former point or,
-        with None, from nothing.
-    polishes : bool
-        Whether that ends exactly, as a path does.
-    exact : bool
-        Whether a solve that ended at its tolerance is carried on to the exact solution.
-    warm : bool
-        Whether a solve may begin at the former point: it may leave a trace of rows that
-        are gone within the tolerance.
-    compiled : bool
-        Whether a solve from nothing is one compiled call, as of fits on few rows.
-    route : {"auto", "path"}
-        "auto" takes the least work by estimate.
-    deadline : Deadline
-        Past it the update raises.
-    seed : int
-        For the random perturbation that breaks ties.
-    """
-
-    solver: Solver = _solve
-    polishes: bool = False
-    exact: bool = True
-    warm: bool = True
-    compiled: bool = False
-    route: str = "auto"
-    deadline: Deadline = NEVER
-    seed: int = 0
-
-
-EXACTLY = Aim()
 
 
 def move(
@@ -171,6 +127,8 @@ def change(
     aim : Aim
         What to reach, by which ways.
     """
+    if aim.columns is not None:
+        aim.columns.begin(origin)
     only = path.only_solution(target)
     if only is not None:
         return only, PathAccount(route="direct")
@@ -191,7 +149,8 @@ def change(
     else:
         start, wide = _begin(accurate, origin, target, with_leavers, aim)
         if known and not path.at_its_end(start, wide):
-            route, events = _chosen(_sizes(start, wide), target, aim)
+            held = _held(start, wide)
+            route, events = _chosen(_sizes(start, wide), target, aim, held=held)
             if route != Route.PATH:
                 return _solved_anew(solution, origin, target, aim, route)
             limits = replace(limits, steps=events)
@@ -233,7 +192,10 @@ def _begin(
             np.concatenate([target.upper, closed]),
             target.total,
         )
-    return _start(solution, np.concatenate([origin, leavers]), wide), wide
+    if aim.columns is not None:
+        aim.columns.join(leavers)
+    start = _start(solution, np.concatenate([origin, leavers]), wide)
+    return replace(start, columns=aim.columns), wide
 
 
 def _along_sides(
@@ -256,7 +218,8 @@ def _along_sides(
         last = n + np.searchsorted(rows, leavers % old)
         return wide.subset(np.concatenate([np.tile(np.arange(n), 2), last]))
 
-    start, wide = _begin(split_solution(solution), twofold, sides, with_sides, aim)
+    split = split_solution(solution)
+    start, wide = _begin(split, twofold, sides, with_sides, replace(aim, columns=None))
     moved, _, account = path.reach(start, wide, seed=aim.seed, limits=limits)
     if moved is None:
         return None, account
@@ -279,6 +242,7 @@ def _chosen(
     aim: Aim,
     *,
     summed: bool = True,
+    held: int = 0,
 ) -> tuple[Route, int]:
     """Return the way to go and the events of a path; the path where sizes are None."""
     if aim.route == "path" or sizes is None:
@@ -287,8 +251,16 @@ def _chosen(
     return cheapest(
         target.n, support, dragged, min(margin, rank_bound(target)),
         exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
-        influence=influence(target), compiled=aim.compiled,
+        influence=influence(target), compiled=aim.compiled, held=held,
     )  # fmt: skip
+
+
+def _held(start: Start, wide: DualProblem) -> int:
+    """Return how many columns of the margin set are there."""
+    if start.columns is None:
+        return 0
+    inside = np.flatnonzero(wide.free(start.beta))
+    return int(np.count_nonzero(start.columns.held(inside)))
 
 
 def _sizes(start: Start, wide: DualProblem) -> tuple[int, int, int]:

@@ -21,6 +21,7 @@ from widemargin.numerics.products import times, transposed_times
 
 from .bounds import BLOCK
 from .gram import Gram
+from .held_columns import HeldColumns
 from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
@@ -170,20 +171,33 @@ def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
     return _everywhere(*problem.gram.bounded_times(beta, np.arange(problem.n)))
 
 
+def simply_summed(problem: DualProblem, beta: Vector) -> bool:
+    """Whether all values are summed anew, with no use of what was known before."""
+    small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # rounding need not pile up
+    return bool(small) or isinstance(problem.gram.kernel, Linear)
+
+
 def verify_change(
-    problem: DualProblem, known: BoundedValues, before: Vector, beta: Vector
+    problem: DualProblem,
+    known: BoundedValues,
+    before: Vector,
+    beta: Vector,
+    columns: HeldColumns | None = None,
 ) -> BoundedValues:
     """Return ``K beta`` from that of an earlier point, with bounds on its rounding.
 
     Rounded are the difference of the two points, its product, and the sum: by
     Cauchy-Schwarz a difference that is off by half a digit moves member i by that share
-    of ``sqrt(K_ii) sum_j |change_j| sqrt(K_jj)`` at most.
+    of ``sqrt(K_ii) sum_j |change_j| sqrt(K_jj)`` at most. Kernel columns that are held
+    need not be evaluated.
     """
     change = beta - before
-    small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # rounding need not pile up
-    if small or isinstance(problem.gram.kernel, Linear):
+    if simply_summed(problem, beta):
         return verify_all(problem, beta)
-    moved, rounding = problem.gram.bounded_times(change, np.arange(problem.n))
+    if columns is None:
+        moved, rounding = problem.gram.bounded_times(change, np.arange(problem.n))
+    else:
+        moved, rounding = columns.bounded_times(problem.gram, change)
     values = known.values + moved
     lengths = np.sqrt(np.maximum(problem.gram.diagonal(), 0.0))
     reach = UNIT * float((np.abs(change) * lengths).sum())

@@ -9,12 +9,15 @@ from __future__ import annotations
 from .follow import WATCH_ALL_BELOW, WATCH_SHARE
 
 ENTRY = 6e-9  # a kernel entry in float64, summed
+STORED = 8e-10  # a kernel entry that is held, summed
 FACTOR = 1.5e-10  # of the cube of the margin set: its first factor
 PASS = 3.5e-10  # an event passes over watched rows x margin set
 EVENTS = 4  # for each row that moves: it arrives, and others make room
 
 
-def path_seconds(n: int, moving: int, margin: int, crossing: float = 0.0) -> float:
+def path_seconds(
+    n: int, moving: int, margin: int, crossing: float = 0.0, held: int = 0
+) -> float:
     """Estimate the seconds a path takes on one core.
 
     Fitted to 20 moves of 1 to 200 rows on covtype and ijcnn1, 1,500 to 20,000 rows.
@@ -29,11 +32,14 @@ def path_seconds(n: int, moving: int, margin: int, crossing: float = 0.0) -> flo
         Size of the margin set.
     crossing : float
         Events beyond those of the moving rows: others that change sides on the way.
+    held : int
+        Members of the margin set whose kernel columns are there.
     """
     margin += 10
     watched = _watched(n, moving + margin)
-    entries = margin * watched + n * (margin + moving)
-    fixed = 1e-3 + FACTOR * margin**3 + ENTRY * entries
+    anew = margin - min(held, margin)
+    entries = anew * watched + n * (anew + moving)
+    fixed = 1e-3 + FACTOR * margin**3 + ENTRY * entries + STORED * n * held
     events = 10 + EVENTS * moving + crossing
     return fixed + events * _event_seconds(watched, margin)
 

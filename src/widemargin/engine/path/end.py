@@ -17,6 +17,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 from widemargin.engine.verification import (
     BoundedValues,
+    simply_summed,
     verify_all,
     verify_change,
 )
@@ -67,6 +68,9 @@ def reach(
     if _solves(start.beta, start.values, target):
         solution = _certified(target, start.beta, start.checked, account, begun)
         return solution, start.beta, account
+    columns = start.columns
+    if columns is not None:
+        columns.admit(target.gram)
     diagonal = target.gram.diagonal()
     watched: Indices = np.empty(0, dtype=np.intp)
     for _ in range(REPAIRS):
@@ -77,13 +81,15 @@ def reach(
         account = account.plus(counts)
         if counts["status"] != "complete":
             break
-        checked = verify_change(target, start.checked, start.beta, beta)
+        if columns is not None and not simply_summed(target, beta):
+            columns.hold(target.gram, np.flatnonzero(target.free(beta)))
+        checked = verify_change(target, start.checked, start.beta, beta, columns)
         if _solves(beta, checked.values, target):
             return _certified(target, beta, checked, account, begun), beta, account
         box = target.linear, target.lower, target.upper
         intercept = optimal_intercept(checked.values, *box, target.total)
         linear, lower, upper = box
-        start = Start(beta, checked, lower, upper, linear, intercept)
+        start = Start(beta, checked, lower, upper, linear, intercept, columns)
     return None, start.beta, account
 
 

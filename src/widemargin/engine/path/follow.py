@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin.engine.gram import Gram
+from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.kernels import Precomputed
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -25,6 +26,7 @@ LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path/path.hpp: Side
 WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
 BATCH = 32  # kernel columns evaluated together: one costs nearly as much
+LOOK = 16  # columns at hand that are given without a look at the clock
 HELD = 64_000_000  # bytes of columns held before they are asked for
 ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
 TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
@@ -80,6 +82,7 @@ class Start:
     upper: Vector
     linear: Vector
     intercept: float
+    columns: HeldColumns | None = None  # of the margin set, from former paths
 
     @property
     def values(self) -> Vector:
@@ -173,7 +176,7 @@ def follow(
     )
     columns = _Columns(
         target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows],
-        limits.deadline,
+        limits.deadline, start.columns,
     )  # fmt: skip
     beta, _, _, counts = _core.follow_path(
         start.beta[rows],
@@ -273,28 +276,42 @@ class _Columns:
         concerned: Indices,
         gradient: Vector,
         deadline: Deadline,
+        held: HeldColumns | None,
     ) -> None:
         self.gram = gram
         self.deadline = deadline
         self.watched = watched
         self.columns = None if watched.size == gram.n else watched
         self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
+        self.calls = 0
         self.ready: dict[int, Vector] = {}
         self.waiting: list[int] = []
         if isinstance(gram.kernel, Precomputed):  # read, one at a time
             return
         self.waiting = np.argsort(np.abs(gradient), kind="stable").tolist()[::-1]
+        if held is not None:
+            concerned = self._given(held, concerned)
         self._fetch(concerned[: self.limit].tolist())
 
     def __call__(self, row: int) -> Vector:
         """Return column ``row`` of the watched rows."""
-        check_cancelled()
-        self.deadline.check()
+        self.calls += 1
+        if row not in self.ready or self.calls % LOOK == 0:
+            check_cancelled()
+            self.deadline.check()
         if row not in self.ready:
             if len(self.ready) >= self.limit:
                 self.ready.clear()
             self._fetch([row, *self._neighbours()])
         return self.ready[row]
+
+    def _given(self, held: HeldColumns, wanted: Indices) -> Indices:
+        """Take the columns that are held; return the rows that are left."""
+        known = held.held(self.watched[wanted])
+        given = wanted[known][: self.limit]
+        block = held.block(self.watched[given], self.watched)
+        self.ready.update(zip(given.tolist(), block, strict=True))
+        return wanted[~known]
 
     def _neighbours(self) -> list[int]:
         chosen: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
+from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.path import accurate
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -27,6 +28,7 @@ from widemargin.estimators.base.training_data import TrainingData
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
 
 from .chunk import Chunk, Given
+from .columns_of_rows import ColumnsOfRows, columns_for
 from .live_rows import LiveRows
 from .record import Update, recent, update_record
 from .row_change import RowChange
@@ -130,25 +132,32 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         for task in tasks:
             task.deadline = deadline
 
-        def run(task: AnyTask) -> tuple[Solution, PathAccount, int]:
-            return self._move_task(task, formers[id(task)], change)
+        def run(task: AnyTask) -> Moved:
+            return self._move_task(task, formers[id(task)], change, len(tasks))
 
         try:
             moved = self._side_by_side(tasks, run)
             anew = replace(data, ids=live.ids)  # solutions that updates start from
-            solutions = self._with_refits(anew, gram, tasks, [m[0] for m in moved])
+            solutions = self._with_refits(
+                anew, gram, tasks, [m.solution for m in moved]
+            )
         except DeadlinePassedError:
             raise TimeoutError(self._too_late(update.stage)) from None
         solutions = [proved(solution, self.tol) for solution in solutions]
         late = any(solution.status == Status.MAX_TIME for solution in solutions)
         if late and before.n > 0:  # a first fit leaves what it reached
             raise TimeoutError(self._too_late(update.stage))
-        accounts = [account for _, account, _ in moved]
+        accounts = [m.account for m in moved]
         record = update_record(update, live.n, solutions, accounts)
         model = self._model(data, kernel, tasks, solutions)
         replace(model, history=recent([*history, record])).store(self)
-        ages = [age for _, _, age in moved]
-        solved = list(map(TaskState.of, solutions, [t.rows for t in tasks], ages))
+        solved = [
+            TaskState.of(
+                solution, task.rows, m.age,
+                ColumnsOfRows.of(m.columns, solution),
+            )
+            for solution, task, m in zip(solutions, tasks, moved, strict=True)
+        ]  # fmt: skip
         self._keep_rows(replace(state, live=live, tasks=solved))
         self._warn_unless_converged(solutions)
 
@@ -218,24 +227,40 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         )
 
     def _move_task(
-        self, task: AnyTask, state: TaskState | None, change: RowChange
-    ) -> tuple[Solution, PathAccount, int]:
-        """Return the task's new solution, what it took, and the age of its values."""
+        self, task: AnyTask, state: TaskState | None, change: RowChange, tasks: int
+    ) -> Moved:
+        """Bring a task, one of so many, to its new problem."""
         target = self._moved_problem(task)
         aim = self._aim(target, task, change)
         convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow
         known = state is not None and state.beta.size > 0
         if state is None or not (known and convex and state.leads_to(target)):
-            return *updates.fresh(target, aim, convex=convex), 0
+            return Moved(*updates.fresh(target, aim, convex=convex))
         origin = state.origin(task.rows, change.places)
         age = state.age if state.trusted else 0
         old = state.solution(change.gram.subset(state.members))
         if state.solves(target, origin):
             kept = replace(accurate(old), problem=target, status=Status.POLISHED)
-            return kept, PathAccount(route="unchanged"), age
+            return Moved(kept, PathAccount(route="unchanged"), age)
+        columns = columns_for(state.columns, state.beta.size, target, tasks)
         leavers = partial(change.with_leavers, task.rows, state.members)
+        aim = replace(aim, columns=columns)
         solution, account = updates.change(old, origin, target, leavers, aim)
-        return solution, account, 1 + age if account.route == Route.PATH else 0
+        age = 1 + age if account.route == Route.PATH else 0
+        return Moved(solution, account, age, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A task's new solution, what it took, and what is kept for the next update.
+
+    `age` counts the moves since its values were computed afresh.
+    """
+
+    solution: Solution
+    account: PathAccount
+    age: int = 0
+    columns: HeldColumns | None = None
 
 
 def waiting(problem: DualProblem) -> Solution:

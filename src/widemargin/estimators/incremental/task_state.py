@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from widemargin.engine.status import Status
 from widemargin.engine.updates import NEW
 from widemargin.engine.verification import BoundedValues
 
+from .columns_of_rows import ColumnsOfRows
 from .growing import appended
 
 Vector = NDArray[np.float64]
@@ -69,9 +71,19 @@ class TaskState:
     intercept: float | None = field(default=None, init=False)
     interval: tuple[float, float] | None = field(default=None, init=False)
     margin: int = field(default=0, init=False)
+    columns: ColumnsOfRows | None = field(default=None, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave kernel columns out of pickles and copies: a path evaluates them."""
+        return vars(self) | {"columns": None}
 
     @staticmethod
-    def of(solution: Solution, members: Indices, age: int) -> TaskState:
+    def of(
+        solution: Solution,
+        members: Indices,
+        age: int,
+        columns: ColumnsOfRows | None = None,
+    ) -> TaskState:
         """Keep what a solution on some rows has, apart from the kernel handle."""
         p, errors = solution.problem, _bounds(solution)
         state = TaskState(
@@ -88,6 +100,7 @@ class TaskState:
             age=age,
         )
         margin = int(solution.margin.size)
+        object.__setattr__(state, "columns", columns)
         return state._knowing(solution.intercept, _interval(solution), margin)
 
     @staticmethod
@@ -122,6 +135,10 @@ class TaskState:
         object.__setattr__(self, "intercept", intercept)
         object.__setattr__(self, "interval", interval)
         object.__setattr__(self, "margin", margin)
+        return self
+
+    def _with(self, columns: ColumnsOfRows | None) -> TaskState:
+        object.__setattr__(self, "columns", columns)
         return self
 
     def settles(self, terms: DualProblem, sums: Vector, errors: Vector) -> bool:
@@ -163,19 +180,25 @@ class TaskState:
         def longer(column: Vector | None, more: Vector) -> Vector | None:
             return None if column is None else appended(column, more)
 
-        return TaskState(
-            members=appended(self.members, members),
-            beta=appended(self.beta, np.zeros(members.size)),
-            values=longer(self.values, sums),
-            errors=longer(self.errors, errors),
-            linear=appended(self.linear, terms.linear),
-            lower=appended(self.lower, terms.lower),
-            upper=appended(self.upper, terms.upper),
-            total=self.total,
-            kink=None if terms.kink is None else longer(self.kink, terms.kink),
-            solved=self.solved,
-            age=self.age,
-        )._knowing(self.intercept, self.interval, self.margin)
+        return (
+            TaskState(
+                members=appended(self.members, members),
+                beta=appended(self.beta, np.zeros(members.size)),
+                values=longer(self.values, sums),
+                errors=longer(self.errors, errors),
+                linear=appended(self.linear, terms.linear),
+                lower=appended(self.lower, terms.lower),
+                upper=appended(self.upper, terms.upper),
+                total=self.total,
+                kink=None if terms.kink is None else longer(self.kink, terms.kink),
+                solved=self.solved,
+                age=self.age,
+            )
+            ._knowing(self.intercept, self.interval, self.margin)
+            ._with(
+                None if self.columns is None else self.columns.extended(members.size)
+            )
+        )
 
     def kept(self, stays: NDArray[np.bool_], now: Indices) -> TaskState:
         """Return the state without some live rows, whose coefficients are 0.
@@ -187,17 +210,21 @@ class TaskState:
         def some(column: Vector | None) -> Vector | None:
             return None if column is None else column[chosen]
 
-        return replace(
-            self,
-            members=now[self.members[chosen]],
-            beta=self.beta[chosen],
-            values=some(self.values),
-            errors=some(self.errors),
-            linear=self.linear[chosen],
-            lower=self.lower[chosen],
-            upper=self.upper[chosen],
-            kink=some(self.kink),
-        )._knowing(self.intercept, self.interval, self.margin)
+        return (
+            replace(
+                self,
+                members=now[self.members[chosen]],
+                beta=self.beta[chosen],
+                values=some(self.values),
+                errors=some(self.errors),
+                linear=self.linear[chosen],
+                lower=self.lower[chosen],
+                upper=self.upper[chosen],
+                kink=some(self.kink),
+            )
+            ._knowing(self.intercept, self.interval, self.margin)
+            ._with(None if self.columns is None else self.columns.kept(chosen))
+        )
 
     def places(self, rows: Indices) -> Indices:
         """Return where the variables of some live rows are; some have none."""
@@ -211,6 +238,8 @@ class TaskState:
         for column in (self.values, self.errors, self.linear, self.lower, self.upper):
             if column is not None:
                 column[places] = 0.0
+        if self.columns is not None:
+            self.columns.erase(places)
 
     @property
     def trusted(self) -> bool:
