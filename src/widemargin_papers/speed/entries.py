@@ -1,7 +1,8 @@
 """Kernel entries of a fit against what is needed, and its time against the limit.
 
 Every support vector's row must be evaluated once: n x n_SV entries are needed, and at
-the rate of the kernel tile, measured in the same run, they take the time of the limit.
+the rate of the kernel tile ("tile": with the instructions of ``WIDEMARGIN_TARGET``),
+measured in the same run, they take the time of the limit.
 One thread, processor time: shares are then of the whole fit.
 """
 
@@ -30,7 +31,7 @@ PURPOSES = (
 ACTIVITIES = ("entries", "pair_steps", "row_sums", "arranging")
 HEADER = [
     "problem", "n x n_SV", "entries /", *PURPOSES,
-    "seconds", *ACTIVITIES, "system", "certificate time", "x limit",
+    "seconds", *ACTIVITIES, "system", "certificate time", "x limit", "tile",
 ]  # fmt: skip
 
 
@@ -126,4 +127,5 @@ def _row(name: str, found: Count) -> list[str]:
         f"{found.system / found.seconds:.0%}",
         f"{found.certificate / found.seconds:.0%}",
         f"{found.seconds / found.limit:.1f}",
+        f"{found.needed / found.limit / 1e6:.0f}M/s",
     ]
