@@ -105,7 +105,8 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
   std::vector<Real> block;
   MatrixPoint<Real> point(part.entries, part.stride, problems[0], betas,
                           {part.others, part.n_others});
-  MatrixSolver<Real> solver(point, proceed, block);
+  FaceStep<Real> face;
+  MatrixSolver<Real> solver(point, proceed, block, &face);
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
       if (step > 0) {

@@ -20,8 +20,10 @@ constexpr double kWholeTarget = 0.9;   // of the tolerance: rounding of the sums
 constexpr long kLongestSolve = 20000;  // pair steps between two calls of `proceed`
 constexpr Size kLongRun = 16;          // columns, on average, from which runs are copied
 constexpr double kNearer = 0.9;        // of the least violation: what counts as nearer
-constexpr int kMostVainSolves = 3;     // of all members that do not bring them nearer
-constexpr int kMostVainSets = 60;      // and of working sets
+constexpr double kMostVainSolves = 3;  // of all members that do not bring them nearer
+constexpr double kMostVainSets = 60;   // and of working sets
+constexpr double kFaceShare = 1.0;     // time of pair steps that go before a face step, in its own
+constexpr double kFactorSpeed = 1.0;   // entries of a factor in the time of one in a pair step
 
 using Candidates = std::vector<std::pair<double, Size>>;
 
@@ -41,7 +43,8 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
   const Size n = point_.problem().n;
   const bool equality = point_.problem().equality, whole = n <= kWhole;
   long steps = 0;
-  int vain = 0;
+  long since_face = 0;
+  double vain = 0.0, last_share = 1.0;
   double best = kInfinity;
   for (;;) {
     point_.recentre();
@@ -51,7 +54,7 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
     if (violation <= tolerance) return {Status::converged, steps};
     if (steps >= max_steps) return {Status::max_steps, steps};
     if (!proceed_(steps, violation)) return {Status::interrupted, steps};
-    vain = violation < (whole ? kNearer : 1.0) * best ? 0 : vain + 1;
+    vain = violation < (whole ? kNearer : 1.0) * best ? 0.0 : vain + last_share;
     best = std::min(best, violation);
     if (vain > (whole ? kMostVainSolves : kMostVainSets)) return {Status::stalled, steps};
     if (!whole) choose(extremes);
@@ -63,10 +66,32 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
     const double inner = whole ? kWholeTarget * tolerance
                                : std::max(kInnerShare * violation, kInnerTarget * tolerance);
     bool moved = false;
-    const long limit = std::min(max_steps - steps, kLongestSolve);
-    steps += take_steps(extremes.level(equality), inner, limit, moved);
+    const long until_face = steps_before_face();
+    const long limit = std::min({max_steps - steps, kLongestSolve, until_face});
+    const long taken = take_steps(extremes.level(equality), inner, limit, moved);
     if (!moved) return {Status::stalled, steps};  // the rows have no more digits
+    steps += taken, since_face += taken;
+    // A solve that its limit cut off is not held against it.
+    last_share = taken < limit ? 1.0 : double(taken) / double(kLongestSolve);
+    if (since_face < until_face) continue;
+    face_->take(point_);
+    since_face = 0;
   }
+}
+
+// A face step is taken where pair steps have worked for as long as it takes, the sums over its rows
+// included: its entries and rows are counted.
+template <class Real>
+long MatrixSolver<Real>::steps_before_face() const {
+  if (face_ == nullptr) return std::numeric_limits<long>::max();
+  const Size n = point_.problem().n;
+  Size free_members = 0;
+  for (Size k = 0; k < n; ++k) free_members += point_.is_free(k) ? 1 : 0;
+  if (!FaceStep<Real>::suits(free_members)) return std::numeric_limits<long>::max();
+  const double factor =
+      face_->work() > 0.0 ? face_->work() : FaceStep<Real>::first_work(free_members);
+  const double pair_step = kFactorSpeed * double(std::min(n, kCapacity));
+  return long(kFaceShare * (factor / pair_step + double(n)));
 }
 
 // The most recent free members of the last set stay, then the most recent at a bound; the most

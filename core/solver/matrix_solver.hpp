@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "solver/face_step.hpp"
 #include "solver/matrix_point.hpp"
 
 namespace widemargin {
@@ -19,9 +20,11 @@ using Proceed = std::function<bool(long steps, double violation)>;
 template <class Real>
 class MatrixSolver {
  public:
-  // `block` is memory that a thread keeps for its next problem.
-  MatrixSolver(MatrixPoint<Real>& point, const Proceed& proceed, std::vector<Real>& block)
-      : point_(point), proceed_(proceed), block_(block) {}
+  // `block` is memory that a thread keeps for its next problem. Without `face` there are pair steps
+  // alone: a fit that a polish follows needs no other.
+  MatrixSolver(MatrixPoint<Real>& point, const Proceed& proceed, std::vector<Real>& block,
+               FaceStep<Real>* face = nullptr)
+      : point_(point), proceed_(proceed), block_(block), face_(face) {}
 
   // Solves the problem of the point, from there, to the tolerance with at most so many steps; with
   // a second sum it is relative to the margin. A start that is optimal already costs one look.
@@ -32,6 +35,7 @@ class MatrixSolver {
     Size first, length;  // members
   };
 
+  long steps_before_face() const;
   void choose(const Extremes& extremes);
   void clear_block();
   static void fetch(void* self, Size member);
@@ -45,6 +49,7 @@ class MatrixSolver {
   std::vector<Real>& block_;    // entries between the members, a row when a step needs it
   std::vector<const Real*> rows_;
   Size stride_ = 0;
+  FaceStep<Real>* face_;
 };
 
 }  // namespace widemargin

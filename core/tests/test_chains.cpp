@@ -6,6 +6,7 @@
 #include "solver/block_solver.hpp"
 #include "solver/chain.hpp"
 #include "solver/extremes.hpp"
+#include "solver/face_step.hpp"
 #include "tests/testing.hpp"
 
 using namespace widemargin;
@@ -89,7 +90,71 @@ struct Chain {
   }
 };
 
+// The objective by the formula, of the first problem of a chain.
+template <class Real>
+double objective(const Chain<Real>& chain, const std::vector<double>& beta) {
+  double out = 0.0;
+  for (Size i = 0; i < beta.size(); ++i) {
+    double value = 0.0;
+    for (Size k = 0; k < beta.size(); ++k)
+      value +=
+          beta[k] * chain.data.kernel(kGaussian, Size(chain.members[i]), Size(chain.members[k]));
+    out += beta[i] * (0.5 * value - chain.linear[i]) + chain.kink[i] * std::abs(beta[i]);
+  }
+  return out;
+}
+
 }  // namespace
+
+WIDEMARGIN_TEST(a_face_step_ends_at_the_least_objective_of_its_free_members) {
+  for (const bool equality : {true, false})
+    for (const double epsilon : {0.0, 0.2}) {
+      Chain<double> chain(150, {2.0}, epsilon, equality);
+      const Size m = chain.members.size();
+      for (const Size row : {Size(0), Size(1)})  // twins: the second cannot enter the factor
+        std::copy_n(chain.data.values.data() + 5 * Size(chain.members[0]), 5,
+                    chain.data.values.data() + 5 * Size(chain.members[row]));
+      for (Size i = 0; i < 150; ++i)
+        for (Size k = 0; k < 150; ++k)
+          chain.matrix[i * 150 + k] = chain.data.kernel(kGaussian, i, k);
+      for (Size k = 0; k < m; ++k)  // a third free, the others at zero, a bound here
+        chain.betas[k] = k % 3 == 0 || k == 1
+                             ? 0.5 * (epsilon > 0.0 && k % 2 == 0 ? chain.lower[k]
+                                                                  : chain.lower[k] + chain.upper[k])
+                             : 0.0;
+      const Problem terms{m,
+                          chain.linear.data(),
+                          chain.lower.data(),
+                          chain.upper.data(),
+                          equality,
+                          epsilon > 0.0 ? chain.kink.data() : nullptr};
+      const MatrixProblem problem{terms, chain.members.data(), 0.0};
+      std::vector<double> beta = chain.betas;
+      MatrixPoint<double> point(chain.matrix.data(), 150, problem, beta.data());
+      const double sum = std::accumulate(beta.begin(), beta.end(), 0.0);
+      FaceStep<double> face;
+      face.take(point);
+      require(face.work() > 0.0, "it worked");
+      require(objective(chain, beta) < objective(chain, chain.betas), "the objective falls");
+      double least = kInfinity, most = -kInfinity;
+      for (Size k = 0; k < m; ++k) {
+        require(beta[k] >= problem.lower[k] && beta[k] <= problem.upper[k], "inside the box");
+        if (!point.is_free(k) || k == 1) continue;
+        least = std::min(least, point.growth_slope(k));
+        most = std::max(most, point.growth_slope(k));
+      }
+      require(most > -kInfinity, "some are free");
+      if (equality) {
+        require_close(most, least, 1e-9, "one level");
+        require_close(std::accumulate(beta.begin(), beta.end(), 0.0), sum, 1e-12, "the sum");
+      } else {
+        require_close(std::max(most, -least), 0.0, 1e-9, "no slope");
+      }
+      const std::vector<double> before = beta;  // the kept factor is that of the new face
+      face.take(point);
+      for (Size k = 0; k < m; ++k) require_close(beta[k], before[k], 1e-8, "nothing is left to do");
+    }
+}
 
 WIDEMARGIN_TEST(every_problem_of_a_chain_is_solved_and_its_held_out_values_are_there) {
   for (const bool equality : {true, false})
