@@ -15,8 +15,7 @@ pytest.importorskip("clarabel")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("form", FORMS)
 def test_certificates_claim_no_more_than_is_true(form, end):
-    for seed in range(3):
-        assert_claims_hold(draw(seed, form, end))
+    assert_claims_hold(draw(0, form, end))
 
 
 @pytest.mark.campaign
