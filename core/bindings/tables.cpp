@@ -96,6 +96,19 @@ void bind_tables(nb::module_& module) {
             new (self) KernelTable(std::move(gram));
           },
           nb::arg("gram"))
+      .def(
+          "__init__",
+          [](KernelTable* self, std::shared_ptr<Gram> gram, In<std::int64_t> starts,
+             Size capacity) {
+            std::vector<Size> first(starts.data(), starts.data() + starts.shape(0));
+            for (Size s = 0; s < first.size(); ++s)
+              if (s == 0 ? first[s] != 0 : first[s] <= first[s - 1] || first[s] >= gram->size())
+                throw std::invalid_argument("segments must rise from 0 to samples that are there");
+            if (first.empty()) throw std::invalid_argument("there must be a segment");
+            nb::gil_scoped_release release;
+            new (self) KernelTable(std::move(gram), std::move(first), capacity);
+          },
+          nb::arg("gram"), nb::arg("starts").noconvert(), nb::arg("capacity"))
       .def_prop_ro("size", &KernelTable::size)
       .def("solve", &solve, nb::arg("offsets").noconvert(), nb::arg("members").noconvert(),
            nb::arg("linear").noconvert(), nb::arg("lower").noconvert(),

@@ -22,23 +22,35 @@ Size padded(Size n) {
 
 }  // namespace
 
-KernelTable::KernelTable(std::shared_ptr<Gram> gram)
+KernelTable::KernelTable(std::shared_ptr<Gram> gram, Size bytes)
     : gram_(std::move(gram)),
       n_(gram_->size()),
       stride_(padded(n_)),
       mirrors_(gram_->source().mirrors()),
-      slab_(std::max<Size>(1, n_ * stride_) * sizeof(float)),
-      entries_(static_cast<float*>(slab_.data())),
-      diagonal_(n_) {
+      diagonal_(n_),
+      slab_(bytes),
+      entries_(static_cast<float*>(slab_.data())) {
+  std::vector<Index> all(n_);
+  std::iota(all.begin(), all.end(), Index(0));
+  gram_->source().diagonal(all.data(), n_, diagonal_.data());
+}
+
+KernelTable::KernelTable(std::shared_ptr<Gram> gram, std::vector<Size> starts, Size capacity)
+    : KernelTable(std::move(gram), Size(0)) {
+  auto pieces = std::make_unique<RowPieces>(*gram_, std::move(starts), capacity, diagonal_);
+  pieces_ = pieces.get();
+  rows_ = std::move(pieces);
+}
+
+KernelTable::KernelTable(std::shared_ptr<Gram> gram)
+    : KernelTable(gram, std::max<Size>(1, gram->size() * padded(gram->size())) * sizeof(float)) {
+  rows_ = std::make_unique<WholeMatrix<float>>(entries_, stride_);
   Team team(n_ < kThreadRows ? 1 : gram_->threads());
   for (Size first = 0; first < n_; first += kRows) {
     const Size count = std::min(kRows, n_ - first);
     evaluate(first, count, mirrors_ ? first : 0, team);
     if (mirrors_) mirror(first, count, team);
   }
-  std::vector<Index> all(n_);
-  std::iota(all.begin(), all.end(), Index(0));
-  gram_->source().diagonal(all.data(), n_, diagonal_.data());
 }
 
 // Rows [first, first + count), columns from `from` on.

@@ -103,8 +103,8 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
     return control.seconds_left() > 0.0;
   };
   std::vector<Real> block;
-  MatrixPoint<Real> point(part.entries, part.stride, problems[0], betas,
-                          {part.others, part.n_others});
+  WholeMatrix<Real> rows(part.entries, part.stride);
+  MatrixPoint<Real> point(rows, problems[0], betas, {part.others, part.n_others});
   FaceStep<Real> face;
   MatrixSolver<Real> solver(point, proceed, block, &face);
   try {

@@ -82,7 +82,7 @@ void FaceStep<Real>::update_factor(const MatrixPoint<Real>& point) {
 template <class Real>
 void FaceStep<Real>::append(const MatrixPoint<Real>& point, Size member) {
   const Size order = members_.size();
-  const Real* row = point.row(member);
+  const Real* row = point.rows().at(point.problem().members[member], 0);
   const Index* samples = point.problem().members;
   std::vector<double>& column = steps_;
   column.resize(order);

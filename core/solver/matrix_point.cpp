@@ -15,10 +15,10 @@ constexpr Size kGap = 64;  // columns that are rather summed in vain than passed
 }  // namespace
 
 template <class Real>
-MatrixPoint<Real>::MatrixPoint(const Real* entries, Size stride, const MatrixProblem& problem,
-                               double* beta, const OtherColumns& others)
-    : entries_(entries),
-      stride_(stride),
+MatrixPoint<Real>::MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& problem, double* beta,
+                               const OtherColumns& others)
+    : rows_(rows),
+      provided_(rows.whole() ? 0 : problem.n, 0),
       problem_(&problem),
       beta_(beta),
       places_(problem.n + others.count) {
@@ -32,7 +32,8 @@ MatrixPoint<Real>::MatrixPoint(const Real* entries, Size stride, const MatrixPro
     std::sort(rising.begin(), rising.end(), before);
   for (const Size c : rising) {
     const Size at = column(c);
-    if (ranges_.empty() || at > ranges_.back().begin + ranges_.back().length + kGap) {
+    if (ranges_.empty() || at > ranges_.back().begin + ranges_.back().length + kGap ||
+        rows.segment(at) != rows.segment(ranges_.back().begin)) {
       const Size offset = ranges_.empty() ? 0 : ranges_.back().offset + ranges_.back().length;
       ranges_.push_back({at, 0, offset});
     }
@@ -42,6 +43,28 @@ MatrixPoint<Real>::MatrixPoint(const Real* entries, Size stride, const MatrixPro
   }
   sums_.resize(ranges_.empty() ? 0 : ranges_.back().offset + ranges_.back().length);
   renew();
+}
+
+template <class Real>
+std::vector<Size> MatrixPoint<Real>::segments() const {
+  std::vector<Size> out;
+  for (const Range& range : ranges_) {
+    const Size segment = rows_.segment(range.begin);
+    if (out.empty() || out.back() != segment) out.push_back(segment);
+  }
+  return out;
+}
+
+template <class Real>
+void MatrixPoint<Real>::provide(const std::vector<Size>& members) const {
+  if (rows_.whole()) return;
+  std::vector<Index> missing;
+  for (const Size k : members) {
+    if (provided_[k] != 0) continue;
+    provided_[k] = 1;
+    missing.push_back(problem_->members[k]);
+  }
+  if (!missing.empty()) rows_.provide(missing, segments());
 }
 
 template <class Real>
@@ -145,9 +168,11 @@ void MatrixPoint<Real>::values(double* out) const {
 template <class Real>
 void MatrixPoint<Real>::add(const std::vector<Size>& members, const std::vector<double>& weights,
                             double* sums) const {
+  provide(members);
   std::vector<const Real*> rows(members.size());
   for (const Range& range : ranges_) {
-    for (Size a = 0; a < members.size(); ++a) rows[a] = row(members[a]) + range.begin;
+    for (Size a = 0; a < members.size(); ++a)
+      rows[a] = rows_.at(problem_->members[members[a]], range.begin);
     routines<Real>().combine(rows.data(), weights.data(), rows.size(), range.length,
                              sums + range.offset);
   }

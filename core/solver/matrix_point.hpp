@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "kernel/matrix_rows.hpp"
 #include "solver/extremes.hpp"
 
 namespace widemargin {
@@ -39,8 +40,8 @@ struct OtherColumns {
 template <class Real>
 class MatrixPoint {
  public:
-  // The problem must outlive the point.
-  MatrixPoint(const Real* entries, Size stride, const MatrixProblem& problem, double* beta,
+  // The rows and the problem must outlive the point.
+  MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& problem, double* beta,
               const OtherColumns& others = {});
 
   const MatrixProblem& problem() const { return *problem_; }
@@ -57,8 +58,12 @@ class MatrixPoint {
   double fall_slope(Size k) const {
     return gradient(k) + fall_offset(beta_[k], problem_->kink_of(Index(k)));
   }
-  // Row of a member in the matrix, all columns.
-  const Real* row(Size k) const { return entries_ + Size(problem_->members[k]) * stride_; }
+  const MatrixRows<Real>& rows() const { return rows_; }
+  // Whether a member's row was provided, and the rows of members that were not.
+  bool has_row(Size k) const { return rows_.whole() || provided_[k] != 0; }
+  void provide(const std::vector<Size>& members) const;
+  // Segments of the matrix that have columns of the problem.
+  std::vector<Size> segments() const;
   std::vector<Size> support() const;
   Extremes extremes() const;
 
@@ -86,11 +91,11 @@ class MatrixPoint {
   void add(const std::vector<Size>& members, const std::vector<double>& weights,
            double* sums) const;
 
-  const Real* entries_;
-  Size stride_;
+  MatrixRows<Real>& rows_;
+  mutable std::vector<char> provided_;  // of the members, where not all rows are there
   const MatrixProblem* problem_;
   double* beta_;
-  std::vector<Range> ranges_;  // of columns, that cover the members and the others
+  std::vector<Range> ranges_;  // of columns, within segments, that cover the members and the others
   std::vector<Size> places_;   // of these, in the ranges one behind the other
   std::vector<double> sums_;   // K beta
 };

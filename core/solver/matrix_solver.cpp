@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "simd/dispatch.hpp"
 #include "solver/box_pairs.hpp"
 
 namespace widemargin {
@@ -13,6 +12,9 @@ namespace {
 
 constexpr Size kWhole = 512;           // members up to which all are in the working set
 constexpr Size kCapacity = 512;        // of a working set
+constexpr Size kLazyFirst = 64;        // of the first one, where rows are evaluated as needed,
+constexpr Size kLazyCapacity = 256;    // and of the others: fewer are chosen in vain
+constexpr double kLikelyShare = 0.5;   // of the violation, from which a step will need a row
 constexpr double kKeptShare = 0.5;     // of a working set that stays for the next one
 constexpr double kInnerShare = 0.1;    // of the violation, to which a working set is solved
 constexpr double kInnerTarget = 0.5;   // but no further than this share of the tolerance
@@ -102,8 +104,10 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   const bool equality = point_.problem().equality;
   std::vector<char> chosen(n, 0);
   std::vector<Size> next;
-  next.reserve(kCapacity);
-  const Size kept = Size(double(kCapacity) * kKeptShare);
+  const Size lazy = members_.empty() ? kLazyFirst : kLazyCapacity;
+  const Size capacity = point_.rows().whole() ? kCapacity : lazy;
+  next.reserve(capacity);
+  const Size kept = Size(double(capacity) * kKeptShare);
   for (const bool free_ones : {true, false})
     for (Size k = members_.size(); k-- > 0 && next.size() < kept;)
       if (!chosen[members_[k]] && point_.is_free(members_[k]) == free_ones) {
@@ -125,12 +129,12 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   }
   Size longest = 0;
   for (Candidates& list : lists) {
-    keep_worst(list, kCapacity - next.size());
+    keep_worst(list, capacity - next.size());
     longest = std::max(longest, list.size());
   }
-  for (Size k = 0; next.size() < kCapacity && k < longest; ++k)
+  for (Size k = 0; next.size() < capacity && k < longest; ++k)
     for (const Candidates& list : lists)
-      if (k < list.size() && next.size() < kCapacity && !chosen[list[k].second]) {
+      if (k < list.size() && next.size() < capacity && !chosen[list[k].second]) {
         chosen[list[k].second] = 1;
         next.push_back(list[k].second);
       }
@@ -154,7 +158,7 @@ void MatrixSolver<Real>::clear_block() {
     else
       runs_.push_back({a, 1});
   }
-  if (runs_.size() * kLongRun > members_.size()) runs_.clear();
+  if (runs_.size() * kLongRun > members_.size() || !point_.rows().whole()) runs_.clear();
 }
 
 // Gathers the row of a member, padded with zeros to whole panels. Few members of a set take part in
@@ -163,14 +167,39 @@ template <class Real>
 void MatrixSolver<Real>::fetch(void* self, Size member) {
   MatrixSolver& solver = *static_cast<MatrixSolver*>(self);
   const std::vector<Index>& columns = solver.columns_;
-  const Real* row = solver.point_.row(solver.members_[member]);
+  const MatrixRows<Real>& matrix = solver.point_.rows();
+  const Index row = solver.columns_[member];
+  solver.provide_with_likely(member);
   Real* to = solver.block_.data() + member * solver.stride_;
   for (const Run& run : solver.runs_)
-    std::copy_n(row + columns[run.first], run.length, to + run.first);
-  if (solver.runs_.empty())
-    for (Size b = 0; b < columns.size(); ++b) to[b] = row[columns[b]];
+    std::copy_n(matrix.at(row, Size(columns[run.first])), run.length, to + run.first);
+  if (solver.runs_.empty()) matrix.gather(row, columns.data(), columns.size(), to);
   std::fill(to + columns.size(), to + solver.stride_, Real(0));
   solver.rows_[member] = to;
+}
+
+// Where rows are evaluated as they are needed, several at a time take little longer than one: those
+// of the members that violate the conditions most will be needed, too.
+template <class Real>
+void MatrixSolver<Real>::provide_with_likely(Size member) {
+  if (point_.has_row(members_[member])) return;
+  const Size count = members_.size();
+  const auto growth = [this](Size a) { return call_->gradient[a] + call_->growth[a]; };
+  const auto fall = [this](Size a) { return call_->gradient[a] + call_->fall[a]; };
+  Real lowest = std::numeric_limits<Real>::infinity(), highest = -lowest;
+  for (Size a = 0; a < count; ++a)
+    lowest = std::min(lowest, growth(a)), highest = std::max(highest, fall(a));
+  const Real least = Real(kLikelyShare) * (highest - lowest);
+  Candidates likely;
+  for (Size a = 0; a < count; ++a) {
+    const Real violation = std::max(highest - growth(a), fall(a) - lowest);
+    if (a != member && violation > least && !point_.has_row(members_[a]))
+      likely.push_back({-double(violation), members_[a]});
+  }
+  keep_worst(likely, point_.rows().together() - 1);
+  std::vector<Size> wanted{members_[member]};
+  for (const auto& candidate : likely) wanted.push_back(candidate.second);
+  point_.provide(wanted);
 }
 
 template <class Real>
@@ -185,7 +214,7 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
   if (problem.margins != nullptr) minus_growth = growth, minus_fall = fall;
   for (Size a = 0; a < count; ++a) {
     const Size k = members_[a];
-    diagonal[a] = point_.row(k)[columns_[a]];
+    diagonal[a] = point_.rows().diagonal(columns_[a]);
     gradient[a] = Real(point_.gradient(k) - level);
     beta[a] = point_.beta(k), lower[a] = problem.lower[k], upper[a] = problem.upper[k];
     above[a] = Real(problem.kink_of(Index(k))), below[a] = -above[a];
@@ -200,6 +229,7 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
   if (problem.margins != nullptr)
     call.minus_growth = minus_growth.data(), call.minus_fall = minus_fall.data();
   for (Size a = 0; a < count; ++a) note_sides(call, a);
+  call_ = &call;
   const long steps = problem.equality ? routines<Real>().pairs(call) : box_pairs(call, count);
   std::vector<Size> changed;
   std::vector<double> targets;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "simd/dispatch.hpp"
 #include "solver/face_step.hpp"
 #include "solver/matrix_point.hpp"
 
@@ -39,6 +40,7 @@ class MatrixSolver {
   void choose(const Extremes& extremes);
   void clear_block();
   static void fetch(void* self, Size member);
+  void provide_with_likely(Size member);
   long take_steps(double level, double tolerance, long limit, bool& moved);
 
   MatrixPoint<Real>& point_;
@@ -48,6 +50,7 @@ class MatrixSolver {
   std::vector<Run> runs_;       // of consecutive columns, where these are long
   std::vector<Real>& block_;    // entries between the members, a row when a step needs it
   std::vector<const Real*> rows_;
+  const PairCall<Real>* call_ = nullptr;  // the steps being taken
   Size stride_ = 0;
   FaceStep<Real>* face_;
 };

@@ -21,7 +21,7 @@ namespace {
 
 constexpr long kStepsPerMember = 100;  // beyond it, pair steps creep: another method is faster
 constexpr double kNearly = 0.97;       // of the tolerance: rounding must not lift what is proved
-constexpr Size kMostEntries = Size(1) << 22;  // in double, that a thread holds for a problem
+constexpr Size kMostEntries = Size(1) << 22;  // in double, that a polish holds
 constexpr double kPolishShare = 0.25;         // of the work of a solve that the polish may take
 constexpr double kPolishRounds = 2.0;         // systems that a polish solves, mostly
 constexpr double kProductCost = 0.25;         // of a multiplication in its factor, in entries
@@ -131,6 +131,7 @@ class BatchSolver {
     const std::function<bool()> proceed = [this] { return control_.proceed(); };
     const Proceed stepwise = [this](long, double) { return control_.proceed(); };
     TablePoint point(table_, problem, own.beta.data());
+    const std::vector<Size> segments = point.segments();
     if (options_.from_vertex) point.to_vertex();
     const long creeping = kStepsPerMember * long(problem.n);
     const long limit = options_.max_steps < 0 ? creeping : std::min(creeping, options_.max_steps);
@@ -156,6 +157,7 @@ class BatchSolver {
     if (outcome.status == Status::converged && options_.certify && !batch_.second_sum)
       batch_.certificates[p] = certify(point, {values, errors, summed});
     own.give(batch_, p);
+    if (table_.pieces() != nullptr) table_.pieces()->release(segments);
     control_.left -= problem.n;
   }
 
@@ -170,8 +172,9 @@ class BatchSolver {
     Team team(batch_.count == 1 ? options_.threads : 1);  // several problems have a thread each
     for (const bool every : {options_.every_value, true}) {
       NearMargin near(point, every, own.entries);
-      if (near.entries() > kMostEntries) return Status::stalled;
-      const bool polish = polish_pays(point, near, steps);
+      const bool fits = near.entries() <= kMostEntries;
+      if (!fits && options_.polish == PolishRule::always) return Status::stalled;
+      const bool polish = fits && polish_pays(point, near, steps);
       if (polish) exact = polish_margin(point, near, options_.polish_limit, proceed);
       if (polish) near.evaluate(point.support());
       near.verify(team, values, errors);
@@ -208,6 +211,18 @@ class BatchSolver {
   const BatchOptions& options_;
   BatchControl& control_;
 };
+
+// Tells which rows the problems will share.
+void announce(const Batch& batch, RowPieces& pieces) {
+  for (Size p = 0; p < batch.count; ++p) {
+    std::vector<Size> segments;
+    for (std::int64_t k = batch.offsets[p]; k < batch.offsets[p + 1]; ++k)
+      segments.push_back(pieces.segment(Size(batch.members[k])));
+    std::sort(segments.begin(), segments.end());
+    segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
+    pieces.expect(segments);
+  }
+}
 
 // Calls work for all problems, each thread with memory that it keeps, on several threads; the
 // calling one, which alone hears Ctrl-C, goes on asking while it waits for the last of the others.
@@ -256,6 +271,7 @@ void side_by_side(Size count, int threads, BatchControl& control,
 void solve_batch(const KernelTable& table, const Batch& batch, const BatchOptions& options,
                  const std::function<bool(const Progress&)>& monitor) {
   BatchControl control(options.max_seconds, monitor);
+  if (table.pieces() != nullptr) announce(batch, *table.pieces());
   double work = 0.0;
   for (Size p = 0; p < batch.count; ++p) {
     const Size n = batch.size(p);

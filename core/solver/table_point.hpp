@@ -9,7 +9,7 @@ namespace widemargin {
 class TablePoint : public MatrixPoint<float> {
  public:
   TablePoint(const KernelTable& table, const MatrixProblem& problem, double* beta)
-      : MatrixPoint<float>(table.row(0), table.stride(), problem, beta), table_(table) {}
+      : MatrixPoint<float>(table.rows(), problem, beta), table_(table) {}
 
   const KernelTable& table() const { return table_; }
 

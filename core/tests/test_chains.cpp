@@ -130,7 +130,8 @@ WIDEMARGIN_TEST(a_face_step_ends_at_the_least_objective_of_its_free_members) {
                           epsilon > 0.0 ? chain.kink.data() : nullptr};
       const MatrixProblem problem{terms, chain.members.data(), 0.0};
       std::vector<double> beta = chain.betas;
-      MatrixPoint<double> point(chain.matrix.data(), 150, problem, beta.data());
+      WholeMatrix<double> rows(chain.matrix.data(), 150);
+      MatrixPoint<double> point(rows, problem, beta.data());
       const double sum = std::accumulate(beta.begin(), beta.end(), 0.0);
       FaceStep<double> face;
       face.take(point);

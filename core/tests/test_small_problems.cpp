@@ -159,8 +159,8 @@ WIDEMARGIN_TEST(a_table_has_the_entries_of_the_kernel_on_both_sides_of_its_diago
   const Alone one(300, 1.0);  // several blocks of rows
   for (Index i = 0; i < 300; ++i)
     for (Index k = 0; k < 300; ++k)
-      require_close(one.table.row(i)[k], one.data.kernel(kGaussian, Size(i), Size(k)), 2e-6,
-                    "an entry");
+      require_close(*one.table.rows().at(i, Size(k)), one.data.kernel(kGaussian, Size(i), Size(k)),
+                    2e-6, "an entry");
 }
 
 WIDEMARGIN_TEST(batches_are_solved_and_certified_by_the_truth) {

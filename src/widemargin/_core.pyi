@@ -1,7 +1,7 @@
 """Types of the compiled core; see core/bindings."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,12 @@ class Gram:
     def cross_rows(self, *samples_out: Any) -> None: ...
 
 class KernelTable:
+    @overload
     def __init__(self, gram: Gram) -> None: ...
+    @overload
+    def __init__(
+        self, gram: Gram, starts: NDArray[np.int64], capacity: int
+    ) -> None: ...
     @property
     def size(self) -> int: ...
     def solve(

@@ -21,6 +21,7 @@ from widemargin.runtime.deadline import NEVER, Deadline
 
 from .gram import Gram
 from .problem import DualProblem
+from .row_segments import RowSegments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT, Monitor
 from .status import Status
@@ -192,7 +193,7 @@ class BatchSolution:
 
 
 class KernelTable:
-    """The whole kernel matrix of few samples in float32: 4 n^2 bytes.
+    """A kernel matrix in float32: the whole of few samples, 4 n^2 bytes, or its rows.
 
     Parameters
     ----------
@@ -202,12 +203,27 @@ class KernelTable:
     order : ndarray, optional
         Order of the samples in the matrix: where those with the same problems stand
         together, a problem reads whole pieces of its rows.
+    segments : RowSegments, optional
+        Segments of a batch, and their order: rows are then evaluated as its problems
+        need them, each entry once, and the matrix is for this batch alone.
     """
 
-    def __init__(self, gram: Gram, order: NDArray[np.intp] | None = None) -> None:
+    def __init__(
+        self,
+        gram: Gram,
+        order: NDArray[np.intp] | None = None,
+        segments: RowSegments | None = None,
+    ) -> None:
         self.gram = gram
+        if segments is not None:
+            order = segments.order
         self._ordered = gram if order is None else gram.subset(order, known=True)
-        self._core = _core.KernelTable(self._ordered._core)
+        self._core = (
+            _core.KernelTable(self._ordered._core) if segments is None
+            else _core.KernelTable(
+                self._ordered._core, segments.starts, segments.capacity
+            )
+        )  # fmt: skip
         self._places: NDArray[np.int32] | None = None
         if order is not None:
             self._places = np.empty(order.size, dtype=np.int32)

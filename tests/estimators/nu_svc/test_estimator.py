@@ -272,7 +272,13 @@ def test_small_fits_in_one_call_are_those_of_the_engine(monkeypatch):
         assert ours.status == other.status == "polished"
         assert_allclose(ours.objective, other.objective, rtol=1e-9)
         assert ours.gap <= 1e-9 * abs(ours.objective)
-    monkeypatch.setattr(small_fit, "SEVERAL", 120)  # beyond: each pair by itself
+    monkeypatch.setattr(small_fit, "SEVERAL", 120)  # beyond: rows as they are needed
+    shared = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
+    assert len(calls) == 2
+    assert_allclose(shared.rho_, small.rho_, rtol=1e-9)
+    monkeypatch.setattr(
+        small_fit, "LARGEST", 99
+    )  # and beyond that: each pair by itself
     apart = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
-    assert len(calls) == 4
+    assert len(calls) == 5
     assert_allclose(apart.rho_, small.rho_, rtol=1e-9)

@@ -1,4 +1,4 @@
-"""A fit on few rows: all its tasks in one compiled call, over one kernel matrix."""
+"""A fit of few rows or many tasks: all in one compiled call, over one kernel matrix."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from widemargin.engine.kernel_table import (
 )
 from widemargin.engine.kernels import CallableKernel, Linear
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.row_segments import grouped_rows, row_segments
 from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import SINGLE_PRECISION
 from widemargin.engine.status import Status
@@ -33,7 +34,8 @@ Vector = NDArray[np.float64]
 Terms = tuple[Vector, Vector, Vector, float | None]
 
 SMALL = 2000  # rows up to which one task takes the whole matrix
-SEVERAL = 4000  # and several tasks
+SEVERAL = 4000  # and several tasks; of more rows they share those that one evaluates,
+LARGEST = 4000  # up to so many in a task: beyond, shrinking saves more
 GROUPED = 3  # tasks from which rows of the same tasks are put together,
 LONG = 256  # and rows: shorter ones are in the cache anyway
 
@@ -56,13 +58,30 @@ def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
     Float32 entries must do; a linear kernel has faster ways, and a function of the
     user's is called for the entries that a solve needs.
     """
-    few = gram.n <= (SMALL if len(tasks) == 1 else SEVERAL)
-    fits = 4e-6 * gram.n * (gram.n + 16) <= gram.cache_mb
     plain = not isinstance(gram.kernel, Linear | CallableKernel)
     return (
-        few and fits and plain and tol >= SINGLE_PRECISION
+        plain and tol >= SINGLE_PRECISION and _fits(gram, tasks)
         and gram.single_precision_suffices and not gram.overflows
     )  # fmt: skip
+
+
+def _fits(gram: Gram, tasks: Sequence[Task]) -> bool:
+    """Whether the matrix is small enough, or what tasks need of it at a time."""
+    if gram.n <= (SMALL if len(tasks) == 1 else SEVERAL):
+        return 4e-6 * gram.n * (gram.n + 16) <= gram.cache_mb
+    if len(tasks) < GROUPED or max(task.rows.size for task in tasks) > LARGEST:
+        return False
+    offsets, members = _members(tasks)
+    return (
+        row_segments(gram.n, offsets, members, gram.threads).megabytes <= gram.cache_mb
+    )
+
+
+def _members(tasks: Sequence[Task]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the rows of tasks one behind the other, and where each begins."""
+    offsets = np.array([0, *accumulate(task.rows.size for task in tasks)])
+    rows = [task.rows for task in tasks]
+    return offsets, np.concatenate(rows, dtype=np.int32, casting="unsafe")
 
 
 def joined_terms(problems: Sequence[DualProblem]) -> Terms | None:
@@ -85,14 +104,14 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
     origin that is not in the box.
     """
     linear, lower, upper, total = terms
-    sizes = [task.rows.size for task in tasks]
+    offsets, members = _members(tasks)
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum())
-    if not (min(sizes) and within and finite):
+    if not (np.diff(offsets).all() and within and finite):
         return None
     return ProblemBatch(
-        np.array([0, *accumulate(sizes)]),
-        np.concatenate([task.rows for task in tasks], dtype=np.int32, casting="unsafe"),
+        offsets,
+        members,
         linear,
         lower,
         upper,
@@ -128,20 +147,13 @@ def solve_together(
     gram: Gram, batch: ProblemBatch, options: BatchOptions, start: Vector | None
 ) -> BatchSolution:
     """Solve all problems of a fit."""
+    places = batch.offsets, batch.members
+    if gram.n > SEVERAL:
+        segments = row_segments(gram.n, *places, options.threads)
+        return KernelTable(gram, segments=segments).solve(batch, options, start)
     grouped = batch.count >= GROUPED and gram.n >= LONG
-    order = _grouped(gram.n, batch) if grouped else None
+    order = grouped_rows(gram.n, *places)[0] if grouped else None
     return KernelTable(gram, order).solve(batch, options, start)
-
-
-def _grouped(n: int, batch: ProblemBatch) -> NDArray[np.intp]:
-    """Return an order of the rows in which those of the same problems stand together.
-
-    A number a problem, added up over the problems of a row, tells which they are.
-    """
-    numbers = np.sqrt(np.arange(2.0, batch.count + 2.0))
-    weights = np.repeat(numbers, np.diff(batch.offsets))
-    keys = np.bincount(batch.members, weights=weights, minlength=n)
-    return np.argsort(keys, kind="stable")
 
 
 def answers_of(

@@ -1,0 +1,102 @@
+"""Which rows of a kernel matrix problems share, and what memory that takes.
+
+Rows of the same problems stand together in segments: the classes, of pairs of classes.
+A piece is the row of a sample over the columns of a segment; the core evaluates it when
+the first problem needs it, and gives it up when the last one that may has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDEST = 1024  # columns of a segment: each piece takes the memory of the longest
+PANEL = 16  # entries that the core pads a piece to
+
+
+@dataclass(frozen=True, eq=False)
+class RowSegments:
+    """Segments of the rows of a kernel matrix.
+
+    Parameters
+    ----------
+    order : ndarray of intp
+        The rows, segment by segment.
+    starts : ndarray of int64
+        Where each segment begins, the first at 0.
+    capacity : int
+        Most pieces that are in memory at a time.
+    """
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.int64]
+    capacity: int
+
+    @property
+    def megabytes(self) -> float:
+        """Memory of all pieces, at most."""
+        longest = int(np.diff(self.starts, append=self.order.size).max())
+        return 4e-6 * self.capacity * -(-longest // PANEL) * PANEL
+
+
+def grouped_rows(
+    n: int, offsets: NDArray[np.int64], members: NDArray[np.int32]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return an order with rows of the same problems together, and their keys.
+
+    A number a problem, added up over the problems of a row, tells which they are.
+    """
+    numbers = np.sqrt(np.arange(2.0, offsets.size + 1.0))
+    weights = np.repeat(numbers, np.diff(offsets))
+    keys: NDArray[Any] = np.bincount(members, weights=weights, minlength=n)
+    order = np.argsort(keys, kind="stable")
+    return order, keys[order]
+
+
+def row_segments(
+    n: int, offsets: NDArray[np.int64], members: NDArray[np.int32], threads: int
+) -> RowSegments:
+    """Return the segments of problems that so many threads solve side by side.
+
+    Pieces that one problem alone needs are there while it is solved; those that several
+    need may all be there at a time.
+
+    Parameters
+    ----------
+    n : int
+        Rows of the matrix.
+    offsets, members : ndarray
+        The problems: see :class:`widemargin.engine.kernel_table.ProblemBatch`.
+    threads : int
+        Problems solved at a time.
+    """
+    order, keys = grouped_rows(n, offsets, members)
+    changes = np.flatnonzero(np.diff(keys, prepend=-1.0))
+    starts = _split(changes, n)
+    lengths = np.diff(starts, append=n)
+    segment_of = np.empty(n, dtype=np.intp)
+    segment_of[order] = np.repeat(np.arange(starts.size), lengths)
+    own = [
+        np.unique(segment_of[members[begin:end]]) for begin, end in pairwise(offsets)
+    ]
+    users = np.zeros((starts.size, starts.size), dtype=np.intp)
+    for segments in own:
+        users[np.ix_(segments, segments)] += 1
+    rows = np.broadcast_to(lengths[:, None], users.shape)
+    alone = np.where(users == 1, rows, 0)
+    most = sorted(int(alone[np.ix_(segments, segments)].sum()) for segments in own)
+    capacity = int(rows[users > 1].sum()) + sum(most[-threads:])
+    return RowSegments(order, starts, capacity)
+
+
+def _split(starts: NDArray[np.intp], n: int) -> NDArray[np.int64]:
+    """Return the starts of parts of at most WIDEST columns and about one length."""
+    parts = []
+    for begin, length in zip(starts, np.diff(starts, append=n), strict=True):
+        count = -(-int(length) // WIDEST)
+        parts.append(begin + length * np.arange(count) // count)
+    return np.concatenate(parts).astype(np.int64)
