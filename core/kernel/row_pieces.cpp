@@ -68,7 +68,7 @@ void RowPieces::provide(const std::vector<Index>& rows, const std::vector<Size>&
     }
     if (!missing.empty()) evaluate(missing, s);
   }
-  // Whoever waits has evaluated all that others may wait for.
+  // A thread that waits has evaluated all that others may wait for.
   for (const Size s : segments)
     for (const Index row : rows) {
       if (slot(row, s).load(std::memory_order_acquire) != &pending_) continue;

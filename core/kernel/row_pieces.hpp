@@ -36,7 +36,7 @@ class RowPieces final : public MatrixRows<float> {
   float diagonal(Index row) const override { return float(diagonal_[Size(row)]); }
   Size together() const override { return together_; }
   // Called by several threads at a time, each for a problem of its own. A piece that another is
-  // evaluating is waited for. Entries do not depend on who evaluates them, beside which others.
+  // evaluating is waited for. Entries do not depend on the thread, nor on the rows beside them.
   void provide(const std::vector<Index>& rows, const std::vector<Size>& segments) override;
 
   // A problem over these segments will come; it has ended. Pieces that none will need are given up.

@@ -1,5 +1,5 @@
-// Rows in pieces: the entries of the whole table, evaluated once by whichever thread comes first,
-// within the memory that was announced.
+// Rows in pieces: the entries of the whole table, evaluated once by the first thread that needs
+// them, within the memory that was announced.
 #include <thread>
 
 #include "kernel/kernel_table.hpp"
