@@ -13,7 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from widemargin import SVC, RampSVC
-from widemargin.estimators.ramp.concave_convex import descend
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Linear
+from widemargin.engine.solution import Solution
+from widemargin.engine.status import Status
+from widemargin.estimators.ramp.concave_convex import RampProblem, descend
 from widemargin_papers.harness.datasets import available, load_dense
 
 from tests.estimators.ramp.test_concave_convex import exactly, random_ramp
@@ -142,3 +146,14 @@ def test_a_warm_start_from_a_taken_back_model_starts_with_every_class():
             model.fit(X, y)
         assert np.all(model.n_support_ > 0)
     assert_array_equal(model.outliers_, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(Status.CONVERGED, [3]), (Status.POLISHED, [1, 2, 3])]
+)
+def test_a_margin_is_below_s_only_by_more_than_its_tolerance(status, expected):
+    gram = Gram(np.eye(4), Linear())
+    ramp = RampProblem(gram, np.ones(4), np.ones(4), -1.0, False, tolerance=1e-3)
+    values = np.array([-0.9999, -1.0001, -1.0009, -1.0011])
+    point = Solution(ramp.convex(np.zeros(4, bool)), values, values, status)
+    assert np.flatnonzero(ramp.clips(point)).tolist() == expected

@@ -216,9 +216,8 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         return finished(ramp, end, task.history, self.tol)
 
     def _ramp(self, task: BinaryTask) -> RampProblem:
-        return RampProblem(
-            task.gram, task.y, task.costs, float(self.s), self.fit_intercept
-        )
+        s, intercept = float(self.s), self.fit_intercept
+        return RampProblem(task.gram, task.y, task.costs, s, intercept, self.tol)
 
     def _point(self, task: BinaryTask) -> RampSolution | None:
         """Return where Ctrl-C met a convex problem; one at a lower C has no point."""
