@@ -38,9 +38,10 @@ class RowSegments:
 
     @property
     def megabytes(self) -> float:
-        """Memory of all pieces, at most."""
+        """Memory of all pieces, at most, and of the list of them."""
         longest = int(np.diff(self.starts, append=self.order.size).max())
-        return 4e-6 * self.capacity * -(-longest // PANEL) * PANEL
+        listed = 8e-6 * self.order.size * self.starts.size
+        return listed + 4e-6 * self.capacity * -(-longest // PANEL) * PANEL
 
 
 def grouped_rows(
