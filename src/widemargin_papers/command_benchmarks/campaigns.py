@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from widemargin_papers.harness.campaign import Campaign
 
-from . import early_pays, memory, runs, time_left
+from . import early_pays, memory, promised_times, runs
 
 CAMPAIGNS = {
     "early": Campaign("early_pays", early_pays.work, early_pays.as_rst),
     "memory": Campaign("memory", memory.work, memory.as_rst),
     "demo": Campaign("demo", runs.demo_work, runs.demo_table),
-    "left": Campaign("time_left", time_left.work, time_left.as_rst),
+    "left": Campaign("time_left", promised_times.work, promised_times.as_rst),
     "quick": Campaign("quick", runs.quick_work, runs.quick_table),
 }
