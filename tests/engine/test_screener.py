@@ -10,12 +10,12 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Laplacian, Polynomial, Sigmoid
 from widemargin.engine.polish import polish
 from widemargin.engine.problem import classification_problem
-from widemargin.engine.screening.rules import reduce, screen
+from widemargin.engine.screening.rules import screen
 from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 
-from tests.engine.test_screening import random_problem
+from tests.engine.screened_problems import random_problem, with_decided_fixed
 
 
 def blobs(n, *, noise=1.0, seed=0):
@@ -236,18 +236,16 @@ def test_removed_samples_pull_as_fixed_ones_do():
         if not 2 < np.count_nonzero(first.active) < problem.n:
             continue
         compared += 1
-        rest = reduce(problem, first, rough.beta)
-        part = rest.problem
-        point = rest.beta[rest.active]
+        part, active, start = with_decided_fixed(problem, first, rough.beta)
+        point = start[active]
         apart = screen(part, point, part.gram.times(point), rank=False)
         settled = (apart.at_lower & (point == part.lower)) | (
             apart.at_upper & (point == part.upper)
         )
-        gradient = problem.gram.times(rest.beta) - problem.linear
+        gradient = problem.gram.times(start) - problem.linear
         screener = Screener(smallest=0)
-        keep = screener(
-            problem, 0, rest.active.astype(np.int32), rest.beta, gradient, 0.0
-        )
+        remaining = active.astype(np.int32)
+        keep = screener(problem, 0, remaining, start, gradient, 0.0)
         assert_allclose(screener.checks[0]["gap"], apart.gap, rtol=1e-6, atol=1e-9)
         assert_array_equal(keep, ~settled)
     assert compared >= 30

@@ -10,7 +10,7 @@ from widemargin.engine.certificate import dual_objective, duality_gap
 from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval as interval
-from widemargin.engine.kernels import Gaussian, Laplacian, Linear
+from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.screening.rules import (
     ball_rule,
@@ -19,49 +19,17 @@ from widemargin.engine.screening.rules import (
     intercept_bounds,
     interval_rule,
     rank_rule,
-    reduce,
     screen,
 )
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin_papers.ramp.printed_algorithm import printed_rule
 
+from tests.engine.screened_problems import random_problem, with_decided_fixed
 from tests.oracles.reference_smo import iterates
 
 ITERATES = 200  # of each random problem at most, all of them checked
 MARGIN = 1e-8  # accuracy to which the reference optimum is known
-
-
-def random_problem(rng, *, intercept, size=None, clip=True):
-    """Return a small problem with zero rows, duplicates, moved boxes and any C."""
-    n = size or int(rng.integers(5, 26))
-    X = rng.normal(size=(n, int(rng.integers(1, 5))))
-    X[rng.random(n) < 0.08] = 0.0
-    if rng.random() < 0.3:
-        X[: n // 3] = X[rng.integers(0, n, size=n // 3)]
-    noise = rng.choice([0.3, 1.0, 3.0])
-    y = np.where(X[:, 0] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    kernel = Linear()
-    if rng.random() < 0.5:
-        local = Gaussian if n % 2 else Laplacian
-        kernel = local(10 ** rng.uniform(-1, 1))
-    gram = Gram(X, kernel)
-    costs = np.full(n, 10 ** rng.uniform(-1, 2))
-    if rng.random() < 0.3:
-        costs *= rng.uniform(0.5, 2.0, size=n)
-    pull = costs * y
-    clipped = (
-        (rng.random(n) < 0.2) if clip and rng.random() < 0.4 else np.zeros(n, bool)
-    )
-    shift = np.where(clipped, pull, 0.0)
-    return DualProblem(
-        gram,
-        y,
-        np.minimum(0, pull) - shift,
-        np.maximum(0, pull) - shift,
-        0.0 if intercept else None,
-    )
 
 
 def matrix(problem):
@@ -304,24 +272,23 @@ def test_reduced_problem_has_the_corrected_sum_and_the_same_optimum(intercept):
         if not 0 < np.count_nonzero(screened.active) < problem.n:
             continue
         reduced += 1
-        rest = reduce(problem, screened, point)
-        moved += not np.array_equal(rest.beta, point)
-        part = rest.problem
+        part, active, start = with_decided_fixed(problem, screened, point)
+        moved += not np.array_equal(start, point)
         if intercept:
-            fixed = np.delete(rest.beta, rest.active)
+            fixed = np.delete(start, active)
             assert_allclose(part.total, problem.total - fixed.sum(), atol=1e-10)
-            scale = max(1.0, np.abs(rest.beta).sum())
-            assert_allclose(rest.beta.sum(), problem.total, atol=1e-12 * scale)
-        assert np.all(rest.beta >= problem.lower) and np.all(rest.beta <= problem.upper)
-        assert_array_equal(
-            rest.beta[screened.at_lower], problem.lower[screened.at_lower]
-        )
-        assert_array_equal(
-            rest.beta[screened.at_upper], problem.upper[screened.at_upper]
-        )
-        small = solve(part, SolveOptions(tol=1e-10), start=rest.beta[rest.active])
+            scale = max(1.0, np.abs(start).sum())
+            assert_allclose(start.sum(), problem.total, atol=1e-12 * scale)
+        assert np.all(start >= problem.lower) and np.all(start <= problem.upper)
+        for decided, bound in (
+            (screened.at_lower, problem.lower),
+            (screened.at_upper, problem.upper),
+        ):
+            assert_array_equal(start[decided], bound[decided])
+        small = solve(part, SolveOptions(tol=1e-10), start=start[active])
         whole = solve(problem, SolveOptions(tol=1e-10))
-        beta = rest.embed(small.beta)
+        beta = start.copy()
+        beta[active] = small.beta
         dual = [
             dual_objective(b, problem.gram.times(b), problem.linear)
             for b in (beta, whole.beta)

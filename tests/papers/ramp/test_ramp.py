@@ -41,7 +41,7 @@ from widemargin_papers.ramp.report import (
     timing_tables,
 )
 
-from tests.engine.test_screening import random_problem
+from tests.engine.screened_problems import random_problem
 
 
 def test_printed_rules_are_as_printed():

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widemargin.engine.feasible import project
 from widemargin.numerics.products import inner, times
 
 if TYPE_CHECKING:
@@ -304,33 +303,3 @@ def distances_within(
         return np.sqrt(np.maximum(squared, 0.0))
 
     return distances
-
-
-@dataclass(frozen=True, eq=False)
-class Remainder:
-    """The reduced problem: the decided samples are fixed at their bounds.
-
-    ``problem`` is over the samples ``active`` (indices into the original); ``beta`` is
-    the original point with the decided samples at their bounds and the others projected
-    on the corrected sum: moving a sample to its bound takes the sum away from `total`.
-    """
-
-    problem: DualProblem
-    active: NDArray[np.intp]
-    beta: Vector
-
-    def embed(self, beta: Vector) -> Vector:
-        """Return a point of the original problem from one of the reduced problem."""
-        whole = self.beta.copy()
-        whole[self.active] = beta
-        return whole
-
-
-def reduce(problem: DualProblem, screened: Screened, beta: Vector) -> Remainder:
-    """Fix the decided samples at their bounds and keep the problem over the others."""
-    fixed = np.where(screened.at_lower, problem.lower, beta)
-    fixed = np.where(screened.at_upper, problem.upper, fixed)
-    active = np.flatnonzero(screened.active)
-    rest = problem.reduced(active, fixed)
-    fixed[active] = project(fixed[active], rest.lower, rest.upper, rest.total)
-    return Remainder(rest, active, fixed)
