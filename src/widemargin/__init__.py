@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from widemargin.engine.certificate import Certificate
     from widemargin.estimators.base.feature_scales import ScaleWarning
-    from widemargin.estimators.chance_constrained import (
-        ChanceConstrainedSVC,
-        ConditionalGaussian,
-        split_error_columns,
-    )
+    from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
     from widemargin.estimators.cost_sensitive import (
         CostReport,
         CostSensitiveSVC,
@@ -45,6 +41,8 @@ if TYPE_CHECKING:
         c_path,
         leave_one_out,
     )
+    from widemargin.uncertainty.conditional_gaussian import ConditionalGaussian
+    from widemargin.uncertainty.error_columns import split_error_columns
 
     from .persistence import load, save
     from .persistence.libsvm_models import from_libsvm
@@ -93,7 +91,7 @@ _HOMES = {
     "SVRCV": "tuning",
     "Certificate": "engine.certificate",
     "ChanceConstrainedSVC": "estimators.chance_constrained",
-    "ConditionalGaussian": "estimators.chance_constrained",
+    "ConditionalGaussian": "uncertainty.conditional_gaussian",
     "CostReport": "estimators.cost_sensitive",
     "CostSensitiveSVC": "estimators.cost_sensitive",
     "DPWSSClassifier": "estimators.dpwss",
@@ -117,7 +115,7 @@ _HOMES = {
     "load": "persistence",
     "privacy_audit": "estimators.private",
     "save": "persistence",
-    "split_error_columns": "estimators.chance_constrained",
+    "split_error_columns": "uncertainty.error_columns",
     "total_cost_scorer": "estimators.cost_sensitive",
 }
 

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.cli.files import Data
-from widemargin.estimators.chance_constrained.data.error_columns import (
-    paired_columns,
-    variances_of,
-)
+from widemargin.uncertainty.error_columns import paired_columns, variances_of
 
 from .output import InputError
 

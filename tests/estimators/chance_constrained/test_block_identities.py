@@ -13,9 +13,9 @@ from widemargin.estimators.chance_constrained.data.block_sources import (
     OneBlock,
     user_blocks,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import FactorTable
 from widemargin.estimators.chance_constrained.data.first_pass import Scaling, first_pass
 from widemargin.estimators.chance_constrained.solvers import stochastic as solver
+from widemargin.uncertainty.covariance_tables import FactorTable
 
 N, D = 600, 4
 UNITS, OFFSETS = np.array([1.0, 20.0, 0.05, 3.0]), np.array([0.0, 50.0, 1.0, -2.0])

@@ -7,12 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    DiagonalTable,
-    FactorTable,
-    FullTable,
-    Uncertainty,
-)
 from widemargin.estimators.chance_constrained.solvers import (
     smoothed_newton as newton_module,
 )
@@ -23,6 +17,12 @@ from widemargin.estimators.chance_constrained.solvers.norm_corners import (
     origin_multipliers,
 )
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.uncertainty.covariance_tables import (
+    DiagonalTable,
+    FactorTable,
+    FullTable,
+    Uncertainty,
+)
 
 from .uncertain import assert_certified
 

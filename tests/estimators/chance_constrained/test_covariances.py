@@ -11,13 +11,13 @@ from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained.data.block_sources import Block, OneBlock
-from widemargin.estimators.chance_constrained.data.covariances import (
+from widemargin.estimators.chance_constrained.data.first_pass import first_pass
+from widemargin.uncertainty.covariances import (
     class_matrices,
     given_covariances,
     moments_of,
     sample_covariances,
 )
-from widemargin.estimators.chance_constrained.data.first_pass import first_pass
 
 CLASSES = np.array(["a", "b"])
 

@@ -12,13 +12,6 @@ from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    DiagonalTable,
-    FactorTable,
-    FullTable,
-    Uncertainty,
-    enclosed_images,
-)
 from widemargin.estimators.chance_constrained.data.first_pass import Scaling
 from widemargin.estimators.chance_constrained.solvers.proven_solution import (
     Dual,
@@ -36,6 +29,13 @@ from widemargin.numerics.compensated import (
     sum_above,
 )
 from widemargin.numerics.semidefinite import proven_shifts
+from widemargin.uncertainty.covariance_tables import (
+    DiagonalTable,
+    FactorTable,
+    FullTable,
+    Uncertainty,
+    enclosed_images,
+)
 
 from .uncertain import KINDS, judge_of, objective_of, optimum_near, random_problem
 

@@ -9,13 +9,13 @@ from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
+from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,
     Uncertainty,
 )
-from widemargin.estimators.chance_constrained.data.gaussian_features import (
+from widemargin.uncertainty.gaussian_features import (
     feature_moments,
     feature_spreads,
     fourier_features,

@@ -14,11 +14,6 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
     duality_gap,
     objective,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    DiagonalTable,
-    FullTable,
-    Uncertainty,
-)
 from widemargin.estimators.chance_constrained.solvers import (
     smoothed_newton as newton_module,
 )
@@ -35,6 +30,11 @@ from widemargin.estimators.chance_constrained.solvers.smoothing import (
     smoothed,
 )
 from widemargin.runtime.deadline import Deadline
+from widemargin.uncertainty.covariance_tables import (
+    DiagonalTable,
+    FullTable,
+    Uncertainty,
+)
 
 from .uncertain import (
     KINDS,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
+from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,

@@ -2,11 +2,9 @@
 
 from widemargin.estimators.incremental import refuse_updates
 
-from .data.conditional_gaussian import ConditionalGaussian
-from .data.error_columns import split_error_columns
 from .estimator import ChanceConstrainedSVC
 
-__all__ = ["ChanceConstrainedSVC", "ConditionalGaussian", "split_error_columns"]
+__all__ = ["ChanceConstrainedSVC"]
 
 refuse_updates(
     ChanceConstrainedSVC,

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
 from widemargin.estimators.base.validation import checked_samples
+from widemargin.uncertainty.covariances import CLASS
 
 from .data.block_sources import (
     Block,
@@ -24,7 +25,6 @@ from .data.block_sources import (
     refuse_large,
     user_blocks,
 )
-from .data.covariances import CLASS
 from .training import stepped, train, train_on_features
 from .uncertain_model import UncertainModel, keeping_model
 

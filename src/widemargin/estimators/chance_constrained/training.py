@@ -22,17 +22,14 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.runtime.deadline import Deadline
+from widemargin.uncertainty.covariances import given_covariances
+from widemargin.uncertainty.gaussian_features import NOT_NORMAL, drawn_frequencies
+from widemargin.uncertainty.risk_bounds import GAUSSIAN
 
 from .data.block_sources import Block, Source, identity
-from .data.chance_problem import GAUSSIAN, shortfalls
-from .data.covariances import given_covariances
+from .data.chance_problem import shortfalls
+from .data.feature_blocks import FeatureMap, scale_gamma
 from .data.first_pass import BlockProblems, ProblemBuilder, first_pass
-from .data.gaussian_features import (
-    NOT_NORMAL,
-    FeatureMap,
-    drawn_frequencies,
-    scale_gamma,
-)
 from .solvers.cone_programs import sample_cones, semidefinite, shared_cones
 from .solvers.descent import CostSummary, OnlineDescent, StepSettings, summary_table
 from .solvers.proven_solution import (

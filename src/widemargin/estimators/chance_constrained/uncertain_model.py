@@ -17,11 +17,14 @@ from widemargin.estimators.base.notebook import CertificateInNotebooks
 from widemargin.estimators.base.probabilities import WithoutProbabilities
 from widemargin.estimators.base.validation import checked_samples
 from widemargin.numerics.row_blocks import times
-
-from .data.chance_problem import GAUSSIAN, MOMENTS, violation_probability
-from .data.covariance_tables import FullTable, Uncertainty
-from .data.covariances import sample_covariances
-from .data.gaussian_features import NOT_NORMAL, feature_spreads, fourier_features
+from widemargin.uncertainty.covariance_tables import FullTable, Uncertainty
+from widemargin.uncertainty.covariances import sample_covariances
+from widemargin.uncertainty.gaussian_features import (
+    NOT_NORMAL,
+    feature_spreads,
+    fourier_features,
+)
+from widemargin.uncertainty.risk_bounds import GAUSSIAN, MOMENTS, violation_probability
 
 Floats = NDArray[np.float64]
 

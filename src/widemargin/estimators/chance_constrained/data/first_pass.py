@@ -17,11 +17,8 @@ from scipy import sparse
 
 from widemargin.estimators.base.validation import class_weights
 from widemargin.runtime.lazy import lazy_property
-
-from .block_sources import Block, OneBlock, Source, checked
-from .chance_problem import ChanceProblem, safety_factor
-from .covariance_tables import CovarianceTable, Uncertainty
-from .covariances import (
+from widemargin.uncertainty.covariance_tables import CovarianceTable, Uncertainty
+from widemargin.uncertainty.covariances import (
     CLASS,
     Moments,
     centred_rows,
@@ -32,6 +29,10 @@ from .covariances import (
     sample_covariances,
     stacked_rows,
 )
+from widemargin.uncertainty.risk_bounds import safety_factor
+
+from .block_sources import Block, OneBlock, Source, checked
+from .chance_problem import ChanceProblem
 
 Floats = NDArray[np.float64]
 

@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    CovarianceTable,
-    FactorTable,
-)
 from widemargin.numerics.row_blocks import dense_rows
 from widemargin.runtime.deadline import NEVER, Deadline
+from widemargin.uncertainty.covariance_tables import CovarianceTable, FactorTable
 
 from .proven_solution import ChanceSolution, Dual, as_found
 

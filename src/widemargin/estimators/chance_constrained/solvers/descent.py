@@ -23,17 +23,15 @@ from scipy import sparse
 from widemargin import _core
 from widemargin.estimators.base.validation import class_weights
 from widemargin.estimators.chance_constrained.data.block_sources import Block
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    safety_factor,
-)
-from widemargin.estimators.chance_constrained.data.covariance_tables import FullTable
+from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.estimators.chance_constrained.data.first_pass import (
     DataSettings,
     ProblemBuilder,
     Scaling,
 )
 from widemargin.numerics.products import inner
+from widemargin.uncertainty.covariance_tables import FullTable
+from widemargin.uncertainty.risk_bounds import safety_factor
 
 Floats = NDArray[np.float64]
 

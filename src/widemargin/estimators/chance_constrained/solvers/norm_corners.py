@@ -19,9 +19,7 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     best_intercept,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    CovarianceTable,
-)
+from widemargin.uncertainty.covariance_tables import CovarianceTable
 
 Floats = NDArray[np.float64]
 

@@ -22,11 +22,6 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     balanced,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    FullTable,
-    Images,
-    enclosed_images,
-)
 from widemargin.estimators.chance_constrained.data.first_pass import Scaling
 from widemargin.numerics.compensated import (
     TINY,
@@ -41,6 +36,7 @@ from widemargin.numerics.compensated import (
 from widemargin.numerics.row_blocks import dense_rows
 from widemargin.numerics.semidefinite import Shifts, proven_shifts
 from widemargin.runtime.lazy import lazy_property
+from widemargin.uncertainty.covariance_tables import FullTable, Images, enclosed_images
 
 Floats = NDArray[np.float64]
 Stage = dict[str, Any]

@@ -29,16 +29,13 @@ from widemargin.estimators.chance_constrained.data.chance_problem import (
     ChanceProblem,
     objective,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
-    DiagonalTable,
-    Uncertainty,
-)
 from widemargin.estimators.chance_constrained.data.first_pass import (
     BlockProblems,
     Scaling,
 )
 from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
+from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
 from .descent import (
     PERMUTATION,

@@ -7,21 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    safety_factor,
-    violation_probability,
+from widemargin.estimators.chance_constrained.solvers.cone_programs import (
+    orthogonal_factor,
 )
-from widemargin.estimators.chance_constrained.data.covariance_tables import (
+from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,
     FullTable,
     Uncertainty,
 )
-from widemargin.estimators.chance_constrained.solvers.cone_programs import (
-    orthogonal_factor,
-)
+from widemargin.uncertainty.risk_bounds import safety_factor, violation_probability
 
-from .uncertain import KINDS, uncertainty_of
+from tests.estimators.chance_constrained.uncertain import KINDS, uncertainty_of
 
 
 def test_safety_factor_is_cantelli_or_the_normal_quantile():

@@ -1,0 +1,1 @@
+"""Samples with error bars: what is known of them besides the mean."""
