@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+import widemargin
+from widemargin.engine import refinement
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear, Polynomial
 from widemargin.engine.problem import classification_problem
@@ -13,6 +16,8 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.stagnation import DOUBLINGS, Stagnation
 from widemargin.runtime.deadline import Deadline
 
+from tests.campaigns.certificate_problems import draw
+from tests.oracles.rebuilt import assert_honest
 from tests.problems import dual, small
 
 
@@ -28,6 +33,52 @@ def test_a_hopeless_solve_ends_by_itself(kernel, offset, seed):
     solution = solve(problem, limited)
     assert solution.status == "stalled"
     assert solution.n_iter <= 20_000 * problem.n
+
+
+def fitted(kind, seed, **others):
+    """Fit a problem of the campaign of certificates, however long that takes."""
+    case = draw(seed)
+    given = {**case.parameters, **others}
+    known = kind().get_params()
+    model = kind(**{name: given[name] for name in given if name in known})
+    with pytest.warns(ConvergenceWarning):
+        model.fit(case.X, case.y, sample_weight=case.weights)
+    assert_honest(model, case.X, case.y, case.weights, may_lack_bound=case.indefinite)
+    return model, len(case.y)
+
+
+def test_two_clusters_far_apart_do_not_keep_a_fit_going():
+    """After a stall a run from exact values ends soon, or gets on."""
+    model, n = fitted(widemargin.SVC, 5328)
+    assert model.certificate_.status == "stalled"
+    assert model.n_iter_[0] <= 15_000 * n  # without end, before
+
+
+def test_steps_that_always_gain_something_end_all_the_same(monkeypatch):
+    """Entries of 1e9, indefinite: the objective still falls after 100,000 n steps."""
+    monkeypatch.setattr(refinement, "ENDLESS", 2_000)
+    model, n = fitted(widemargin.SVC, 2817)
+    assert model.certificate_.status == "stalled"
+    assert 1_000 * n <= model.n_iter_[0] <= 5_000 * n
+
+
+def test_a_search_of_a_multiplier_has_the_steps_of_one_solve():
+    """Where every trial stalls, sixty of them would take sixty times as long."""
+    case = draw(20235)
+    targets = case.y + 0.1 * np.arange(len(case.y)) % 7
+    model = widemargin.NuSVR(nu=0.1, kernel="linear", C=280.0, fit_intercept=False)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(case.X, targets, sample_weight=case.weights)
+    assert model.certificate_.status == "stalled"
+    assert model.n_iter_ <= 2 * refinement.ENDLESS * len(targets)
+
+
+def test_a_nu_without_a_margin_is_refused_whatever_rounding_makes_of_the_margin():
+    """Of overlapping classes float32 rows never find it; steps went on for ever."""
+    case = draw(20025)
+    model = widemargin.NuSVC(nu=0.1, kernel="linear", tol=0.1)
+    with pytest.raises(ValueError, match="the margin of its solution is zero"):
+        model.fit(case.X, case.y, sample_weight=case.weights)
 
 
 def points(problem, violations):

@@ -39,6 +39,7 @@ FAR = 10.0  # times the tolerance: from there Newton in the primal pays once mor
 ERROR_PROBES = 256  # gradients computed again where float32 is in doubt
 MAX_REFINEMENTS = 30
 SLOW = 100  # pair steps a sample: from there a path may be the shorter way
+ENDLESS = 20_000  # pair steps a sample: what is not solved by then, rounding decides
 STEP_SECONDS = 2e-6  # of a pair step, where a path's seconds are weighed against it
 
 
@@ -231,8 +232,12 @@ class Descent:
                 self.status = Status.CONVERGED
                 break
             current = self.anchors == CURRENT
-            if self._stagnation.reached(self.beta, self.gradient, current):
+            endless = spent.steps >= ENDLESS * problem.n
+            if endless or self._stagnation.reached(self.beta, self.gradient, current):
                 self.status = Status.STALLED
+                # Another run begins with an exact gradient: if that is no help it shows
+                # soon, not after as many steps as all before.
+                spent.pause = spent.steps + SLOW * problem.n
                 break
 
     def _run_on_both_sums(

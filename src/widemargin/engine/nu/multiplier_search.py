@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from widemargin.engine.bounds import UNIT
 from widemargin.engine.certificate import violation
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.refinement import ENDLESS
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import NEARLY, proved, solve
 from widemargin.engine.solve_options import SolveOptions
@@ -93,6 +94,7 @@ class Search:
         multiplier, beta, tol = self.former(start), start, self.options.tol
         reach = (LOOSE if self.options.exact else NEARLY) * tol
         good = 0  # points to the tolerance, where the polish failed
+        found: NuSolution | None = None
         for _ in range(ROUNDS):
             last = self.solved(multiplier, beta)
             if last.solution.status.stopped:
@@ -111,12 +113,19 @@ class Search:
                     proven, good = self.proved(found), good + 1
                     if proven.converged and self.enough(proven, good):
                         return proven
+            if last.solution.status == Status.STALLED and self.endless:
+                break
             multiplier, beta = self.next_multiplier(), None
         reached = self.proved(found or self.ended(last))
         if found is not None and reached.converged:
             return reached
         stalled = replace(reached.solution, status=Status.STALLED)
         return replace(reached, solution=stalled)
+
+    @property
+    def endless(self) -> bool:
+        """Whether all trials together took as many steps as one solve may."""
+        return self.steps >= ENDLESS * self.origin.gram.n
 
     def has_slack(self, trial: Trial) -> bool:
         """Whether the budget is not even spent without a tube: then there is none."""
