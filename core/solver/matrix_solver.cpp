@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "solver/box_pairs.hpp"
+#include "solver/worst_candidates.hpp"
 
 namespace widemargin {
 
@@ -28,15 +29,6 @@ constexpr double kFaceShare = 1.0;     // time of pair steps that go before a fa
 constexpr double kFactorSpeed = 1.0;   // entries of a factor in the time of one in a pair step
 
 using Candidates = std::vector<std::pair<double, Size>>;
-
-// The `count` worst candidates, in order; ties go to the lowest member.
-void keep_worst(Candidates& list, Size count) {
-  if (list.size() > count) {
-    std::nth_element(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
-    list.resize(count);
-  }
-  std::sort(list.begin(), list.end());
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simd/dispatch.hpp"
+#include "solver/worst_candidates.hpp"
 
 namespace widemargin {
 
@@ -13,16 +14,6 @@ constexpr Size kBoxCapacity = 496;  // without an equality constraint pair steps
 constexpr double kKeptShare = 0.5;  // of a working set that stays for the next one
 constexpr double kWholeCost = 3e7;  // entries between all active samples, up to which all are taken
 constexpr Size kTile = 32;          // the block is mirrored by tiles that stay in the L1 cache
-
-// The `count` worst candidates, in order; ties go to the lowest position.
-template <class Candidate>
-void keep_worst(std::vector<Candidate>& list, Size count) {
-  if (list.size() > count) {
-    std::nth_element(list.begin(), list.begin() + std::ptrdiff_t(count), list.end());
-    list.resize(count);
-  }
-  std::sort(list.begin(), list.end());
-}
 
 }  // namespace
 

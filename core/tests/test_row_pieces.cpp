@@ -7,11 +7,11 @@
 
 using namespace widemargin;
 using testing::Data;
+using testing::kGaussian;
 using testing::require;
 
 namespace {
 
-const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
 const std::vector<Size> kStarts{0, 90, 150};  // segments of 90, 60 and 50 samples
 constexpr Size kSamples = 200;
 

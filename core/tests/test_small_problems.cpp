@@ -11,12 +11,12 @@
 
 using namespace widemargin;
 using testing::Data;
+using testing::kGaussian;
 using testing::require;
 using testing::require_close;
 
 namespace {
 
-const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
 const std::function<bool()> kAlways = [] { return true; };
 const Proceed kOnward = [](long, double) { return true; };
 constexpr double kRounding = 1e-12;  // of the formula itself

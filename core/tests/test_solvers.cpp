@@ -9,12 +9,11 @@
 
 using namespace widemargin;
 using testing::Data;
+using testing::kGaussian;
 using testing::require;
 using testing::require_close;
 
 namespace {
-
-const KernelSpec kGaussian{KernelKind::gaussian, 0.3, 0.0, 1};
 
 struct Case {
   Data data;

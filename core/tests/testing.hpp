@@ -43,6 +43,8 @@ inline void require_close(double found, double expected, double tolerance,
   throw std::runtime_error(message.str());
 }
 
+inline const widemargin::KernelSpec kGaussian{widemargin::KernelKind::gaussian, 0.3, 0.0, 1};
+
 // Samples with their kernel matrix by the formula, in double precision.
 struct Data {
   widemargin::Size n, features;

@@ -20,7 +20,6 @@ from widemargin.engine.problem import classification_problem
 from widemargin.engine.refinement import Descent
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.estimators.base.progress import Progress
 from widemargin.multilevel import driver
 
 from tests.certified import gap_at_best_intercept, kernel_matrix, objective, violation
@@ -40,37 +39,6 @@ FITS = {
     "DivideConquerSVC": DivideConquerSVC(gamma=0.05, n_levels=0, **HARD),
     "DPWSSClassifier": DPWSSClassifier(once=False, **HARD),
 }
-
-
-class CtrlC:
-    """Presses it once, as soon as so many solves have taken a step."""
-
-    watched = Progress.__call__
-
-    def __init__(self, solves):
-        self.solves = solves
-        self.met = {}  # they are kept: numbers of objects are used again
-        self.pressed = False
-
-    def __call__(self, progress, n_iter, violation, active):
-        if n_iter > 0:
-            self.met[id(progress)] = progress
-        if len(self.met) >= self.solves and not self.pressed:
-            self.pressed, self.steps = True, n_iter
-            os.kill(os.getpid(), signal.SIGINT)
-        return CtrlC.watched(progress, n_iter, violation, active)
-
-
-@pytest.fixture
-def press(monkeypatch):
-    """Return what has Ctrl-C pressed in one of the next solves."""
-
-    def arm(solves=1):
-        key = CtrlC(solves)
-        monkeypatch.setattr(Progress, "__call__", lambda self, *seen: key(self, *seen))
-        return key
-
-    return arm
 
 
 def stop(model, *data):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +15,6 @@ import widemargin
 from widemargin import SVC, NuSVC
 from widemargin.estimators.base import nu as nu_tasks
 from widemargin.estimators.base import small_fit
-from widemargin.estimators.base.progress import Progress
 
 from tests.oracles.expansions import outputs
 from tests.oracles.nu_problems import long_kernel, nu_optimum, svc_objective
@@ -203,21 +199,13 @@ def test_a_limit_leaves_a_certified_model():
         assert model.certificate_.bound <= best.objective
 
 
-def test_ctrl_c_leaves_the_point_reached(monkeypatch):
+def test_ctrl_c_leaves_the_point_reached(press):
     X, y, _ = data(8, 2200)
-    watched, pressed = Progress.__call__, []
-
-    def press(progress, n_iter, violation, active):
-        if n_iter > 0 and not pressed:
-            pressed.append(n_iter)
-            os.kill(os.getpid(), signal.SIGINT)
-        return watched(progress, n_iter, violation, active)
-
-    monkeypatch.setattr(Progress, "__call__", press)
+    key = press()
     model = NuSVC(nu=0.02, tol=1e-7, n_jobs=1, verbose=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert pressed and model.certificate_.status == "interrupted"
+    assert key.pressed and model.certificate_.status == "interrupted"
     objective = own_objective(model, X, y, np.ones(2200))
     assert model.certificate_.bound <= objective <= model.certificate_.objective
 

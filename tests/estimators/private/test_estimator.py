@@ -35,17 +35,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
 private_svc = partial(PrivateSVC, classes=[0, 1])
 
 
-@pytest.fixture(scope="module")
-def breast():
-    X, y = load_breast_cancer(return_X_y=True)
-    return PublicBoundsScaler(0.0, X.max(axis=0) + 1.0).fit_transform(X), y
-
-
-@pytest.fixture(scope="module")
-def small(breast):
-    return breast[0][:80, :5], breast[1][:80]
-
-
 MECHANISMS = [
     {"mechanism": "output"},
     {"mechanism": "output", "delta": 0.0},

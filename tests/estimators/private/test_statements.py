@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 
 from widemargin import (
     NoiseWarning,
     PrivacyWarning,
     PrivateSVC,
-    PublicBoundsScaler,
 )
 from widemargin.estimators.private import mechanisms
 from widemargin.estimators.private.calibration import gaussian_scale
@@ -30,17 +29,6 @@ from widemargin.estimators.private.report import (
 pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NoiseWarning")
 
 private_svc = partial(PrivateSVC, classes=[0, 1])
-
-
-@pytest.fixture(scope="module")
-def breast():
-    X, y = load_breast_cancer(return_X_y=True)
-    return PublicBoundsScaler(0.0, X.max(axis=0) + 1.0).fit_transform(X), y
-
-
-@pytest.fixture(scope="module")
-def small(breast):
-    return breast[0][:80, :5], breast[1][:80]
 
 
 def test_labels_found_in_the_data_void_the_guarantee(small):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -19,7 +17,6 @@ from sklearn.preprocessing import scale
 
 from widemargin import SVR, QuantileSVR
 from widemargin.engine.sides import two_sides
-from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.svr import tube_terms
 
 from tests.certified import kernel_matrix
@@ -152,21 +149,13 @@ def test_a_linear_fit_by_newton_in_the_primal():
     assert model.certificate_.gap <= 1e-3 * reached
 
 
-def test_ctrl_c_leaves_the_point_reached(monkeypatch):
+def test_ctrl_c_leaves_the_point_reached(press):
     X, y, _ = data(8, 2200)
-    watched, pressed = Progress.__call__, []
-
-    def press(progress, n_iter, violation, active):
-        if n_iter > 0 and not pressed:
-            pressed.append(n_iter)
-            os.kill(os.getpid(), signal.SIGINT)
-        return watched(progress, n_iter, violation, active)
-
-    monkeypatch.setattr(Progress, "__call__", press)
+    key = press()
     model = SVR(C=1e3, tol=1e-7, n_jobs=1, verbose=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert pressed and model.certificate_.status == "interrupted"
+    assert key.pressed and model.certificate_.status == "interrupted"
     assert model.predict(X).shape == (2200,)
     costs = np.full(2200, 1e3)
     assert primal(model, X, y, costs) <= model.certificate_.objective * (1 + 1e-12)
