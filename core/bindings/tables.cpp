@@ -23,6 +23,13 @@ PolishRule polish_named(const std::string& name) {
   throw std::invalid_argument("unknown rule of polishing " + name);
 }
 
+SecondSumOf second_sum_named(const std::string& name) {
+  if (name == "none") return SecondSumOf::none;
+  if (name == "margin") return SecondSumOf::margin;
+  if (name == "tube") return SecondSumOf::tube;
+  throw std::invalid_argument("unknown second sum " + name);
+}
+
 void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Size n) {
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
   const std::int64_t* ends = offsets.data();
@@ -43,21 +50,23 @@ void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Si
 
 // How each problem ended, its steps, and what a callback raised or None.
 nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> members,
-                InOut<double> linear, In<double> lower, In<double> upper, In<double> totals,
+                In<double> linear, In<double> lower, In<double> upper, In<double> totals,
                 bool equality, InOut<double> beta, InOut<double> values, InOut<double> errors,
                 InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps,
-                InOut2<double> figures, InOut<bool> repaired, double tolerance, long max_steps,
+                InOut2<double> figures, InOut<bool> repaired, InOut<double> multipliers,
+                std::optional<In<double>> kink, double tolerance, long max_steps,
                 double max_seconds, const std::string& polish, Size polish_limit, bool certify,
-                bool every_value, int threads, const Callback& monitor, bool second_sum,
-                bool from_vertex) {
+                bool every_value, int threads, const Callback& monitor,
+                const std::string& second_sum, bool from_vertex) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
   for (const Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0),
                           values.shape(0), errors.shape(0), summed.shape(0)})
     if (size != total) throw std::invalid_argument("arrays must have one entry per member");
-  for (const Size size :
-       {totals.shape(0), exact.shape(0), steps.shape(0), figures.shape(0), repaired.shape(0)})
+  for (const Size size : {totals.shape(0), exact.shape(0), steps.shape(0), figures.shape(0),
+                          repaired.shape(0), multipliers.shape(0)})
     if (size != count) throw std::invalid_argument("arrays must have one entry per problem");
+  if (kink && kink->shape(0) != total) throw std::invalid_argument("kink needs an entry a member");
   if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
   const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),
@@ -65,10 +74,24 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
                              from_vertex};
   std::vector<Outcome> outcomes(count);
   std::vector<TableCertificate> certificates(count);
-  const Batch batch{count,         offsets.data(),  members.data(), linear.data(),
-                    lower.data(),  upper.data(),    totals.data(),  equality,
-                    second_sum,    beta.data(),     values.data(),  errors.data(),
-                    summed.data(), outcomes.data(), exact.data(),   certificates.data()};
+  const Batch batch{count,
+                    offsets.data(),
+                    members.data(),
+                    linear.data(),
+                    lower.data(),
+                    upper.data(),
+                    kink ? kink->data() : nullptr,
+                    totals.data(),
+                    equality,
+                    second_sum_named(second_sum),
+                    multipliers.data(),
+                    beta.data(),
+                    values.data(),
+                    errors.data(),
+                    summed.data(),
+                    outcomes.data(),
+                    exact.data(),
+                    certificates.data()};
   PythonCalls calls(monitor, {});
   calls.released(
       [&](const Callbacks& callbacks) { solve_batch(table, batch, options, callbacks.monitor); });
@@ -116,10 +139,11 @@ void bind_tables(nb::module_& module) {
            nb::arg("beta").noconvert(), nb::arg("values").noconvert(),
            nb::arg("errors").noconvert(), nb::arg("summed").noconvert(),
            nb::arg("exact").noconvert(), nb::arg("steps").noconvert(),
-           nb::arg("figures").noconvert(), nb::arg("repaired").noconvert(), nb::kw_only(),
+           nb::arg("figures").noconvert(), nb::arg("repaired").noconvert(),
+           nb::arg("multipliers").noconvert(), nb::arg("kink").noconvert().none(), nb::kw_only(),
            nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"),
            nb::arg("polish_limit"), nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
-           nb::arg("monitor") = nb::none(), nb::arg("second_sum") = false,
+           nb::arg("monitor") = nb::none(), nb::arg("second_sum") = "none",
            nb::arg("from_vertex") = false);
 }
 

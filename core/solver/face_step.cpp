@@ -38,7 +38,7 @@ double FaceStep<Real>::first_work(Size free_members) {
 template <class Real>
 void FaceStep<Real>::take(MatrixPoint<Real>& point) {
   const MatrixProblem& problem = point.problem();
-  if (problem.margins != nullptr || problem.second != nullptr) return;
+  if (problem.two_sums()) return;
   work_ = 0.0;
   update_factor(point);
   targets_.assign(point.betas(), point.betas() + problem.n);

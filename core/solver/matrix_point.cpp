@@ -87,11 +87,11 @@ Extremes MatrixPoint<Real>::extremes() const {
 
 template <class Real>
 void MatrixPoint<Real>::recentre() {
-  if (problem_->margins == nullptr) return;
+  if (!problem_->two_sums()) return;
   SideExtremes sides;
   for (Size k = 0; k < problem_->n; ++k)
     sides.meet(gradient(k), beta_[k], problem_->lower[k], problem_->upper[k]);
-  problem_->add_to_margin(-sides.multiplier());
+  problem_->set_multiplier(problem_->meeting(sides));
 }
 
 template <class Real>

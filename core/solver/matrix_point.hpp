@@ -3,8 +3,9 @@
 //   minimise 1/2 beta' K beta - linear' beta + kink' |beta|
 //   subject to lower <= beta <= upper  and, with an equality constraint,  sum(beta) = total
 //
-// With a second sum (nu-SVC, mathematics 9.3) every box lies on one side of zero, the sums of
-// either side are fixed, and the linear terms are plus and minus a margin that the solver finds.
+// With a second sum (mathematics 9.3) the sums of either side of zero are fixed. Of nu-SVC every
+// box lies on one side, and the linear terms are plus and minus a margin that the solver finds; of
+// nu-SVR it finds the kink.
 #pragma once
 
 #include <vector>
@@ -17,14 +18,27 @@ namespace widemargin {
 struct MatrixProblem : Problem {
   const Index* members;  // rows of the matrix
   double total;
-  double* margins = nullptr;  // with a second sum: `linear`, to be moved
+  double* margins = nullptr;  // of nu-SVC: `linear`, to be moved; of nu-SVR there is a `second`
 
+  bool two_sums() const { return margins != nullptr || second != nullptr; }
   double side(Size k) const { return upper[k] > 0.0 ? 1.0 : -1.0; }
   // What the tolerance is counted in.
   double unit() const { return margins == nullptr ? 1.0 : std::max(margin(), kLeastMargin); }
   double margin() const { return n > 0 ? side(0) * linear[0] : 0.0; }
-  void add_to_margin(double change) const {
+  // The multiplier of the second sum: the margin, or the kink of all members.
+  double multiplier() const {
+    if (margins != nullptr) return margin();
+    return second != nullptr ? second->multiplier : 0.0;
+  }
+  void set_multiplier(double to) const {
+    if (second != nullptr) second->multiplier = to;
+    if (margins == nullptr) return;
+    const double change = to - margin();
     for (Size k = 0; k < n; ++k) margins[k] += change * side(k);
+  }
+  // The multiplier with which the levels of both sides meet, these found at the present one.
+  double meeting(const SideExtremes& sides) const {
+    return margins != nullptr ? margin() - sides.multiplier() : sides.multiplier();
   }
 
   static constexpr double kLeastMargin = 1e-12;
@@ -67,10 +81,10 @@ class MatrixPoint {
   std::vector<Size> support() const;
   Extremes extremes() const;
 
-  // With a second sum: moves the margin to where the levels of both sides meet.
+  // With a second sum: moves its multiplier to where the levels of both sides meet.
   void recentre();
   // Goes to the vertex that the gradient points to, of the same sums (a step of Frank and Wolfe),
-  // so that most members begin at a bound where they stay.
+  // so that most members begin at a bound where they stay. Not for problems with a kink.
   void to_vertex();
   // Moves the point; the gradient follows.
   void move(const std::vector<Size>& members, const std::vector<double>& targets);

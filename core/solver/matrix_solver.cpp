@@ -111,13 +111,14 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   const double below = equality ? extremes.lowest_up : 0.0;
   // Those that grow and those that fall; with two sums, of either side, as a pair is of one.
   Candidates lists[4];
-  const Size n_lists = point_.problem().margins == nullptr ? 2 : 4;
+  const bool two_sums = point_.problem().two_sums();
   for (Size k = 0; k < n; ++k) {
     if (chosen[k]) continue;
-    const Size side = n_lists == 4 && point_.problem().side(k) < 0.0 ? 2 : 0;
+    const Size grows = two_sums && point_.beta(k) < 0.0 ? 2 : 0;
+    const Size falls = two_sums && point_.beta(k) <= 0.0 ? 3 : 1;
     const double growth = point_.growth_slope(k), fall = point_.fall_slope(k);
-    if (point_.can_grow(k) && growth < above) lists[side].push_back({growth, k});
-    if (point_.can_fall(k) && fall > below) lists[side + 1].push_back({-fall, k});
+    if (point_.can_grow(k) && growth < above) lists[grows].push_back({growth, k});
+    if (point_.can_fall(k) && fall > below) lists[falls].push_back({-fall, k});
   }
   Size longest = 0;
   for (Candidates& list : lists) {
@@ -203,13 +204,17 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
   std::vector<Real> growth(stride_, never), fall(stride_, -never), minus_growth, minus_fall;
   std::vector<Real> above(stride_, Real(0)), below(stride_, Real(0));
   std::vector<double> beta(stride_, 0.0), lower(stride_, 0.0), upper(stride_, 0.0);
-  if (problem.margins != nullptr) minus_growth = growth, minus_fall = fall;
+  if (problem.two_sums()) minus_growth = growth, minus_fall = fall;
   for (Size a = 0; a < count; ++a) {
     const Size k = members_[a];
     diagonal[a] = point_.rows().diagonal(columns_[a]);
-    gradient[a] = Real(point_.gradient(k) - level);
     beta[a] = point_.beta(k), lower[a] = problem.lower[k], upper[a] = problem.upper[k];
-    above[a] = Real(problem.kink_of(Index(k))), below[a] = -above[a];
+    // The slope of its own side of zero is part of a member's gradient: near the optimum these are
+    // small numbers with all digits.
+    const double relative = point_.gradient(k) - level, kink = problem.kink_of(Index(k));
+    const double own = own_side(beta[a], relative) * kink;
+    gradient[a] = Real(relative + own);
+    above[a] = Real(kink - own), below[a] = Real(-kink - own);
   }
   PairCall<Real> call{};
   call.size = stride_, call.rows = rows_.data(), call.diagonal = diagonal.data();
@@ -218,7 +223,7 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
   call.beta = beta.data(), call.lower = lower.data(), call.upper = upper.data();
   call.tolerance = tolerance, call.max_steps = limit;
   call.fetch = &MatrixSolver::fetch, call.owner = this;
-  if (problem.margins != nullptr)
+  if (problem.two_sums())
     call.minus_growth = minus_growth.data(), call.minus_fall = minus_fall.data();
   for (Size a = 0; a < count; ++a) note_sides(call, a);
   call_ = &call;

@@ -10,7 +10,17 @@ namespace widemargin {
 
 namespace {
 
-constexpr double kNear = 0.1;  // of the largest linear term: how far beyond the margin is near
+constexpr double kNear = 0.1;  // of the kink, or the largest linear term: how far beyond is near
+
+// Whether a member stays at zero, where its gradient lies between two numbers and the level between
+// two others: it has no loss, and does not decide the violation.
+bool rests(const MatrixProblem& problem, Size k, double least, double most, double low,
+           double high) {
+  const double kink = problem.kink_of(Index(k));
+  const bool never_grows = problem.upper[k] == 0.0 || least + growth_offset(0.0, kink) > high;
+  const bool never_falls = problem.lower[k] == 0.0 || most + fall_offset(0.0, kink) < low;
+  return never_grows && never_falls;
+}
 
 WIDEMARGIN_CLONES
 void add_sizes(const double* row, double weight, Size count, double* __restrict sizes) {
@@ -34,15 +44,17 @@ NearMargin::NearMargin(const TablePoint& point, bool every, std::vector<double>&
   const Extremes extremes = point.extremes();
   double largest = 0.0;
   for (Size k = 0; k < problem.n; ++k) largest = std::max(largest, std::abs(problem.linear[k]));
-  const double slack = kNear * largest;
   const double low = problem.equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
   const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
   every = every || !point.table().mirrors();
   members_.reserve(problem.n);
   for (Size k = 0; k < problem.n; ++k) {
-    const bool beyond = problem.lower[k] == 0.0 && point.gradient(k) > high + slack;
-    const bool below = problem.upper[k] == 0.0 && point.gradient(k) < low - slack;
-    if (!every && point.beta(k) == 0.0 && (beyond || below)) continue;
+    const double kink = problem.kink_of(Index(k));
+    const double slack = kNear * (kink > 0.0 ? kink : largest);
+    const double gradient = point.gradient(k);
+    if (!every && point.beta(k) == 0.0 &&
+        rests(problem, k, gradient - slack, gradient + slack, low, high))
+      continue;
     places_[k] = members_.size();
     members_.push_back(k);
   }
@@ -114,8 +126,11 @@ Extremes worst_extremes(const TablePoint& point, const NearMargin& near, const d
   Extremes out;
   for (const Size k : near.members()) {
     const double gradient = values[k] - point.problem().linear[k];
-    if (point.can_grow(k)) out.lowest_up = std::min(out.lowest_up, gradient - errors[k]);
-    if (point.can_fall(k)) out.highest_low = std::max(out.highest_low, gradient + errors[k]);
+    const double beta = point.beta(k), kink = point.problem().kink_of(Index(k));
+    const double growth = gradient - errors[k] + growth_offset(beta, kink);
+    const double fall = gradient + errors[k] + fall_offset(beta, kink);
+    if (point.can_grow(k)) out.lowest_up = std::min(out.lowest_up, growth);
+    if (point.can_fall(k)) out.highest_low = std::max(out.highest_low, fall);
   }
   return out;
 }
@@ -156,9 +171,8 @@ std::vector<Size> verify_far(const TablePoint& point, const NearMargin& near, do
     const Size k = far[c];
     values[k] = far_sums[c], errors[k] = rounding[c];
     const double gradient = values[k] - problem.linear[k];
-    const bool beyond = problem.lower[k] == 0.0 && gradient - errors[k] > high;
-    const bool below = problem.upper[k] == 0.0 && gradient + errors[k] < low;
-    if (!(beyond || below)) open.push_back(k);
+    if (!rests(problem, k, gradient - errors[k], gradient + errors[k], low, high))
+      open.push_back(k);
   }
   return open;
 }

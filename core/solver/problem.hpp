@@ -55,6 +55,13 @@ inline double fall_offset(double beta, double kink) {
   return beta > 0.0 ? kink : -kink;
 }
 
+// The side of zero that a variable stands on; at zero the one it is nearer to leave by, of its
+// gradient relative to the level.
+inline double own_side(double beta, double relative) {
+  if (beta == 0.0) return relative < 0.0 ? 1.0 : -1.0;
+  return beta > 0.0 ? 1.0 : -1.0;
+}
+
 // The side of zero that a step from `before` to `after` belongs to: its slope there is gradient +
 // side * kink, and kink (|after| - |before|) = side * kink * (after - before) - crossing, where the
 // crossing is not zero only for a step across zero.

@@ -78,11 +78,6 @@ class SubProblem {
   static constexpr Size kWidth = panel_width<Real>();
   static constexpr Real kNever = std::numeric_limits<Real>::infinity();
 
-  static double own_side(double beta, double relative) {
-    if (beta == 0.0) return relative < 0.0 ? 1.0 : -1.0;
-    return beta > 0.0 ? 1.0 : -1.0;
-  }
-
   PairCall<Real> pair_call(const Real* const* rows, double tolerance, long max_steps) {
     PairCall<Real> call{size_,          rows,          diagonal_.data(), gradient_.data(),
                         growth_.data(), fall_.data(),  above_.data(),    below_.data(),

@@ -76,17 +76,22 @@ class ArrangedProblem {
     const Size begin = Size(batch.offsets[p]), n = batch.size(p);
     arrange(batch.members + begin, n, table_size);
     members_.resize(n), linear_.resize(n), lower_.resize(n), upper_.resize(n);
+    kink_.resize(batch.kink == nullptr ? 0 : n);
     beta.resize(n), values.resize(n), errors.assign(n, kInfinity);
     summed = std::make_unique<bool[]>(n);
     for (Size k = 0; k < n; ++k) {
       const Size from = begin + order_[k];
       members_[k] = batch.members[from], linear_[k] = batch.linear[from];
       lower_[k] = batch.lower[from], upper_[k] = batch.upper[from], beta[k] = batch.beta[from];
+      if (batch.kink != nullptr) kink_[k] = batch.kink[from];
     }
     MatrixProblem problem{{n, linear_.data(), lower_.data(), upper_.data(), batch.equality},
                           members_.data(),
                           batch.totals[p]};
-    if (batch.second_sum) problem.margins = linear_.data();
+    if (batch.kink != nullptr) problem.kink = kink_.data();
+    if (batch.second_sum == SecondSumOf::margin) problem.margins = linear_.data();
+    second_ = {0.0, false};
+    if (batch.second_sum == SecondSumOf::tube) problem.second = &second_;
     return problem;
   }
 
@@ -96,7 +101,6 @@ class ArrangedProblem {
       const Size to = begin + order_[k];
       batch.beta[to] = beta[k], batch.values[to] = values[k];
       batch.errors[to] = errors[k], batch.summed[to] = summed[k];
-      if (batch.second_sum) batch.linear[to] = linear_[k];
     }
   }
 
@@ -117,7 +121,8 @@ class ArrangedProblem {
 
   std::vector<Size> order_, numbers_;
   std::vector<Index> members_;
-  std::vector<double> linear_, lower_, upper_;
+  std::vector<double> linear_, lower_, upper_, kink_;
+  SecondSum second_{};
 };
 
 class BatchSolver {
@@ -153,8 +158,9 @@ class BatchSolver {
     }
     batch_.outcomes[p] = outcome;
     batch_.certificates[p] = {};
-    // With a second sum the certificate is that of another problem.
-    if (outcome.status == Status::converged && options_.certify && !batch_.second_sum)
+    batch_.multipliers[p] = problem.multiplier();
+    // With a second sum the certificate is that of the problem at its multiplier.
+    if (outcome.status == Status::converged && options_.certify)
       batch_.certificates[p] = certify(point, {values, errors, summed});
     own.give(batch_, p);
     if (table_.pieces() != nullptr) table_.pieces()->release(segments);

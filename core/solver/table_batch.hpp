@@ -14,6 +14,10 @@
 
 namespace widemargin {
 
+// A second sum, that of |beta|, that the start has and a solve keeps (see matrix_point.hpp); what
+// it finds is the margin of nu-SVC, or the tube of nu-SVR.
+enum class SecondSumOf { none, margin, tube };
+
 enum class PolishRule { never, where_it_pays, always };
 
 struct BatchOptions {
@@ -34,16 +38,18 @@ struct Batch {
   Size count;
   const std::int64_t* offsets;
   const Index* members;  // rows of the table, none twice in a problem
-  double* linear;        // moved where there is a second sum
+  const double* linear;
   const double* lower;
   const double* upper;
+  const double* kink;    // nullptr: none
   const double* totals;  // one a problem
   bool equality;
-  bool second_sum;  // see matrix_point.hpp
-  double* beta;     // a feasible start, then the point reached
-  double* values;   // K beta of that point
-  double* errors;   // bounds on the rounding of values; infinite where they were not verified
-  bool* summed;     // whether a value is of double precision entries
+  SecondSumOf second_sum;
+  double* multipliers;  // of the second sum, one a problem: where the solve found it
+  double* beta;         // a feasible start, then the point reached
+  double* values;       // K beta of that point
+  double* errors;       // bounds on the rounding of values; infinite where they were not verified
+  bool* summed;         // whether a value is of double precision entries
   Outcome* outcomes;
   bool* exact;                     // whether the polish came to its end
   TableCertificate* certificates;  // of the points that were verified

@@ -48,9 +48,19 @@ double loss_above(double linear, double lower, double upper, double intercept, d
   return std::max({lower * rises, upper * rises, lower * falls, upper * falls});
 }
 
+// The loss of a member, that of its two sides where it has a kink.
+double member_loss_above(const MatrixProblem& problem, Size k, double intercept, double value,
+                         double error) {
+  const double linear = problem.linear[k], kink = problem.kink_of(Index(k));
+  const double lower = problem.lower[k], upper = problem.upper[k];
+  if (kink == 0.0) return loss_above(linear, lower, upper, intercept, value, error);
+  return loss_above(linear - kink, 0.0, upper, intercept, value, error) +
+         loss_above(linear + kink, lower, 0.0, intercept, value, error);
+}
+
 // What the dual loses at most when one member, that with most room on both sides, makes
 // sum(beta) = total exact; infinite where it has not the room. Moving beta_j by t costs at most
-// |t| (|linear_j - value_j| + error_j) + 1/2 t^2 K_jj.
+// |t| (|linear_j - value_j| + error_j + kink_j) + 1/2 t^2 K_jj.
 double repair_cost(const TablePoint& point, const TableValues& known) {
   const MatrixProblem& problem = point.problem();
   Sum missing;
@@ -68,8 +78,8 @@ double repair_cost(const TablePoint& point, const TableValues& known) {
   const double needed = std::abs(missing.value()) * (1.0 + kFew) + kSumLeft * missing.sizes();
   if (needed == 0.0) return 0.0;
   if (!(room * (1.0 - kFew) > needed)) return kInfinity;
-  const double pull =
-      std::abs(problem.linear[widest] - known.values[widest]) + known.errors[widest];
+  const double pull = std::abs(problem.linear[widest] - known.values[widest]) +
+                      known.errors[widest] + problem.kink_of(Index(widest));
   const double square = std::max(0.0, point.table().diagonal(problem.members[widest]));
   return (needed * pull + 0.5 * needed * needed * square) * kRepairFactor;
 }
@@ -79,9 +89,12 @@ double violation_above(const TablePoint& point, const TableValues& known) {
   Extremes extremes;
   for (Size k = 0; k < problem.n; ++k) {
     const double gradient = known.values[k] - problem.linear[k];
-    const double slack = known.errors[k] + kFew * std::abs(gradient);
-    if (point.can_grow(k)) extremes.lowest_up = std::min(extremes.lowest_up, gradient - slack);
-    if (point.can_fall(k)) extremes.highest_low = std::max(extremes.highest_low, gradient + slack);
+    const double beta = point.beta(k), kink = problem.kink_of(Index(k));
+    const double slack = known.errors[k] + kFew * (std::abs(gradient) + kink);
+    const double growth = gradient + growth_offset(beta, kink) - slack;
+    const double fall = gradient + fall_offset(beta, kink) + slack;
+    if (point.can_grow(k)) extremes.lowest_up = std::min(extremes.lowest_up, growth);
+    if (point.can_fall(k)) extremes.highest_low = std::max(extremes.highest_low, fall);
   }
   return extremes.violation(problem.equality) * (1.0 + kFew);
 }
@@ -90,16 +103,20 @@ double violation_above(const TablePoint& point, const TableValues& known) {
 
 double optimal_intercept(const MatrixProblem& problem, const TableValues& known) {
   if (!problem.equality) return 0.0;
-  // The primal is piecewise linear in b: breakpoints linear - value of mass upper - lower.
+  // The primal is piecewise linear in b: breakpoints linear - value of mass upper - lower; of a
+  // member with a kink one on either side.
   std::vector<std::pair<double, double>> breaks;
   double least = kInfinity, most = -kInfinity, target = -problem.total, mass = 0.0;
   for (Size k = 0; k < problem.n; ++k) {
     if (!known.summed[k]) continue;
-    const double at = problem.linear[k] - known.values[k];
-    const double width = problem.upper[k] - problem.lower[k];
-    least = std::min(least, at), most = std::max(most, at);
-    target += problem.upper[k], mass += width;
-    if (width > 0.0) breaks.push_back({at, width});
+    const double at = problem.linear[k] - known.values[k], kink = problem.kink_of(Index(k));
+    const double lower = problem.lower[k], upper = problem.upper[k];
+    least = std::min(least, at - kink), most = std::max(most, at + kink);
+    target += upper, mass += upper - lower;
+    const bool parted = kink > 0.0;
+    if (parted && upper > 0.0) breaks.push_back({at - kink, upper});
+    if (parted && lower < 0.0) breaks.push_back({at + kink, -lower});
+    if (!parted && upper > lower) breaks.push_back({at, upper - lower});
   }
   if (least > most) return 0.0;     // no member
   if (target <= 0.0) return least;  // only beta = upper is feasible: b is unbounded below
@@ -124,11 +141,12 @@ TableCertificate certify(const TablePoint& point, const TableValues& known) {
     const double beta = point.beta(k), value = known.values[k], error = known.errors[k];
     const double linear = problem.linear[k], lower = problem.lower[k], upper = problem.upper[k];
     no_loss_is_negative = no_loss_is_negative && lower <= 0.0 && upper >= 0.0;
-    losses.add(loss_above(linear, lower, upper, out.intercept, value, error));
+    losses.add(member_loss_above(problem, k, out.intercept, value, error));
     if (beta == 0.0) continue;
     const double product = beta * value, rounding = std::abs(beta) * error;
     squares.add(0.5 * (product + rounding), 0.5 * (std::abs(product) + rounding));
     gains.add(-linear * beta);
+    gains.add(problem.kink_of(Index(k)) * std::abs(beta));
   }
   const double square = squares.above(), gain = gains.above(), loss = losses.above();
   const double offset = problem.equality ? problem.total * out.intercept : 0.0;

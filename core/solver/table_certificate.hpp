@@ -4,9 +4,11 @@
 //
 //   primal <= 1/2 sum beta_i values_i + 1/2 sum |beta_i| errors_i + total b
 //             + sum_i loss_i at the worse end of values_i -+ errors_i
-//   dual   >= linear'beta - 1/2 sum beta_i values_i - 1/2 sum |beta_i| errors_i - repair
+//   dual   >= linear'beta - kink'|beta| - 1/2 sum beta_i values_i - 1/2 sum |beta_i| errors_i
+//             - repair
 //
-// (mathematics 8), every sum rounded outward.
+// (mathematics 8), every sum rounded outward. A member with a kink has the losses of its two sides
+// of zero, with the linear terms linear_i - kink_i and linear_i + kink_i (mathematics 0.6).
 #pragma once
 
 #include "solver/table_point.hpp"

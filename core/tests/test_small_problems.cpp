@@ -27,7 +27,7 @@ struct Case {
   KernelTable table;
   std::vector<std::int64_t> offsets{0};
   std::vector<Index> members;
-  std::vector<double> linear, lower, upper, totals, beta, values, errors;
+  std::vector<double> linear, lower, upper, kink, totals, multipliers, beta, values, errors;
   std::unique_ptr<bool[]> summed, exact;
   std::vector<Outcome> outcomes;
   std::vector<TableCertificate> certificates;
@@ -37,6 +37,7 @@ struct Case {
       : data(n, 5, 3),
         table(std::make_shared<Gram>(data.dense(kGaussian), Size(1) << 24, 1)),
         totals(count, 0.0),
+        multipliers(count, 0.0),
         outcomes(count),
         certificates(count),
         equality(equality_) {
@@ -60,10 +61,20 @@ struct Case {
     summed = std::make_unique<bool[]>(total), exact = std::make_unique<bool[]>(count);
   }
 
+  // Makes regressions of them: targets that vary, boxes on both sides of zero, a tube.
+  void to_regression(double cost, double tube) {
+    for (Size at = 0; at < members.size(); ++at) {
+      linear[at] += 0.1 * double(members[at] % 7) - 0.3;
+      lower[at] = -cost, upper[at] = cost;
+    }
+    kink.assign(members.size(), tube);
+  }
+
   void solve(const BatchOptions& options) {
     Batch batch{};
     batch.count = totals.size(), batch.offsets = offsets.data(), batch.members = members.data();
     batch.linear = linear.data(), batch.lower = lower.data(), batch.upper = upper.data();
+    batch.kink = kink.empty() ? nullptr : kink.data(), batch.multipliers = multipliers.data();
     batch.totals = totals.data(), batch.equality = equality, batch.beta = beta.data();
     batch.values = values.data(), batch.errors = errors.data(), batch.summed = summed.get();
     batch.outcomes = outcomes.data(), batch.exact = exact.get();
@@ -93,10 +104,12 @@ struct Case {
       require(beta[at] >= lower[at] && beta[at] <= upper[at], "inside the box");
       require_close(values[at], truth[k], errors[at] + kRounding, "a value within its bound");
       require(errors[at] < (summed[at] ? 1e-9 : 1e-2), "a bound that says something");
-      extremes.meet(truth[k] - linear[at], beta[at], lower[at], upper[at], 0.0);
-      sum += beta[at], square += 0.5 * beta[at] * truth[k], gain += linear[at] * beta[at];
+      const double tube = kink.empty() ? 0.0 : kink[at];
+      extremes.meet(truth[k] - linear[at], beta[at], lower[at], upper[at], tube);
+      sum += beta[at], square += 0.5 * beta[at] * truth[k];
+      gain += linear[at] * beta[at] - tube * std::abs(beta[at]);
       const double residual = linear[at] - truth[k] - claim.intercept;
-      loss += std::max(lower[at] * residual, upper[at] * residual);
+      loss += std::max({lower[at] * (residual + tube), upper[at] * (residual - tube), 0.0});
     }
     const double primal = square + loss, dual = gain - square, scale = 1.0 + std::abs(primal);
     if (equality) require(std::abs(sum) <= 1e-9 * scale, "the sum is kept");
@@ -154,6 +167,24 @@ struct Alone {
 };
 
 }  // namespace
+
+WIDEMARGIN_TEST(problems_with_a_kink_at_zero_are_certified_too) {
+  for (const bool equality : {true, false})
+    for (const double tube : {0.05, 0.9}) {
+      Case loose(150, 3, 2.0, equality), exact(150, 3, 2.0, equality);
+      loose.to_regression(2.0, tube), exact.to_regression(2.0, tube);
+      loose.solve(options_with(PolishRule::never));
+      BatchOptions from_afar = options_with(PolishRule::always);
+      from_afar.tolerance = 0.2;  // members leave their kinks, by either side, in the polish
+      exact.solve(from_afar);
+      for (Size p = 0; p < 3; ++p) {
+        require(loose.outcomes[p].status == Status::converged, "converged");
+        loose.judge(p, 1e-3);
+        require(exact.exact[p], "polished");
+        exact.judge(p, 1e-9);
+      }
+    }
+}
 
 WIDEMARGIN_TEST(a_table_has_the_entries_of_the_kernel_on_both_sides_of_its_diagonal) {
   const Alone one(300, 1.0);  // several blocks of rows

@@ -69,6 +69,8 @@ class KernelTable:
         steps: NDArray[np.int64],
         figures: _F,
         repaired: NDArray[np.bool_],
+        multipliers: _F,
+        kink: _F | None,
         *,
         tolerance: float,
         max_steps: int,
@@ -79,7 +81,7 @@ class KernelTable:
         every_value: bool,
         threads: int,
         monitor: _Monitor = None,
-        second_sum: bool = False,
+        second_sum: str = "none",
         from_vertex: bool = False,
     ) -> tuple[list[str], BaseException | None]: ...
 

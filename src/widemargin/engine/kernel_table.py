@@ -11,7 +11,7 @@ that they lie beyond it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from widemargin import _core
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .gram import Gram
-from .problem import DualProblem
+from .problem import DualProblem, SecondSum
 from .row_segments import RowSegments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT, Monitor
@@ -48,10 +48,12 @@ class ProblemBatch:
         Linear terms and boxes.
     totals : ndarray of shape (n_problems,) or None
         Required sums of ``beta``; None without intercepts.
-    second_sum : bool
-        Whether the sums of ``|beta|`` that a start has are kept too, of boxes on one
-        side of zero each: the linear terms become plus and minus the margins found, and
-        the tolerance is counted in these (nu-SVC).
+    kink : ndarray, optional
+        Prices of ``|beta|``.
+    second_sum : SecondSum, optional
+        Where the sums of ``|beta|`` that a start has are kept too. Of nu-SVC every box
+        is on one side of zero, the linear terms are plus and minus the margins found,
+        and the tolerance is counted in these; of nu-SVR the kinks are found.
     """
 
     offsets: NDArray[np.int64]
@@ -60,7 +62,8 @@ class ProblemBatch:
     lower: Vector
     upper: Vector
     totals: Vector | None
-    second_sum: bool = False
+    kink: Vector | None = None
+    second_sum: SecondSum | None = None
 
     @property
     def count(self) -> int:
@@ -144,6 +147,9 @@ class BatchSolution:
         Of each that was verified: intercept, objective, bound, gap, KKT violation.
     repaired : ndarray of bool
         Whether the bound holds: one member had room to make the sum exact.
+    multipliers : ndarray of shape (n_problems,)
+        Of second sums, where the solves found them; the figures are of the problems
+        there.
     seconds : float
         Wall time of all.
     """
@@ -158,6 +164,7 @@ class BatchSolution:
     n_iter: NDArray[np.int64]
     figures: NDArray[np.float64]
     repaired: Mask
+    multipliers: Vector
     seconds: float
 
     def problem(self, number: int) -> DualProblem:
@@ -171,6 +178,7 @@ class BatchSolution:
             batch.lower[part],
             batch.upper[part],
             None if batch.totals is None else float(batch.totals[number]),
+            None if batch.kink is None else batch.kink[part],
         )
 
     def solution(self, number: int) -> Solution:
@@ -263,25 +271,26 @@ class KernelTable:
         values, errors, summed = np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_)
         exact, n_iter = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
         figures, repaired = np.empty((count, 5)), np.empty(count, dtype=np.bool_)
+        multipliers = np.empty(count)
         totals = np.zeros(count) if batch.totals is None else batch.totals
-        members, linear = batch.members, batch.linear.copy()
+        members, second = batch.members, "none"
+        if batch.second_sum is not None:
+            second = "margin" if batch.second_sum.has_margin else "tube"
         if self._places is not None:
             members = self._places[members]
         status, raised = self._core.solve(
-            batch.offsets, members, linear, batch.lower, batch.upper, totals,
+            batch.offsets, members, batch.linear, batch.lower, batch.upper, totals,
             batch.totals is not None, beta, values, errors, summed, exact, n_iter,
-            figures, repaired,
+            figures, repaired, multipliers, batch.kink,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,
             every_value=options.every_value, threads=options.threads,
-            monitor=options.monitor, second_sum=batch.second_sum,
+            monitor=options.monitor, second_sum=second,
             from_vertex=options.from_vertex,
         )  # fmt: skip
         if raised is not None:
             raise raised
-        if batch.second_sum:
-            batch = replace(batch, linear=linear)
         ends = [
             Status.POLISHED if polished else STATUSES[word]
             for word, polished in zip(status, exact.tolist(), strict=True)
@@ -289,5 +298,5 @@ class KernelTable:
         seconds = time.perf_counter() - begun
         return BatchSolution(
             self.gram, batch, beta, values, errors, summed, ends, n_iter, figures,
-            repaired, seconds,
+            repaired, multipliers, seconds,
         )  # fmt: skip

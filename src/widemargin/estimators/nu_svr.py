@@ -13,12 +13,11 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
 from widemargin.exchange.libsvm_form import SvmType
 
-from .base.expansion import Terms
 from .base.fitted import FittedExpansion
 from .base.nu import solve_nu_task
 from .base.regressor import KernelRegressor, OneNumber
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask
+from .base.task import BoxTask, Terms
 from .base.training_data import TargetData
 
 Vector = NDArray[np.float64]

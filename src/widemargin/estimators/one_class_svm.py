@@ -12,9 +12,9 @@ from sklearn.base import OutlierMixin
 
 from widemargin.exchange.libsvm_form import LibsvmModel, SvmType
 
-from .base.expansion import ExpansionMachine, Terms
+from .base.expansion import ExpansionMachine
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask
+from .base.task import BoxTask, Terms
 from .base.training_data import TrainingData, validate_unlabelled
 from .incremental import IncrementalMachine
 from .incremental.chunk import Chunk, Given, unlabelled_chunk

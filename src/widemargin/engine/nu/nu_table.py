@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.bounds import UNIT
 from widemargin.engine.kernel_table import BatchSolution, ProblemBatch
+from widemargin.engine.problem import SecondSum
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.verification import CURRENT, BoundedValues, Evidence
@@ -39,7 +40,8 @@ def nu_batch(
     )
     batch = ProblemBatch(
         np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(rows).astype(np.int32),
-        np.zeros(lower.size), lower, upper, np.zeros(len(rows)), second_sum=True,
+        np.zeros(lower.size), lower, upper, np.zeros(len(rows)),
+        second_sum=SecondSum(has_margin=True),
     )  # fmt: skip
     return batch, np.concatenate([_centre(origin) for origin in origins])
 
@@ -70,11 +72,10 @@ def _answer(
     solved: BatchSolution, number: int, origin: NuProblem, tol: float
 ) -> NuSolution | None:
     part = solved.batch.part(number)
-    margin = float(np.abs(solved.batch.linear[part]).max())
+    margin = float(solved.multipliers[number])
     diagonal = origin.gram.diagonal()
     natural = origin.budget * float(diagonal.max())
-    signed = solved.batch.linear[part][0] * (1.0 if origin.upper[0] > 0.0 else -1.0)
-    if not (solved.status[number].solved and signed > LEAST_MARGIN * natural):
+    if not (solved.status[number].solved and margin > LEAST_MARGIN * natural):
         return None
     problem, a = origin.at(margin), solved.beta[part]
     beta = np.clip(a / margin, problem.lower, problem.upper)

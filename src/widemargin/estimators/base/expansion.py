@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,12 @@ from widemargin.runtime.deadline import Deadline
 
 from .fitted import FittedExpansion, fitted_expansion
 from .machine import KernelMachine
-from .task import BoxTask
+from .small_fit import joined_terms
+from .task import BoxTask, Terms
 from .training_data import TrainingData
 
 Vector = NDArray[np.float64]
 Data = TypeVar("Data", bound=TrainingData)
-
-
-class Terms(NamedTuple):
-    """Terms of a dual problem: linear, box, required sum, and kink if there is one."""
-
-    linear: Vector
-    lower: Vector
-    upper: Vector
-    total: float | None
-    kink: Vector | None = None
 
 
 class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
@@ -59,6 +50,9 @@ class ExpansionMachine(KernelMachine[Data, BoxTask], Generic[Data]):
 
     def _problem(self, task: BoxTask) -> DualProblem:
         return task.problem()
+
+    def _terms_of(self, tasks: Sequence[BoxTask]) -> Terms | None:
+        return joined_terms(tasks)
 
     def _warm_start(self, data: Data, kernel: Kernel, tasks: Sequence[BoxTask]) -> None:
         if not (self.warm_start and self.__sklearn_is_fitted__()):

@@ -52,7 +52,6 @@ from .sklearn_compat import (
     validated,
 )
 from .small_fit import (
-    Terms,
     answers_of,
     batch_of,
     is_small,
@@ -60,7 +59,7 @@ from .small_fit import (
     solve_together,
     start_of,
 )
-from .task import Answer, Task, not_converged
+from .task import Answer, Task, Terms, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
 

@@ -28,10 +28,9 @@ from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import SINGLE_PRECISION
 from widemargin.engine.status import Status
 
-from .task import Task
+from .task import BoxTask, Task, Terms
 
 Vector = NDArray[np.float64]
-Terms = tuple[Vector, Vector, Vector, float | None]
 
 SMALL = 2000  # rows up to which one task takes the whole matrix
 SEVERAL = 4000  # and several tasks; of more rows they share those that one evaluates,
@@ -84,17 +83,24 @@ def _members(tasks: Sequence[Task]) -> tuple[NDArray[np.int64], NDArray[np.int32
     return offsets, np.concatenate(rows, dtype=np.int32, casting="unsafe")
 
 
-def joined_terms(problems: Sequence[DualProblem]) -> Terms | None:
-    """Return linear terms and bounds of problems behind each other, and their total.
+def joined_terms(problems: Sequence[DualProblem | BoxTask]) -> Terms | None:
+    """Return the terms of problems behind each other, and their total.
 
-    None where one has a kink, or they differ in their totals.
+    None where they differ in their totals, or some have a kink and others not.
     """
-    total = problems[0].total
-    if any(one.kink is not None or one.total != total for one in problems):
+    total, kinks = problems[0].total, [one.kink for one in problems]
+    with_kink = [kink for kink in kinks if kink is not None]
+    if len(with_kink) not in (0, len(kinks)):
         return None
-    linear = np.concatenate([one.linear for one in problems])
-    lower = np.concatenate([one.lower for one in problems])
-    return linear, lower, np.concatenate([one.upper for one in problems]), total
+    if any(one.total != total for one in problems):
+        return None
+    return Terms(
+        np.concatenate([one.linear for one in problems]),
+        np.concatenate([one.lower for one in problems]),
+        np.concatenate([one.upper for one in problems]),
+        total,
+        np.concatenate(with_kink) if with_kink else None,
+    )
 
 
 def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
@@ -103,7 +109,7 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
     None where they are no batch: a task without rows, a cost that is not finite, or an
     origin that is not in the box.
     """
-    linear, lower, upper, total = terms
+    linear, lower, upper, total, kink = terms
     offsets, members = _members(tasks)
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum())
@@ -116,6 +122,7 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
         lower,
         upper,
         None if total is None else np.full(len(tasks), total),
+        kink,
     )
 
 
