@@ -7,11 +7,7 @@ processor seconds of all processes that take part, with the wall time beside the
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,22 +19,22 @@ import numpy as np
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import worker_processes
+from widemargin_papers.harness.child_process import in_child, limit_data
+from widemargin_papers.harness.dask_workers import fitted_on_workers, worker_processes
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.worker import peak_megabytes
 
 from .generated import FEATURES, HELD, SETTINGS, as_dask, make_block, write_map
 
-LIMIT = 3e9  # bytes of data of a process that fits from a memory map
+LIMIT = 3000.0  # MB of data of a process that fits from a memory map
 WORKER = "1.5GB"
 CACHE = 1000.0  # megabytes
 #: C and gamma with features in [0, 1]: those of the paper's Table 2
 COVTYPE: dict[str, Any] = {"C": 32.0, "gamma": 32.0}
 MAPPED = (50_000, 100_000, 200_000, 500_000, 1_000_000, 5_000_000)
 ON_DASK = (50_000, 100_000, 200_000, 500_000, 2_000_000)
-CHILD = "from widemargin_papers.beyond.exact_runs import child; child()"
 
 
 def figures(model: DivideConquerSVC) -> Record:
@@ -62,15 +58,16 @@ def figures(model: DivideConquerSVC) -> Record:
     }
 
 
-def child() -> None:
-    """Fit from a memory map within the limit; settings and files by the command."""
-    asked = json.loads(sys.argv[1])
-    folder, limit = Path(asked["folder"]), int(asked["limit"])
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+def fitted_from_map(
+    place: str, features: int, settings: dict[str, Any], compare: bool
+) -> Record:
+    """Fit from a memory map within the limit, in a process of its own."""
+    limit_data(LIMIT)
+    folder, threads = Path(place), int(os.environ.get("WIDEMARGIN_THREADS", "2"))
     labels = np.load(folder / "labels.npy")
-    shape = (len(labels), asked["features"])
+    shape = (len(labels), features)
     rows = np.memmap(folder / "rows", mode="r", dtype=np.float32, shape=shape)
-    model = DivideConquerSVC(cache_size=CACHE, n_jobs=asked["threads"], **asked["set"])
+    model = DivideConquerSVC(cache_size=CACHE, n_jobs=threads, **settings)
     spent, clock = time.process_time(), time.perf_counter()
     model.fit(rows, labels)
     found = figures(model) | {
@@ -80,21 +77,8 @@ def child() -> None:
     }
     held = np.load(folder / "held.npy")
     found["accuracy"] = float(np.mean(model.predict(held[:, :-1]) == held[:, -1]))
-    if asked["compare"]:
+    if compare:
         np.save(folder / "values.npy", model.decision_function(held[:, :-1]))
-    print(json.dumps(found))
-
-
-def _in_child(folder: Path, features: int, settings: Any, compare: bool) -> Record:
-    asked = {
-        "folder": str(folder), "limit": LIMIT, "features": features, "set": settings,
-        "compare": compare, "threads": int(os.environ.get("WIDEMARGIN_THREADS", "2")),
-    }  # fmt: skip
-    command = [sys.executable, "-c", CHILD, json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    found: Record = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
@@ -105,7 +89,7 @@ def from_map(n: int, *, compare: bool = False, others: int = 100_000) -> Record:
         write_map(folder, n)
         held = make_block(HELD, others)
         np.save(folder / "held.npy", held)
-        found = _in_child(folder, FEATURES, SETTINGS, compare)
+        found: Record = in_child(fitted_from_map, name, FEATURES, SETTINGS, compare)
         found["source"] = "memory map"
         if compare:
             rows = np.fromfile(folder / "rows", dtype=np.float32).reshape(n, FEATURES)
@@ -130,33 +114,19 @@ def covtype(n: int) -> Record:
         X.tofile(folder / "rows")
         np.save(folder / "labels.npy", y)
         np.save(folder / "held.npy", np.column_stack([X[:20_000], y[:20_000]]))
-        found = _in_child(folder, X.shape[1], COVTYPE, False)
-    return found | {"source": "covtype"}
+        found = in_child(fitted_from_map, name, X.shape[1], COVTYPE, False)
+    return {**found, "source": "covtype"}
 
 
 def on_dask(n: int) -> Record:
     """Fit n generated rows on two workers, which make them anew for every pass."""
+    model = DivideConquerSVC(cache_size=CACHE, **SETTINGS)
     with worker_processes(2, WORKER) as client:
-        born = set(client.run(os.getpid).values())
-        X, y = as_dask(n)
-        before = sum(client.run(time.process_time).values())
-        spent, clock = time.process_time(), time.perf_counter()
-        model = DivideConquerSVC(cache_size=CACHE, **SETTINGS).fit(X, y)
-        wall = time.perf_counter() - clock
-        here = time.process_time() - spent
-        there = sum(client.run(time.process_time).values()) - before
-        peak = max(client.run(peak_megabytes).values())
-        killed = len(born - set(client.run(os.getpid).values()))
+        rows, labels = as_dask(n)
+        spent = fitted_on_workers(client, lambda: model.fit(rows, labels))
     held = make_block(HELD, 100_000)
-    return figures(model) | {
-        "source": "dask",
-        "processor": here + there,
-        "processor of workers": there,
-        "wall": wall,
-        "peak MB": peak,
-        "killed": killed,
-        "accuracy": float(np.mean(model.predict(held[:, :-1]) == held[:, -1])),
-    }
+    right = float(np.mean(model.predict(held[:, :-1]) == held[:, -1]))
+    return figures(model) | spent | {"source": "dask", "accuracy": right}
 
 
 def work() -> Iterator[Measurement]:
@@ -173,26 +143,26 @@ def work() -> Iterator[Measurement]:
 
 def table(store: ResultStore) -> str:
     """Return a row a run."""
-    header = ["run", "rows", "support %", "held %", "rounds", "passes"]
-    header += ["entries / 1e9", "processor s", "wall s", "peak MB", "relative gap"]
     records = sorted(store.records.values(), key=lambda r: (r["source"], r["rows"]))
-    rows = [
-        [
-            record["source"],
-            f"{record['rows']:,}",
-            f"{100 * record['support'] / record['rows']:.2f}",
-            f"{100 * record['held'] / record['rows']:.2f}",
-            str(record["rounds"]),
-            f"{record['shares']:.2f}",
-            f"{(record['judged entries'] + record['solve entries']) / 1e9:.2f}",
-            f"{record['processor']:.1f}",
-            f"{record['wall']:.1f}",
-            f"{record['peak MB']:.0f}",
-            f"{record['relative gap']:.0e}",
-        ]
-        for record in records
-    ]
-    lines = [rst_table(header, rows)]
+    table = records_table(
+        records,
+        {
+            "run": "{source}",
+            "rows": "{rows:,}",
+            "support %": lambda r: f"{100 * r['support'] / r['rows']:.2f}",
+            "held %": lambda r: f"{100 * r['held'] / r['rows']:.2f}",
+            "rounds": "{rounds}",
+            "passes": "{shares:.2f}",
+            "entries / 1e9": lambda r: (
+                f"{(r['judged entries'] + r['solve entries']) / 1e9:.2f}"
+            ),
+            "processor s": "{processor:.1f}",
+            "wall s": "{wall:.1f}",
+            "peak MB": "{peak MB:.0f}",
+            "relative gap": "{relative gap:.0e}",
+        },
+    )
+    lines = [table]
     for record in records:
         if "same answers" in record:
             lines.append(

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin_papers.harness.dask_workers import block_lengths, generated_rows
+
 FEATURES = 20
 BLOBS = 10
 SPREAD = 0.2
 FLIPPED = 0.002
-BLOCK = 50_000
 HELD = 10**6  # number of the block that no fit sees
 SETTINGS: dict[str, Any] = {"C": 1.0, "gamma": 0.3}
 
@@ -32,24 +33,9 @@ def make_block(number: int, rows: int) -> NDArray[np.float32]:
     return np.column_stack([samples, label]).astype(np.float32)
 
 
-def lengths(n: int) -> list[int]:
-    """Rows of each block of n rows."""
-    return [min(BLOCK, n - first) for first in range(0, n, BLOCK)]
-
-
 def as_dask(n: int) -> tuple[Any, Any]:
-    """Rows and labels as dask arrays, made by the workers whenever they are read."""
-    import dask
-    import dask.array as da
-
-    make = dask.delayed(make_block)
-    table = da.concatenate(
-        [
-            da.from_delayed(make(i, rows), (rows, FEATURES + 1), np.float32)
-            for i, rows in enumerate(lengths(n))
-        ]
-    )
-    return table[:, :FEATURES], table[:, FEATURES]
+    """Rows and labels as dask arrays."""
+    return generated_rows(make_block, n, FEATURES)
 
 
 def write_map(folder: Path, n: int) -> None:
@@ -58,7 +44,7 @@ def write_map(folder: Path, n: int) -> None:
     rows = np.memmap(folder / "rows", mode="w+", dtype=np.float32, shape=shape)
     labels = np.empty(n, dtype=np.float32)
     first = 0
-    for number, length in enumerate(lengths(n)):
+    for number, length in enumerate(block_lengths(n)):
         block = make_block(number, length)
         rows[first : first + length] = block[:, :FEATURES]
         labels[first : first + length] = block[:, FEATURES]

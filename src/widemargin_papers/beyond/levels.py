@@ -22,7 +22,7 @@ from widemargin.multilevel.driver import levels_pay
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.timing import processor_seconds
 
 #: data set -> C, gamma (features in [0, 1]) and rows
@@ -70,18 +70,15 @@ def work() -> Iterator[Measurement]:
 
 def table(store: ResultStore) -> str:
     """Return a row a measurement."""
-    header = ["data", "rows", "cache MB", "without s", "after a level s"]
-    header += ["level / without", '"auto" takes']
-    rows = [
-        [
-            record["data"],
-            f"{record['rows']:,}",
-            str(record["cache"]),
-            f"{record['without']:.1f}",
-            f"{record['after a level']:.1f}",
-            f"{record['after a level'] / record['without']:.2f}",
-            "the level" if record["auto takes it"] else "none",
-        ]
-        for record in store.records.values()
-    ]
-    return rst_table(header, rows)
+    return records_table(
+        store.records.values(),
+        {
+            "data": "{data}",
+            "rows": "{rows:,}",
+            "cache MB": "{cache}",
+            "without s": "{without:.1f}",
+            "after a level s": "{after a level:.1f}",
+            "level / without": lambda r: f"{r['after a level'] / r['without']:.2f}",
+            '"auto" takes': lambda r: "the level" if r["auto takes it"] else "none",
+        },
+    )

@@ -7,13 +7,10 @@ file is read by a process of its own whose data segment is limited.
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,8 @@ import numpy as np
 
 from widemargin import ChanceConstrainedSVC
 from widemargin_papers.harness.cells import Cell, Figure, row_cells
+from widemargin_papers.harness.child_process import in_child, limit_data
+from widemargin_papers.harness.dask_workers import worker_processes
 
 from .growth import noisy_clouds, two_clouds, write_clouds
 
@@ -64,7 +63,7 @@ def by_jobs(shape: tuple[int, int] = SHAPE) -> Iterable[Cell]:
     X, y = two_clouds(*shape)
     models = {count: _model(len(y), count) for count in COUNTS}
     seconds = {
-        count: _least_seconds(lambda model=model: model.fit(X, y))  # type: ignore[misc]
+        count: _least_seconds(partial(model.fit, X, y))
         for count, model in models.items()
     }
     accuracy = float(models[COUNTS[-1]].score(X, y))
@@ -78,27 +77,19 @@ def by_dask(shape: tuple[int, int] = SHAPE) -> Iterable[Cell]:
     chunk = -(-len(y) // COUNTS[-1])
     seconds, accuracy = {}, 0.0
     for count in COUNTS:
-        cluster = distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, dashboard_address=":0"
-        )
-        with cluster, distributed.Client(cluster):
+        with worker_processes(count, "auto"):
             rows = array.from_array(X, chunks=(chunk, -1)).persist()
             labels = array.from_array(y, chunks=chunk).persist()
             distributed.wait([rows, labels])
             model = _model(len(y))
-            seconds[count] = _least_seconds(
-                lambda model=model, rows=rows, labels=labels: model.fit(rows, labels)  # type: ignore[misc]
-            )
+            seconds[count] = _least_seconds(partial(model.fit, rows, labels))
             accuracy = float(model.score(X, y))
     yield from _speed_up(f"dask, {shape[0]} x {shape[1]}", seconds, accuracy)
 
 
 def train_limited(path: str, rows: int, limit_mb: int) -> dict[str, float]:
     """Fit a file of ten features while data may take `limit_mb` more than now."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    used = next(line for line in status.splitlines() if line.startswith("VmData"))
-    limit = 1024 * int(used.split()[1]) + (limit_mb << 20)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    limit_data(limit_mb, more=True)
     X = np.memmap(path, dtype=np.float32, mode="r", shape=(rows, 10))
     y = np.load(f"{path}.labels.npy", mmap_mode="r")
     model = _model(rows, epochs=2).set_params(memory_mb=limit_mb / 4).fit(X, y)
@@ -112,18 +103,7 @@ def limited(rows: int = LIMITED_ROWS, limit_mb: int = LIMIT_MB) -> Iterable[Cell
         path = Path(folder) / "means.dat"
         np.save(f"{path}.labels.npy", write_clouds(path, rows))
         size = path.stat().st_size / 1e6
-        call = f"{__name__}", str(path), rows, limit_mb
-        script = (
-            "import json, sys; from importlib import import_module; "
-            "module, path, rows, limit = json.loads(sys.argv[1]); "
-            "found = import_module(module).train_limited(path, rows, limit); "
-            "print(json.dumps(found))"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script, json.dumps(call)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    found = json.loads(done.stdout.splitlines()[-1])
+        found = in_child(train_limited, str(path), rows, limit_mb)
     note = f"a process that may allocate {limit_mb} MB more than after its imports"
     figures: dict[str, Figure] = {
         "file, MB": (size, note),

@@ -21,7 +21,7 @@ from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.timing import processor_seconds
 
 #: data set -> C and gamma, as in the table of ratios (features in [0, 1])
@@ -87,25 +87,23 @@ def pays_from(store: ResultStore, asked: float = ASKED) -> int:
 
 def as_rst(store: ResultStore) -> str:
     """Return the table, and where the ratio of ten is reached."""
-    header = ["data", "rows", "support", "exact s", "early s", "faster"]
-    header += ["exact %", "early %"]
     records = sorted(store.records.values(), key=lambda r: (r["data"], r["rows"]))
-    rows = [
-        [
-            r["data"],
-            f"{r['rows']:,}",
-            f"{r['exact support']:,}",
-            f"{r['exact seconds']:.2f}",
-            f"{r['early seconds']:.2f}",
-            f"{r['exact seconds'] / r['early seconds']:.1f}x",
-            f"{100 * r['exact accuracy']:.2f}",
-            f"{100 * r['early accuracy']:.2f}",
-        ]
-        for r in records
-    ]
+    table = records_table(
+        records,
+        {
+            "data": "{data}",
+            "rows": "{rows:,}",
+            "support": "{exact support:,}",
+            "exact s": "{exact seconds:.2f}",
+            "early s": "{early seconds:.2f}",
+            "faster": lambda r: f"{r['exact seconds'] / r['early seconds']:.1f}x",
+            "exact %": lambda r: f"{100 * r['exact accuracy']:.2f}",
+            "early %": lambda r: f"{100 * r['early accuracy']:.2f}",
+        },
+    )
     _, slope, deviation = line(store)
     return (
-        f"{rst_table(header, rows)}\nThe line through all of these: times faster grow "
+        f"{table}\nThe line through all of these: times faster grow "
         f"like support vectors to the power {slope:.2f}\n(within a factor of "
         f"{np.exp(deviation):.1f}, one deviation), and reach {ASKED:.0f} at "
         f"{pays_from(store):,} of them: the hint's number."

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import records_table
 
 _ROWS = 2_000  # written at a time
 _NUMBERS = 10_000
@@ -184,14 +184,15 @@ def _record(kind: str, shape: Shape, method: str, options: Sequence[str]) -> Rec
 
 def as_rst(store: ResultStore) -> str:
     """Return the table of what is stored."""
-    header = ["file", "method", "file MB", "parsed MB", "peak MB", "peak / parsed"]
-    rows = [
-        [
-            record["file"],
-            record["method"],
-            *(f"{record[k]:.0f}" for k in ("file_mb", "parsed_mb", "above_import_mb")),
-            f"{record['ratio']:.2f}",
-        ]
-        for _, record in sorted(store.records.items())
-    ]
-    return rst_table(header, rows)
+    records = [record for _, record in sorted(store.records.items())]
+    return records_table(
+        records,
+        {
+            "file": "{file}",
+            "method": "{method}",
+            "file MB": "{file_mb:.0f}",
+            "parsed MB": "{parsed_mb:.0f}",
+            "peak MB": "{above_import_mb:.0f}",
+            "peak / parsed": "{ratio:.2f}",
+        },
+    )

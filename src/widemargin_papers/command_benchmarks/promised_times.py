@@ -22,7 +22,7 @@ from widemargin.estimators.base.time_left import TimeLeft
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import Column, record_rows, rst_table
 
 #: data set -> rows, C, gamma (features in [0, 1]); the first half was chosen on
 SETTINGS = {
@@ -80,7 +80,17 @@ def work() -> Iterator[Measurement]:
 
 def as_rst(store: ResultStore) -> str:
     """Return the table, and the mean of each half."""
-    header = ["data", "rows", "seconds", "asked", "unknown", "right", "share right"]
+    columns: dict[str, Column] = {
+        "data": "{data}",
+        "rows": "{rows:,}",
+        "seconds": "{seconds:.1f}",
+        "asked": "{asked}",
+        "unknown": lambda r: str(r["asked"] - r["known"]),
+        "right": "{right}",
+        "share right": lambda r: (
+            f"{r['right'] / r['known']:.0%}" if r["known"] else "-"
+        ),
+    }
     rows = []
     for half, chosen in (("choosing half", True), ("checking half", False)):
         records = [
@@ -88,20 +98,9 @@ def as_rst(store: ResultStore) -> str:
             for r in sorted(store.records.values(), key=lambda r: r["data"])
             if (r["data"] in CHOSEN_ON) is chosen
         ]
+        rows += record_rows(records, columns)
         shares = [r["right"] / r["known"] for r in records if r["known"]]
-        rows += [
-            [
-                r["data"],
-                f"{r['rows']:,}",
-                f"{r['seconds']:.1f}",
-                str(r["asked"]),
-                str(r["asked"] - r["known"]),
-                str(r["right"]),
-                f"{r['right'] / r['known']:.0%}" if r["known"] else "-",
-            ]
-            for r in records
-        ]
         if shares:
             mean = f"{np.mean(shares):.0%}"
             rows.append([f"{half}, mean", "", "", "", "", "", mean])
-    return rst_table(header, rows)
+    return rst_table(list(columns), rows)

@@ -22,7 +22,7 @@ from functools import partial
 from widemargin_papers import PAPERS
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import records_table, rst_table
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,12 @@ def quick_paper(paper: str) -> Record:
 
 def quick_table(store: ResultStore) -> str:
     """Return what is stored of the quick reproductions."""
-    rows = [
-        [r["paper"], f"{r['processor seconds']:.0f}", r["summary"]]
-        for _, r in sorted(store.records.items())
-    ]
-    return rst_table(["paper", "processor s", "cells"], rows)
+    records = [record for _, record in sorted(store.records.items())]
+    return records_table(
+        records,
+        {
+            "paper": "{paper}",
+            "processor s": "{processor seconds:.0f}",
+            "cells": "{summary}",
+        },
+    )

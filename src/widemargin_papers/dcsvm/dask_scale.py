@@ -19,14 +19,17 @@ from numpy.typing import NDArray
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin_papers.harness.cells import Cell, Figure, Task, by_row, row_cells
-from widemargin_papers.harness.dask_workers import worker_processes
+from widemargin_papers.harness.dask_workers import (
+    BLOCK,
+    generated_rows,
+    worker_processes,
+)
 from widemargin_papers.harness.sampling import sampled
 from widemargin_papers.harness.worker import peak_megabytes
 
 FEATURES = 20
 BLOBS = 40
 SPREAD = 0.15
-BLOCK = 50_000
 LIMIT = "1.5GB"
 FLIPPED = 0.05
 SETTINGS: dict[str, Any] = {
@@ -64,18 +67,7 @@ def make_block(number: int, rows: int) -> NDArray[np.float32]:
 
 def rows_of(n: int) -> tuple[Any, Any]:
     """The generated rows and labels as dask arrays."""
-    import dask
-    import dask.array as da
-
-    lengths = [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
-    make = dask.delayed(make_block)
-    table = da.concatenate(
-        [
-            da.from_delayed(make(i, rows), (rows, FEATURES + 1), np.float32)
-            for i, rows in enumerate(lengths)
-        ]
-    )
-    return table[:, :FEATURES], table[:, FEATURES]
+    return generated_rows(make_block, n, FEATURES)
 
 
 def _shuffled(dask_scheduler: Any) -> dict[str, float]:
@@ -87,11 +79,6 @@ def _shuffled(dask_scheduler: Any) -> dict[str, float]:
     }
 
 
-def _cluster(workers: int) -> Any:
-    """A client of so many worker processes, each with its limit of memory."""
-    return worker_processes(workers, LIMIT)
-
-
 def _accuracy(model: Any, held: Any) -> float:
     """Per cent of held-out rows that a model labels rightly."""
     return 100 * float(np.mean(model.predict(held[:, :FEATURES]) == held[:, FEATURES]))
@@ -99,7 +86,7 @@ def _accuracy(model: Any, held: Any) -> float:
 
 def scale(n: int, workers: int) -> Iterable[Cell]:
     """Yield rows per second, memory, bytes shuffled and accuracy."""
-    with _cluster(workers) as client:
+    with worker_processes(workers, LIMIT) as client:
         born = set(client.run(os.getpid).values())
         X, y = rows_of(n)
         model = DivideConquerSVC(**SETTINGS)
@@ -153,7 +140,7 @@ def same_rows(n: int) -> Iterable[Cell]:
     Ten times the rows make a better model; the same rows must make as good a one.
     """
     held = make_block(10**6, 100_000)
-    with _cluster(2):
+    with worker_processes(2, LIMIT):
         model = DivideConquerSVC(**SETTINGS).fit(*rows_of(n))
     apart, own = _accuracy(model, held), _accuracy(_fit_in_memory(n), held)
     row = f"{n} x {FEATURES}, the same rows"

@@ -1,10 +1,20 @@
-"""Worker processes with a limit of memory each, on this machine."""
+"""Worker processes with a limit of memory each, on this machine, and rows they make."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .results import Record
+from .worker import peak_megabytes
+
+BLOCK = 50_000  # rows that a worker makes at a time
 
 
 @contextmanager
@@ -20,3 +30,49 @@ def worker_processes(count: int, limit: str) -> Iterator[Any]:
         Client(cluster) as client,
     ):  # fmt: skip
         yield client
+
+
+def block_lengths(n: int) -> list[int]:
+    """Rows of each block of n rows."""
+    return [min(BLOCK, n - first) for first in range(0, n, BLOCK)]
+
+
+def generated_rows(
+    make: Callable[[int, int], NDArray[np.float32]], n: int, features: int
+) -> tuple[Any, Any]:
+    """Rows and labels as dask arrays, made by the workers whenever they are read.
+
+    ``make(number, rows)`` returns a block, the last column its labels.
+    """
+    import dask
+    import dask.array as da
+
+    make_block = dask.delayed(make)
+    table = da.concatenate(
+        [
+            da.from_delayed(make_block(i, rows), (rows, features + 1), np.float32)
+            for i, rows in enumerate(block_lengths(n))
+        ]
+    )
+    return table[:, :features], table[:, features]
+
+
+def fitted_on_workers(client: Any, fit: Callable[[], Any]) -> Record:
+    """Fit once; return processor seconds (all, workers'), wall, peak, workers killed.
+
+    A nanny kills a worker over its limit and starts another in its place.
+    """
+    born = set(client.run(os.getpid).values())
+    before = sum(client.run(time.process_time).values())
+    spent, clock = time.process_time(), time.perf_counter()
+    fit()
+    wall = time.perf_counter() - clock
+    here = time.process_time() - spent
+    there = sum(client.run(time.process_time).values()) - before
+    return {
+        "processor": here + there,
+        "processor of workers": there,
+        "wall": wall,
+        "peak MB": max(client.run(peak_megabytes).values()),
+        "killed": len(born - set(client.run(os.getpid).values())),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -36,6 +36,27 @@ def rst_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     body = "\n".join(line(row) for row in rows)
     return f"{rule}\n{line(header)}\n{rule}\n{body}\n{rule}\n"
+
+
+Column = str | Callable[[Record], str]  # a format of the record's entries, or its text
+
+
+def record_rows(
+    records: Iterable[Record], columns: Mapping[str, Column]
+) -> list[list[str]]:
+    """Return a row a record: its text in each column."""
+    return [
+        [
+            column.format_map(record) if isinstance(column, str) else column(record)
+            for column in columns.values()
+        ]
+        for record in records
+    ]
+
+
+def records_table(records: Iterable[Record], columns: Mapping[str, Column]) -> str:
+    """Return stored records as a simple table in reStructuredText."""
+    return rst_table(list(columns), record_rows(records, columns))
 
 
 def list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,19 +5,21 @@ The units are fits of our own, in the same run and with as many threads.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from widemargin import SVC, c_path, leave_one_out
+from widemargin import SVC, SharedGridSearchCV, c_path, leave_one_out
 from widemargin_papers.harness import datasets
+from widemargin_papers.harness.child_process import in_child
 from widemargin_papers.harness.measuring import say
 from widemargin_papers.harness.text_tables import layout
+from widemargin_papers.harness.worker import status_megabytes
 
 from .problems import covtype
 
@@ -30,32 +32,6 @@ REFITS = 10  # timed, of as many as there are rows
 MEMORY_ROWS, CACHE_MB = 5000, 120
 NEEDS = "covtype.binary"
 HEADER = ("what", "seconds", "a fit", "figure", "asked")
-
-# In a process of its own: a peak is that of a process. It is reset before each part.
-_MEMORY = f"""
-import warnings
-import numpy as np
-from widemargin import SVC, SharedGridSearchCV
-from widemargin_papers.speed.problems import covtype
-
-def megabytes(name):
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(s.split()[1]) / 1024 for s in lines if s.startswith(name))
-
-def added(work):
-    open("/proc/self/clear_refs", "w").write("5")
-    before = megabytes("VmRSS")
-    work()
-    return megabytes("VmHWM") - before
-
-warnings.simplefilter("ignore")
-X, y = covtype({MEMORY_ROWS})
-X, y = X.copy(), y.copy()
-model = SVC(C=10.0, gamma=2.0, n_jobs={THREADS}, cache_size={CACHE_MB})
-grid = dict(C=np.geomspace(0.1, 100, 4), gamma=np.geomspace(0.5, 8, 4))
-search = SharedGridSearchCV(model, grid, refit=False, n_jobs={THREADS})
-print(added(lambda: model.fit(X, y)), added(lambda: search.fit(X, y)))
-"""
 
 
 def limits_table(only: str = "") -> str:
@@ -125,12 +101,26 @@ def _left_out() -> Iterator[list[str]]:
 def _memory() -> Iterator[list[str]]:
     """Yield what a search adds to the memory of a process, beside one fit."""
     began = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", _MEMORY], capture_output=True, text=True, check=True
-    )
-    fit, search = map(float, done.stdout.split())
+    fit, search = in_child(added_memory)
     yield [
         f"memory of a search, n={MEMORY_ROWS}, cache_size={CACHE_MB}",
         f"{time.perf_counter() - began:.1f}", f"{fit:.0f} MB", f"{search:.0f} MB",
         f"at most {CACHE_MB + fit:.0f} MB",
     ]  # fmt: skip
+
+
+def added_memory() -> list[float]:
+    """Return the MB that a fit and a search add at most; Linux, in a new process."""
+    X, y = (part.copy() for part in covtype(MEMORY_ROWS))
+    model = SVC(C=10.0, gamma=2.0, n_jobs=THREADS, cache_size=CACHE_MB)
+    grid = {"C": np.geomspace(0.1, 100, 4), "gamma": np.geomspace(0.5, 8, 4)}
+    search = SharedGridSearchCV(model, grid, refit=False, n_jobs=THREADS)
+    found = []
+    for work in (model, search):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak
+        before = status_megabytes("VmRSS") or 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            work.fit(X, y)
+        found.append((status_megabytes("VmHWM") or 0.0) - before)
+    return found

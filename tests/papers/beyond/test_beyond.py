@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from widemargin_papers.beyond import cost_model
 from widemargin_papers.beyond.exact_runs import from_map
 from widemargin_papers.beyond.exact_runs import table as exact_runs_table
-from widemargin_papers.beyond.generated import FEATURES, as_dask, lengths, make_block
+from widemargin_papers.beyond.generated import FEATURES, as_dask, make_block
+from widemargin_papers.harness.dask_workers import block_lengths
 from widemargin_papers.harness.results import Record, ResultStore
 
 
@@ -27,7 +28,7 @@ def test_a_run_from_a_map_beside_svc() -> None:
 
 def test_rows_are_the_same_wherever_they_are_made() -> None:
     pytest.importorskip("dask")
-    assert lengths(120_000) == [50_000, 50_000, 20_000]
+    assert block_lengths(120_000) == [50_000, 50_000, 20_000]
     X, y = as_dask(60_000)
     block = make_block(1, 10_000)
     assert_array_equal(X[50_000:].compute(scheduler="synchronous"), block[:, :FEATURES])

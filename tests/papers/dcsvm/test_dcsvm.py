@@ -27,6 +27,7 @@ from widemargin_papers.dcsvm.methods import (
     naive_sum,
 )
 from widemargin_papers.dcsvm.splits import Split
+from widemargin_papers.harness import dask_workers
 from widemargin_papers.harness.campaign import cells_of
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore
@@ -243,13 +244,14 @@ def test_generated_blocks_are_reproducible_and_learnable():
 def test_the_same_rows_on_dask_and_in_memory(monkeypatch):
     distributed = pytest.importorskip("dask.distributed")
 
-    def cluster(workers):
+    def cluster(workers, limit):
         return distributed.Client(
             processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
         )
 
-    monkeypatch.setattr(dcsvm_scale, "_cluster", cluster)
-    monkeypatch.setattr(dcsvm_scale, "BLOCK", 1000)
+    monkeypatch.setattr(dcsvm_scale, "worker_processes", cluster)
+    for module in (dcsvm_scale, dask_workers):
+        monkeypatch.setattr(module, "BLOCK", 1000)
     apart, own, lost = dcsvm_scale.same_rows(4000)
     assert apart.row == "4000 x 20, the same rows"
     assert min(apart.ours, own.ours) > 70
