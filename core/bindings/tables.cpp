@@ -53,10 +53,10 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
                 In<double> linear, In<double> lower, In<double> upper, In<double> totals,
                 bool equality, InOut<double> beta, InOut<double> values, InOut<double> errors,
                 InOut<bool> summed, InOut<bool> exact, InOut<std::int64_t> steps,
-                InOut2<double> figures, InOut<bool> repaired, InOut<double> multipliers,
-                std::optional<In<double>> kink, double tolerance, long max_steps,
-                double max_seconds, const std::string& polish, Size polish_limit, bool certify,
-                bool every_value, int threads, const Callback& monitor,
+                InOut2<double> figures, InOut<bool> repaired, std::optional<In<double>> budgets,
+                InOut<double> multipliers, std::optional<In<double>> kink, double tolerance,
+                long max_steps, double max_seconds, const std::string& polish, Size polish_limit,
+                bool certify, bool every_value, int threads, const Callback& monitor,
                 const std::string& second_sum, bool from_vertex) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
@@ -66,6 +66,9 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
   for (const Size size : {totals.shape(0), exact.shape(0), steps.shape(0), figures.shape(0),
                           repaired.shape(0), multipliers.shape(0)})
     if (size != count) throw std::invalid_argument("arrays must have one entry per problem");
+  if (budgets && budgets->shape(0) != count)
+    throw std::invalid_argument("budgets need an entry a problem");
+  if (!budgets && second_sum != "none") throw std::invalid_argument("a second sum needs budgets");
   if (kink && kink->shape(0) != total) throw std::invalid_argument("kink needs an entry a member");
   if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
@@ -84,6 +87,7 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
                     totals.data(),
                     equality,
                     second_sum_named(second_sum),
+                    budgets ? budgets->data() : nullptr,
                     multipliers.data(),
                     beta.data(),
                     values.data(),
@@ -140,9 +144,10 @@ void bind_tables(nb::module_& module) {
            nb::arg("errors").noconvert(), nb::arg("summed").noconvert(),
            nb::arg("exact").noconvert(), nb::arg("steps").noconvert(),
            nb::arg("figures").noconvert(), nb::arg("repaired").noconvert(),
-           nb::arg("multipliers").noconvert(), nb::arg("kink").noconvert().none(), nb::kw_only(),
-           nb::arg("tolerance"), nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"),
-           nb::arg("polish_limit"), nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
+           nb::arg("budgets").noconvert().none(), nb::arg("multipliers").noconvert(),
+           nb::arg("kink").noconvert().none(), nb::kw_only(), nb::arg("tolerance"),
+           nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"), nb::arg("polish_limit"),
+           nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
            nb::arg("monitor") = nb::none(), nb::arg("second_sum") = "none",
            nb::arg("from_vertex") = false);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -11,9 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "numerics/outward.hpp"
 #include "solver/margin_polish.hpp"
 #include "solver/matrix_solver.hpp"
 #include "solver/near_margin.hpp"
+#include "solver/second_sum_certificate.hpp"
 
 namespace widemargin {
 
@@ -95,6 +98,29 @@ class ArrangedProblem {
     return problem;
   }
 
+  // Counts all in units of the margin, as the model is stored. The division rounds every
+  // coefficient, and every value.
+  void to_unit_margin(const KernelTable& table, double margin) {
+    const Size n = order_.size();
+    std::vector<double> lengths(n);
+    double reach = 0.0;
+    for (Size k = 0; k < n; ++k) {
+      const bool at_lower = beta[k] == lower_[k], at_upper = beta[k] == upper_[k];
+      linear_[k] = upper_[k] > 0.0 ? 1.0 : -1.0;
+      lower_[k] /= margin, upper_[k] /= margin;
+      beta[k] = std::min(std::max(beta[k] / margin, lower_[k]), upper_[k]);
+      if (at_lower) beta[k] = lower_[k];
+      if (at_upper) beta[k] = upper_[k];
+      lengths[k] = std::sqrt(std::max(0.0, table.diagonal(members_[k])));
+      reach += std::abs(beta[k]) * lengths[k];
+    }
+    for (Size k = 0; k < n; ++k) {
+      values[k] /= margin;
+      const double rounding = 2.0 * kFew * (std::abs(values[k]) + reach * lengths[k]);
+      errors[k] = errors[k] / margin * (1.0 + kFew) + rounding;
+    }
+  }
+
   void give(const Batch& batch, Size p) const {
     const Size begin = Size(batch.offsets[p]);
     for (Size k = 0; k < order_.size(); ++k) {
@@ -158,10 +184,21 @@ class BatchSolver {
     }
     batch_.outcomes[p] = outcome;
     batch_.certificates[p] = {};
-    batch_.multipliers[p] = problem.multiplier();
-    // With a second sum the certificate is that of the problem at its multiplier.
-    if (outcome.status == Status::converged && options_.certify)
-      batch_.certificates[p] = certify(point, {values, errors, summed});
+    const double multiplier = problem.multiplier();
+    batch_.multipliers[p] = multiplier;
+    if (outcome.status == Status::converged && options_.certify &&
+        (!problem.two_sums() || multiplier > 0.0)) {
+      const CertifiedPoint reached{table_, problem, own.beta.data()};
+      const TableValues known{values, errors, summed};
+      if (!problem.two_sums()) {
+        batch_.certificates[p] = certify(reached, known);
+      } else {
+        const double budget = batch_.budgets[p], bound = second_sum_bound(reached, known, budget);
+        if (problem.margins != nullptr) own.to_unit_margin(table_, multiplier);
+        batch_.certificates[p] =
+            with_second_sum(certify(reached, known), problem, multiplier, budget, bound);
+      }
+    }
     own.give(batch_, p);
     if (table_.pieces() != nullptr) table_.pieces()->release(segments);
     control_.left -= problem.n;

@@ -45,11 +45,13 @@ struct Batch {
   const double* totals;  // one a problem
   bool equality;
   SecondSumOf second_sum;
-  double* multipliers;  // of the second sum, one a problem: where the solve found it
-  double* beta;         // a feasible start, then the point reached
-  double* values;       // K beta of that point
-  double* errors;       // bounds on the rounding of values; infinite where they were not verified
-  bool* summed;         // whether a value is of double precision entries
+  const double* budgets;  // of the second sum, one a problem; nullptr without
+  double* multipliers;    // and where the solve found its multiplier
+  double*
+      beta;  // a feasible start, then the point reached; verified, of nu-SVC in units of its margin
+  double* values;  // K beta of that point
+  double* errors;  // bounds on the rounding of values; infinite where they were not verified
+  bool* summed;    // whether a value is of double precision entries
   Outcome* outcomes;
   bool* exact;                     // whether the polish came to its end
   TableCertificate* certificates;  // of the points that were verified

@@ -4,37 +4,14 @@
 #include <cmath>
 #include <utility>
 
+#include "numerics/outward.hpp"
+
 namespace widemargin {
 
 namespace {
 
-constexpr double kUnit = 0x1p-53;        // unit roundoff of double precision
-constexpr double kTerms = 16.0 * kUnit;  // of the roundings in a term, and of the sum of terms
-constexpr double kSumLeft = 0x1p-60;     // of the sizes: what a compensated sum leaves, at most
-constexpr double kFew = 4.0 * kUnit;     // of few operations on sums
-constexpr double kMassSlack = 1e-12;     // of all mass: box widths that meet the target
+constexpr double kMassSlack = 1e-12;  // of all mass: box widths that meet the target
 constexpr double kRepairFactor = 1.0 + 1e-9;
-
-// A sum as if in twice the precision, rounded once (Ogita, Rump and Oishi 2005, Sum2): off by at
-// most kUnit of itself and (n kUnit)^2 of the sizes of its n terms.
-class Sum {
- public:
-  void add(double term) { add(term, std::abs(term)); }
-  // `size` is of the numbers that were rounded to make the term, at least its own.
-  void add(double term, double size) {
-    const double total = value_ + term, back = total - value_;
-    error_ += (value_ - (total - back)) + (term - back);
-    value_ = total;
-    sizes_ += size;
-  }
-  double value() const { return value_ + error_; }
-  double sizes() const { return sizes_; }
-  // At least the sum of terms that each may be off by a few roundings.
-  double above() const { return value() + kTerms * sizes_; }
-
- private:
-  double value_ = 0.0, error_ = 0.0, sizes_ = 0.0;
-};
 
 // The loss max(lower r, upper r) of a member at the worse end of its residual r = linear - value -
 // b: it is convex and piecewise linear, so largest at one of the two ends.
@@ -61,13 +38,13 @@ double member_loss_above(const MatrixProblem& problem, Size k, double intercept,
 // What the dual loses at most when one member, that with most room on both sides, makes
 // sum(beta) = total exact; infinite where it has not the room. Moving beta_j by t costs at most
 // |t| (|linear_j - value_j| + error_j + kink_j) + 1/2 t^2 K_jj.
-double repair_cost(const TablePoint& point, const TableValues& known) {
-  const MatrixProblem& problem = point.problem();
+double repair_cost(const CertifiedPoint& point, const TableValues& known) {
+  const MatrixProblem& problem = point.problem;
   Sum missing;
   Size widest = 0;
   double room = -kInfinity;
   for (Size k = 0; k < problem.n; ++k) {
-    const double beta = point.beta(k);
+    const double beta = point.beta[k];
     const double own = std::min(beta - problem.lower[k], problem.upper[k] - beta);
     if (own < 0.0) return kInfinity;  // outside its box
     if (own > room) room = own, widest = k;
@@ -80,21 +57,21 @@ double repair_cost(const TablePoint& point, const TableValues& known) {
   if (!(room * (1.0 - kFew) > needed)) return kInfinity;
   const double pull = std::abs(problem.linear[widest] - known.values[widest]) +
                       known.errors[widest] + problem.kink_of(Index(widest));
-  const double square = std::max(0.0, point.table().diagonal(problem.members[widest]));
+  const double square = std::max(0.0, point.table.diagonal(problem.members[widest]));
   return (needed * pull + 0.5 * needed * needed * square) * kRepairFactor;
 }
 
-double violation_above(const TablePoint& point, const TableValues& known) {
-  const MatrixProblem& problem = point.problem();
+double violation_above(const CertifiedPoint& point, const TableValues& known) {
+  const MatrixProblem& problem = point.problem;
   Extremes extremes;
   for (Size k = 0; k < problem.n; ++k) {
     const double gradient = known.values[k] - problem.linear[k];
-    const double beta = point.beta(k), kink = problem.kink_of(Index(k));
+    const double beta = point.beta[k], kink = problem.kink_of(Index(k));
     const double slack = known.errors[k] + kFew * (std::abs(gradient) + kink);
     const double growth = gradient + growth_offset(beta, kink) - slack;
     const double fall = gradient + fall_offset(beta, kink) + slack;
-    if (point.can_grow(k)) extremes.lowest_up = std::min(extremes.lowest_up, growth);
-    if (point.can_fall(k)) extremes.highest_low = std::max(extremes.highest_low, fall);
+    if (beta < problem.upper[k]) extremes.lowest_up = std::min(extremes.lowest_up, growth);
+    if (beta > problem.lower[k]) extremes.highest_low = std::max(extremes.highest_low, fall);
   }
   return extremes.violation(problem.equality) * (1.0 + kFew);
 }
@@ -131,14 +108,14 @@ double optimal_intercept(const MatrixProblem& problem, const TableValues& known)
   return 0.5 * (breaks[left].first + breaks[meets ? left + 1 : left].first);
 }
 
-TableCertificate certify(const TablePoint& point, const TableValues& known) {
-  const MatrixProblem& problem = point.problem();
+TableCertificate certify(const CertifiedPoint& point, const TableValues& known) {
+  const MatrixProblem& problem = point.problem;
   TableCertificate out;
   out.intercept = optimal_intercept(problem, known);
   Sum squares, gains, losses;
   bool no_loss_is_negative = problem.total == 0.0 || !problem.equality;
   for (Size k = 0; k < problem.n; ++k) {
-    const double beta = point.beta(k), value = known.values[k], error = known.errors[k];
+    const double beta = point.beta[k], value = known.values[k], error = known.errors[k];
     const double linear = problem.linear[k], lower = problem.lower[k], upper = problem.upper[k];
     no_loss_is_negative = no_loss_is_negative && lower <= 0.0 && upper >= 0.0;
     losses.add(member_loss_above(problem, k, out.intercept, value, error));

@@ -22,6 +22,13 @@ struct TableValues {
   const bool* summed;    // false: certain to lie beyond the margin, where there is no loss
 };
 
+// A point of a problem over a table.
+struct CertifiedPoint {
+  const KernelTable& table;
+  const MatrixProblem& problem;
+  const double* beta;
+};
+
 struct TableCertificate {
   double intercept = 0.0;
   double objective = kInfinity;  // upper bound on the primal
@@ -35,6 +42,6 @@ struct TableCertificate {
 // others do not move it. 0 without an equality constraint.
 double optimal_intercept(const MatrixProblem& problem, const TableValues& known);
 
-TableCertificate certify(const TablePoint& point, const TableValues& known);
+TableCertificate certify(const CertifiedPoint& point, const TableValues& known);
 
 }  // namespace widemargin

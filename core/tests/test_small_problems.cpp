@@ -328,12 +328,11 @@ WIDEMARGIN_TEST(a_bound_without_room_for_the_sum_is_not_claimed) {
   std::vector<double> values(4), errors(4, 1e-13);
   const bool summed[4] = {true, true, true, true};
   for (Size k = 0; k < 4; ++k) values[k] = one.true_gradient(k) + one.data.labels[k];
-  const TablePoint point(one.table, one.problem, one.beta.data());
-  const TableCertificate claim = certify(point, {values.data(), errors.data(), summed});
-  require(!claim.repaired, "the sum is not zero, and no member has the room");
+  const CertifiedPoint point{one.table, one.problem, one.beta.data()};
+  require(!certify(point, {values.data(), errors.data(), summed}).repaired,
+          "the sum is not zero, and no member has the room");
   one.beta[1] *= 0.5;
-  const TablePoint other(one.table, one.problem, one.beta.data());
-  require(certify(other, {values.data(), errors.data(), summed}).repaired, "here one has");
+  require(certify(point, {values.data(), errors.data(), summed}).repaired, "here one has");
 }
 
 WIDEMARGIN_TEST(limits_end_a_batch_and_say_so) {

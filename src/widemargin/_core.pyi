@@ -69,6 +69,7 @@ class KernelTable:
         steps: NDArray[np.int64],
         figures: _F,
         repaired: NDArray[np.bool_],
+        budgets: _F | None,
         multipliers: _F,
         kink: _F | None,
         *,

@@ -54,6 +54,8 @@ class ProblemBatch:
         Where the sums of ``|beta|`` that a start has are kept too. Of nu-SVC every box
         is on one side of zero, the linear terms are plus and minus the margins found,
         and the tolerance is counted in these; of nu-SVR the kinks are found.
+    budgets : ndarray of shape (n_problems,), optional
+        What the sums of ``|beta|`` are.
     """
 
     offsets: NDArray[np.int64]
@@ -64,6 +66,7 @@ class ProblemBatch:
     totals: Vector | None
     kink: Vector | None = None
     second_sum: SecondSum | None = None
+    budgets: Vector | None = None
 
     @property
     def count(self) -> int:
@@ -131,7 +134,8 @@ class BatchSolution:
     gram, batch : Gram, ProblemBatch
         What was solved.
     beta : ndarray
-        The points.
+        The points; verified ones of nu-SVC are in units of their margins, and so are
+        their values.
     values, errors : ndarray
         ``K beta`` and bounds on its rounding; the bounds are infinite where a point was
         not verified: it was not to be, the solve did not converge, or it is too large.
@@ -148,8 +152,7 @@ class BatchSolution:
     repaired : ndarray of bool
         Whether the bound holds: one member had room to make the sum exact.
     multipliers : ndarray of shape (n_problems,)
-        Of second sums, where the solves found them; the figures are of the problems
-        there.
+        Of second sums, where the solves found them.
     seconds : float
         Wall time of all.
     """
@@ -281,7 +284,7 @@ class KernelTable:
         status, raised = self._core.solve(
             batch.offsets, members, batch.linear, batch.lower, batch.upper, totals,
             batch.totals is not None, beta, values, errors, summed, exact, n_iter,
-            figures, repaired, multipliers, batch.kink,
+            figures, repaired, batch.budgets, multipliers, batch.kink,
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,

@@ -18,7 +18,7 @@ from widemargin.exchange.libsvm_form import SvmType
 from .base.classifier import KernelClassifier
 from .base.fitted import FittedClassifier
 from .base.multiclass import BinaryTask
-from .base.nu import solve_nu_task, solve_small_tasks
+from .base.nu import solve_nu_task, solve_nu_tasks
 from .base.sklearn_compat import Interval
 from .base.training_data import LabelledData, OneClassLeft
 
@@ -203,13 +203,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     def _solve_all(
         self, data: LabelledData, gram: Gram, tasks: Sequence[BinaryTask]
     ) -> tuple[list[Any], bool]:
-        """Solve small tasks in compiled calls, and what is open then one by one."""
-        answers: list[Any] = [None] * len(tasks)
-        warm = any(task.start is not None for task in tasks)
-        if self.fit_intercept and self._may_solve_together() and not warm:
-            origins = [self._origin(task) for task in tasks]
-            answers = solve_small_tasks(self, gram, tasks, origins)
-        return self._solve_open(tasks, answers)
+        return solve_nu_tasks(self, gram, tasks, [self._origin(task) for task in tasks])
 
     def _solve_task(self, task: BinaryTask) -> NuSolution:
         return solve_nu_task(self, task, self._origin(task))

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
 from widemargin.exchange.libsvm_form import SvmType
 
 from .base.fitted import FittedExpansion
-from .base.nu import solve_nu_task
+from .base.nu import solve_nu_task, solve_nu_tasks
 from .base.regressor import KernelRegressor, OneNumber
 from .base.sklearn_compat import Interval
 from .base.task import BoxTask, Terms
@@ -153,12 +154,20 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         costs = self._costs(data)
         return [Terms(data.targets, -costs, costs, 0.0 if self.fit_intercept else None)]
 
+    def _solve_all(
+        self, data: TargetData, gram: Gram, tasks: Sequence[BoxTask]
+    ) -> tuple[list[Any], bool]:
+        return solve_nu_tasks(self, gram, tasks, [self._origin(task) for task in tasks])
+
     def _solve_task(self, task: BoxTask) -> NuSolution:
-        origin = NuProblem(
+        return solve_nu_task(self, task, self._origin(task))
+
+    def _origin(self, task: BoxTask) -> NuProblem:
+        """Return the problem with both sums."""
+        return NuProblem(
             task.gram, task.linear, task.lower, task.upper,
             self.fit_intercept, self.nu * float(task.upper.sum()), has_margin=False,
         )  # fmt: skip
-        return solve_nu_task(self, task, origin)
 
     def _model(
         self,

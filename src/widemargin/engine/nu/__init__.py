@@ -3,6 +3,6 @@
 from .nu_problem import NuProblem
 from .nu_solution import NuSolution
 from .nu_solve import solve_nu
-from .nu_table import nu_answers, nu_batch
+from .nu_table import NuAnswer, nu_answers, nu_batch
 
-__all__ = ["NuProblem", "NuSolution", "nu_answers", "nu_batch", "solve_nu"]
+__all__ = ["NuAnswer", "NuProblem", "NuSolution", "nu_answers", "nu_batch", "solve_nu"]

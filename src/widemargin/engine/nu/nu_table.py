@@ -1,21 +1,24 @@
-"""Many small nu-SVC problems over one kernel matrix, in one compiled call.
+"""Many small problems with a second sum over one kernel matrix, in one compiled call.
 
 The batch of :mod:`widemargin.engine.kernel_table` with a second sum: pair steps within
-a class, the margin where the levels of both classes meet (mathematics 9.3).
+a sign, the multiplier where the levels of both signs meet (mathematics 9.3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.engine.bounds import UNIT
+from widemargin.engine.certificate import Certificate
 from widemargin.engine.kernel_table import BatchSolution, ProblemBatch
+from widemargin.engine.kernels import CallableKernel, Precomputed
 from widemargin.engine.problem import SecondSum
-from widemargin.engine.solution import Solution
+from widemargin.engine.solution import NOT_FINITE, Solution
 from widemargin.engine.solve import proved
+from widemargin.engine.status import Status
 from widemargin.engine.verification import CURRENT, BoundedValues, Evidence
 
 from .nu_problem import NuProblem
@@ -24,38 +27,60 @@ from .nu_solution import NuSolution
 Vector = NDArray[np.float64]
 
 LEAST_MARGIN = 1e-6  # of the largest there is: below, the search says whether any is
+FEW = 10.0  # tolerances: a tube this narrow may be none
+
+
+@dataclass(frozen=True, eq=False)
+class NuAnswer:
+    """A model that was solved for with others; see :class:`NuSolution`."""
+
+    beta: Vector
+    intercept: float
+    n_iter: int
+    status: Status
+    certificate: Certificate
+    multiplier: float
+    converged: bool = True  # others are left open
 
 
 def nu_batch(
     rows: Sequence[NDArray[np.intp]], origins: Sequence[NuProblem]
-) -> tuple[ProblemBatch, Vector]:
-    """Return nu-SVC problems over rows of one matrix as a batch, and its start.
+) -> tuple[ProblemBatch, Vector] | None:
+    """Return problems of a kind over rows of one matrix as a batch, and its start.
 
-    The start has the same share of every box, which the solver takes for its sums.
+    The start is on both sums, which the solver keeps. None where a regression has no
+    such point on which every row is on one side.
     """
-    sizes = [own.size for own in rows]
-    lower, upper = (
+    has_margin = origins[0].has_margin
+    starts = [_centre(one) if has_margin else _vertex(one) for one in origins]
+    feasible = [start for start in starts if start is not None]
+    if len(feasible) < len(starts):
+        return None
+    linear, lower, upper = (
         np.concatenate([getattr(origin, name) for origin in origins])
-        for name in ("lower", "upper")
+        for name in ("linear", "lower", "upper")
     )
+    offsets = np.concatenate([[0], np.cumsum([own.size for own in rows])])
     batch = ProblemBatch(
-        np.concatenate([[0], np.cumsum(sizes)]), np.concatenate(rows).astype(np.int32),
-        np.zeros(lower.size), lower, upper, np.zeros(len(rows)),
-        second_sum=SecondSum(has_margin=True),
+        offsets, np.concatenate(rows).astype(np.int32), linear, lower, upper,
+        np.zeros(len(rows)), second_sum=SecondSum(has_margin),
+        budgets=np.array([origin.budget for origin in origins]),
     )  # fmt: skip
-    return batch, np.concatenate([_centre(origin) for origin in origins])
+    return batch, np.concatenate(feasible)
 
 
 def nu_answers(
     solved: BatchSolution, origins: Sequence[NuProblem], tol: float
-) -> list[NuSolution | None]:
-    """Return the solutions of a batch; None where one is left open.
+) -> list[NuAnswer | NuSolution | None]:
+    """Return the answers of a batch; None where one is left open.
 
     Open is what float32 entries, or a hundred steps a row, did not bring to its end,
-    and what has next to no margin.
+    and what has next to no margin, or no tube.
     """
+    largest = float(solved.gram.diagonal().max())
     return [
-        _answer(solved, number, origin, tol) for number, origin in enumerate(origins)
+        _answer(solved, number, origin, tol, largest)
+        for number, origin in enumerate(origins)
     ]
 
 
@@ -68,33 +93,67 @@ def _centre(origin: NuProblem) -> Vector:
     return point
 
 
+def _vertex(origin: NuProblem) -> Vector | None:
+    """Return the rows with the largest and the least targets, all at their bounds.
+
+    None where these sets meet, so that no point is on both sums.
+    """
+    order, share = np.argsort(origin.linear, kind="stable"), 0.5 * origin.budget
+    least, most = np.zeros(order.size), np.zeros(order.size)
+    for point, rows, room in (
+        (most, order[::-1], origin.upper), (least, order, -origin.lower),
+    ):  # fmt: skip
+        held = np.cumsum(room[rows])
+        point[rows] = np.clip(share - held + room[rows], 0.0, room[rows])
+    return None if most[least > 0.0].any() else most - least
+
+
 def _answer(
+    solved: BatchSolution, number: int, origin: NuProblem, tol: float, largest: float
+) -> NuAnswer | NuSolution | None:
+    multiplier, status = float(solved.multipliers[number]), solved.status[number]
+    # Without a tube, steps that keep the sum may end anywhere unless the end is proved.
+    least = FEW * tol if status != Status.POLISHED else 0.0
+    if origin.has_margin:
+        least = LEAST_MARGIN * origin.budget * largest
+    if not (status.solved and multiplier > least):
+        return None
+    kernel = origin.gram.kernel
+    given = isinstance(kernel, Precomputed | CallableKernel)  # convex or not
+    if given or (kernel.semidefinite and not solved.repaired[number]):
+        return _whole_solution(solved, number, origin, tol)
+    intercept, objective, bound, gap, violation = solved.figures[number].tolist()
+    if not objective < float("inf"):  # kernel values too large for their numbers
+        raise ValueError(NOT_FINITE)
+    if violation > tol:
+        return None
+    if not kernel.semidefinite:
+        bound = gap = None
+    n_iter = int(solved.n_iter[number])
+    certificate = Certificate(
+        status.value, objective, bound, gap, violation, n_iter,
+        solved.seconds / solved.batch.count, solved.gram.threads,
+    )  # fmt: skip
+    beta = solved.beta[solved.batch.part(number)]
+    return NuAnswer(beta, intercept, n_iter, status, certificate, multiplier)
+
+
+def _whole_solution(
     solved: BatchSolution, number: int, origin: NuProblem, tol: float
 ) -> NuSolution | None:
-    part = solved.batch.part(number)
-    margin = float(solved.multipliers[number])
-    diagonal = origin.gram.diagonal()
-    natural = origin.budget * float(diagonal.max())
-    if not (solved.status[number].solved and margin > LEAST_MARGIN * natural):
-        return None
-    problem, a = origin.at(margin), solved.beta[part]
-    beta = np.clip(a / margin, problem.lower, problem.upper)
-    beta = np.where(a == origin.lower, problem.lower, beta)
-    beta = np.where(a == origin.upper, problem.upper, beta)
-    values = solved.values[part] / margin
-    # The division rounds every coefficient, and every value.
-    lengths = np.sqrt(np.maximum(diagonal, 0.0))
-    reach = float((np.abs(beta) * lengths).sum())
-    errors = solved.errors[part] / margin + 4.0 * UNIT * (
-        np.abs(values) + reach * lengths
+    """Return a solution that finds its own figures."""
+    part, multiplier = solved.batch.part(number), float(solved.multipliers[number])
+    values, errors, summed = (
+        solved.values[part],
+        solved.errors[part],
+        solved.summed[part],
     )
-    summed = solved.summed[part]
-    current = np.full(a.size, CURRENT, dtype=np.int32)
+    current = np.full(values.size, CURRENT, dtype=np.int32)
     solution = Solution(
-        problem, beta, values, solved.status[number], int(solved.n_iter[number]),
-        solved.seconds / solved.batch.count, exact=bool(summed.all()),
-        evidence=Evidence(errors, current, []),
+        origin.at(multiplier), solved.beta[part], values, solved.status[number],
+        int(solved.n_iter[number]), solved.seconds / solved.batch.count,
+        exact=bool(summed.all()), evidence=Evidence(errors, current, []),
         checked=BoundedValues(values, errors, summed),
     )  # fmt: skip
-    found = NuSolution(origin, margin, proved(solution, tol))
+    found = NuSolution(origin, multiplier, proved(solution, tol))
     return found if found.converged else None

@@ -28,7 +28,7 @@ from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import SINGLE_PRECISION
 from widemargin.engine.status import Status
 
-from .task import BoxTask, Task, Terms
+from .task import Answer, BoxTask, Task, Terms
 
 Vector = NDArray[np.float64]
 
@@ -181,26 +181,29 @@ def answers_of(
             )
         ]
     intercepts, certificates = certify_batch(solved)
-    support = np.add.reduceat(solved.beta != 0.0, solved.batch.offsets[:-1], dtype=int)
     answers: list[Any] = []
     for number, task in enumerate(tasks):
         certificate, n_iter = certificates[number], int(solved.n_iter[number])
         beta = solved.beta[solved.batch.part(number)]
-        task.history.append(
-            stage_record(
-                "solve", beta.size, certificate.seconds, [certificate],
-                kkt_violation=certificate.kkt_violation, n_iter=n_iter,
-                n_support=int(support[number]), status=certificate.status,
-            )
-        )  # fmt: skip
+        answer = BatchAnswer(
+            beta, intercepts[number], n_iter, solved.status[number], certificate
+        )
+        task.history.append(batch_record(answer))
         answers.append(
             solved.solution(number).knowing(intercepts[number], certificate) if keep
-            else BatchAnswer(
-                beta, intercepts[number], n_iter, solved.status[number],
-                certificate,
-            )
+            else answer
         )  # fmt: skip
     return answers
+
+
+def batch_record(answer: Answer) -> dict[str, Any]:
+    """Return the stage record of a task that was solved with others."""
+    certificate, beta = answer.certificate, answer.beta
+    return stage_record(
+        "solve", beta.size, certificate.seconds, [certificate],
+        kkt_violation=certificate.kkt_violation, n_iter=answer.n_iter,
+        n_support=int(np.count_nonzero(beta)), status=certificate.status,
+    )  # fmt: skip
 
 
 def _alone(solution: Solution, task: Task) -> Solution:
