@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     is_classifier,
     is_outlier_detector,
     is_regressor,
 )
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from widemargin.cli.column_encoding import (
-    as_table,
     category_hints,
-    check_mixed,
     check_mixed_options,
-    column_encoder,
-    encode,
-    encoded_pipeline,
     encoding_step,
     mixed_options,
     name_columns,
@@ -49,7 +40,6 @@ from .output import (
     InputError,
     catching_warnings,
     check_model_path,
-    read_data,
     remark,
     save_model,
     show_progress,
@@ -60,8 +50,15 @@ from .private_training import (
     privacy_lines,
     read_unquoted,
 )
-from .scores import numbers, regression_lines, training_line
+from .scores import regression_lines, training_line
 from .suspects import check_suspects_path, write_suspects
+from .training_input import (
+    ColumnOptions,
+    Prepared,
+    classes_of,
+    prepared,
+    read_rows,
+)
 
 _LARGE = 256  # megabytes
 _BLOCK = 1 << 20  # entries scaled at a time
@@ -135,16 +132,13 @@ def train(
     .bz2 .gz), come from a pipe, or be - for standard input. LIBSVM's flags mean what
     they mean there. Exit codes: 0 done, 1 not converged, 2 bad usage or input.
     """
-    if model is None and folds is None and is_stream(data):
-        raise click.UsageError("say where to write MODEL: a pipe gives it no name")
-    target = f"{Path(data).name}.model" if model is None else model
-    check_model_path(target, data)
+    target = _model_path(data, model, folds)
+    columns = ColumnOptions(categorical, missing)
     if suspects is not None:
         check_suspects_path(suspects, data, target, method, folds)
     if error_columns is not None:
         check_error_columns(method, scale)
-    mixed = categorical is not None or missing is not None
-    if mixed:
+    if columns.given:
         check_mixed_options(method, error_columns)
     check_private(method, folds, ledger)
     cls = estimator_class(method)
@@ -152,130 +146,90 @@ def train(
     check_parameters(cls(**parameters), given)
     if "verbose" in cls().get_params() and show_progress(quiet):
         parameters["verbose"] = True
-    precomputed = parameters.get("kernel") == "precomputed"
-    reading: dict[str, Any] = {
-        "quiet": quiet,
-        "label": label,
-        "serial_numbers": precomputed,
-    }
-    if method == "private":  # whose own checks quote nothing of the data
-        content = read_unquoted(data, **reading)
-    else:
-        needed = not is_outlier_detector(cls())
-        content = read_advised(data, mixed, label_required=needed, **reading)
-        if mixed:
-            check_mixed(data, content, categorical is not None, missing or "error")
-        if content.X.shape[1] == 0:
-            raise InputError(f"{data}: no sample has a feature")
-        if is_regressor(cls()):
-            content = replace(content, y=numbers(np.asarray(content.y)))
-        elif is_classifier(cls()):
-            check_weights(parameters, _classes(content, data))
+    content = _read(data, method, cls(**parameters), columns, quiet=quiet, label=label)
     extras: dict[str, Any] = {}
     if error_columns is not None:
         content, extras["covariance"] = split_errors(data, content, error_columns)
-    table, encoder = content, None
-    if mixed:
-        encoder = column_encoder(
-            content, missing or "error", scaler_of(scale, content.X)
-        )
-        with catching_warnings(quiet):
-            content = encode(encoder, content)
+    ready = prepared(cls(**parameters), method, scale, content, columns, quiet)
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
-        parameters |= modest_cache(content)
-    if encoder is None:
-        estimator = assemble(cls(**parameters), method, scale, content)
-    else:
-        estimator = encoded_pipeline(encoder, cls(**parameters))
+        parameters |= modest_cache(ready.seen)
+        ready.final.set_params(**modest_cache(ready.seen))
     if not quiet and method != "private":  # each tells something of the data
-        seen = estimator if encoder is None else estimator[-1]
-        found = hints(content, method, scale, parameters, seen)
-        for hint in found if encoder is None else category_hints(table) + found:
+        for hint in _hints(ready, method, scale, parameters):
             remark(f"hint: {hint}")
-    if encoder is not None and folds is not None:  # learnt anew in every fold
-        content = replace(content, X=as_table(table))
     if folds is not None:
-        ctx.exit(_cross_validate(estimator, content, folds, quiet, extras))
-    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    with catching_warnings(quiet) as outcome, drawing(ledger, final):
+        rows = ready.by_folds
+        ctx.exit(_cross_validate(ready.estimator, rows, folds, quiet, extras))
+    with catching_warnings(quiet) as outcome, drawing(ledger, ready.final):
         started = time.perf_counter()
-        _fit(estimator, content, extras)
+        _fit(ready.estimator, ready.seen, extras)
         seconds = time.perf_counter() - started
-        save_model(estimator, target)
+        save_model(ready.estimator, target)
     if suspects is not None:
-        write_suspects(suspects, final, content)
-    if method == "private":  # how long it took is a function of the data
-        remark(f"{describe(final)}; written to {target}", quiet)
-        for line in privacy_lines(final)[1:]:
-            remark(line, quiet)
-    else:
-        remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
-        with catching_warnings(quiet=True):
-            fit = None if quiet else training_line(final, content.X, content.y)
-        if fit is not None:
-            remark(fit)
+        write_suspects(suspects, ready.final, ready.seen)
+    _report(ready, method, seconds, target, quiet)
     ctx.exit(0 if outcome.converged else 1)
 
 
-def read_advised(data: str, mixed: bool, **reading: Any) -> Data:
-    """Read data; where it is refused for its text or its gaps, name the option."""
-    try:
-        return read_data(data, mixed=() if mixed else None, **reading)
-    except InputError as error:
-        message = error.message
-        if message.endswith("is not a finite number") and reading["label"]:
-            message += "; for categories: --categorical auto; for gaps: --missing mean"
-        elif message.endswith("holds text"):
-            message += "; for categories: --categorical auto"
-        elif message.endswith(("empty value", "no value")):
-            message += "; for missing values: --missing mean or --missing indicator"
-        raise InputError(message) from error
+def _model_path(data: str, model: str | None, folds: int | None) -> str:
+    """Return where the model goes, if it can be written there."""
+    if model is None and folds is None and is_stream(data):
+        raise click.UsageError("say where to write MODEL: a pipe gives it no name")
+    target = f"{Path(data).name}.model" if model is None else model
+    check_model_path(target, data)
+    return target
 
 
-def _classes(content: Data, data: str) -> list[Any]:
-    """Return the labels there are, if a classifier can be trained on them."""
-    labels: NDArray[Any] = np.unique(np.asarray(content.y))
-    if labels.dtype.kind == "f" and np.any(labels != np.trunc(labels)):
-        fraction = labels[labels != np.trunc(labels)][0]
-        raise InputError(
-            f"{data}: the label {fraction:g} is a fraction, and classes are whole "
-            "numbers or, in CSV, text; for numbers there is --method svr"
-        )
-    if len(labels) == 1:
-        raise InputError(f"{data}: every label is {labels[0]}: no two classes")
-    found: list[Any] = labels.tolist()
-    return found
+def _read(
+    data: str,
+    method: str,
+    estimator: Any,
+    columns: ColumnOptions,
+    **reading: Any,
+) -> Data:
+    """Read the rows of a method; the private one's checks quote nothing of them."""
+    parameters = estimator.get_params()
+    reading["serial_numbers"] = parameters.get("kernel") == "precomputed"
+    if method == "private":
+        return read_unquoted(data, **reading)
+    needed = not is_outlier_detector(estimator)
+    content = read_rows(data, estimator, columns, label_required=needed, **reading)
+    if is_classifier(estimator):
+        check_weights(parameters, classes_of(content, data))
+    return content
+
+
+def _hints(
+    ready: Prepared, method: str, scale: str | None, parameters: dict[str, Any]
+) -> list[str]:
+    """Return what may be better done otherwise."""
+    if not ready.encoded:
+        return hints(ready.seen, method, scale, parameters, ready.estimator)
+    found = hints(ready.seen, method, scale, parameters, ready.final)
+    return category_hints(ready.table) + found
+
+
+def _report(
+    ready: Prepared, method: str, seconds: float, target: str, quiet: bool
+) -> None:
+    """Print what was trained; of a private model no time, which tells of the data."""
+    final = ready.final
+    if method == "private":
+        remark(f"{describe(final)}; written to {target}", quiet)
+        for line in privacy_lines(final)[1:]:
+            remark(line, quiet)
+        return
+    remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    with catching_warnings(quiet=True):
+        fit = None if quiet else training_line(final, ready.seen.X, ready.seen.y)
+    if fit is not None:
+        remark(fit)
 
 
 def modest_cache(content: Data) -> dict[str, Any]:
     """Bound the kernel cache where the data is large: it must not dwarf the data."""
     megabytes = sum(part.nbytes for part in _parts(content.X)) / 2**20
     return {"cache_size": megabytes / 8} if megabytes > _LARGE else {}
-
-
-def assemble(
-    estimator: BaseEstimator, method: str, scale: str | None, content: Data
-) -> BaseEstimator:
-    """Put the scaling in front of the estimator, where it is wanted and allowed."""
-    if scale is None:
-        return estimator
-    if method == "private":
-        raise InputError(
-            "--scale with --method private: scaling learnt from the data voids the "
-            "guarantee; scale by bounds known beforehand"
-        )
-    return Pipeline([("scale", scaler_of(scale, content.X)), ("model", estimator)])
-
-
-def scaler_of(scale: str | None, X: Any) -> Any:
-    """Return the scaling that is asked for, not fitted yet; None without."""
-    if scale == "standard":
-        return StandardScaler(with_mean=not sparse.issparse(X))
-    if scale == "minmax" and sparse.issparse(X):
-        raise InputError(
-            "--scale minmax would fill the zeros of sparse data: use --scale standard"
-        )
-    return MinMaxScaler() if scale == "minmax" else None
 
 
 def _fit(estimator: Any, content: Data, extras: dict[str, Any]) -> None:

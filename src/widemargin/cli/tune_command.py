@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import click
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
@@ -28,11 +27,6 @@ from widemargin.tuning.grids import default_Cs, default_gammas
 from widemargin.tuning.search import SharedGridSearchCV, searched_within
 
 from .column_encoding import (
-    as_table,
-    check_mixed,
-    column_encoder,
-    encode,
-    encoded_pipeline,
     mixed_options,
 )
 from .demo.stage import plain_table
@@ -44,14 +38,8 @@ from .output import (
     save_model,
     show_progress,
 )
-from .scores import numbers
-from .train_command import (
-    assemble,
-    carry_names,
-    describe,
-    read_advised,
-    scaler_of,
-)
+from .train_command import carry_names, describe
+from .training_input import ColumnOptions, prepared, read_rows
 
 Values = list[Any]
 WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
@@ -128,23 +116,13 @@ def tune(
     deadline = Deadline.after(_seconds(given.pop("param_max_time", None)))
     parameters = estimator_parameters(cls, method, given)
     check_parameters(cls(**parameters), given)
-    mixed = categorical is not None or missing is not None
-    content = read_advised(data, mixed, quiet=quiet, label=label)
-    if mixed:
-        check_mixed(data, content, categorical is not None, missing or "error")
+    columns = ColumnOptions(categorical, missing)
+    content = read_rows(data, cls(), columns, quiet=quiet, label=label)
     if content.y is None:
         raise InputError(f"{data}: tuning needs labels to compare with")
-    if is_regressor(cls()):
-        content = replace(content, y=numbers(np.asarray(content.y)))
-    seen, estimator = content, assemble(cls(**parameters), method, scale, content)
-    if mixed:
-        numbers_of = scaler_of(scale, content.X)
-        encoder = column_encoder(content, missing or "error", numbers_of)
-        with catching_warnings(quiet):
-            seen = encode(encoder, content)
-        estimator = encoded_pipeline(encoder, cls(**parameters))
-        content = replace(content, X=as_table(content))  # learnt anew in every fold
-    values = _values(cls(**parameters), seen.X, grid, log2c, log2g)
+    ready = prepared(cls(**parameters), method, scale, content, columns, quiet)
+    estimator, content = ready.estimator, ready.by_folds
+    values = _values(cls(**parameters), ready.seen.X, grid, log2c, log2g)
     prefix = "model__" if isinstance(estimator, Pipeline) else ""
     form = StratifiedKFold if is_classifier(estimator) else KFold
     search = SharedGridSearchCV(

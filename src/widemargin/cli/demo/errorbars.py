@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from widemargin.cli.demo.stage import Stage
@@ -20,6 +21,7 @@ SEED = 0
 AGAIN = 100  # draws of every patient within the error bars
 #: errors of means, of standard errors and of worst values, in standard deviations
 STATED = (0.1, 0.1, 1.0)
+SHOWN = [0, 27]  # features of the picture
 
 
 def run(stage: Stage) -> str:
@@ -31,7 +33,6 @@ def run(stage: Stage) -> str:
     from sklearn.preprocessing import StandardScaler
 
     from widemargin import SVC, ChanceConstrainedSVC
-    from widemargin.display import MarginDisplay
 
     data = load_breast_cancer()
     deviations = np.repeat(STATED, 10) * data.data.std(axis=0)
@@ -82,24 +83,28 @@ def run(stage: Stage) -> str:
         f"the price: {100 * (clean[3] - clean[0]):+.1f} points of accuracy where the "
         "test patients are measured carefully, too"
     )
-    two = [0, 27]
-
-    def draw(axes: Any) -> None:
-        shown = rng.choice(len(y), size=90, replace=False)
-        for ax, scale, title in zip(axes, (0.0, 1.0), ("ignored", "used"), strict=True):
-            model = ChanceConstrainedSVC(standardize=True, risk=RISK)
-            model.fit(X[:, two], y, covariance=scale * V[:, two])
-            MarginDisplay.from_estimator(
-                model, X[shown][:, two], y[shown], covariances=V[shown][:, two], ax=ax
-            )
-            ax.set_title(f"error bars {title}", fontsize=10)
-            ax.set_xlabel(str(data.feature_names[two[0]]))
-            ax.set_ylabel(str(data.feature_names[two[1]]))
-
     caption = "Two of the thirty features; ellipses are the error bars"
+    draw = partial(_draw, X, y, V, data.feature_names, rng)
     stage.picture(draw, columns=2, caption=caption)
     return (
         f"accuracy when measured again {noisy[3]:.1%} instead of SVC's {noisy[0]:.1%}; "
         f"error bound at most {RISK:.0%} for {sure[1]:.0%} of the patients, whatever "
         f"the distribution, instead of {sure[0]:.0%}."
     )
+
+
+def _draw(X: Any, y: Any, V: Any, names: Any, rng: Any, axes: Any) -> None:
+    """Draw the boundaries of two features, with their error bars ignored and used."""
+    from widemargin import ChanceConstrainedSVC
+    from widemargin.display import MarginDisplay
+
+    two, shown = SHOWN, rng.choice(len(y), size=90, replace=False)
+    for ax, scale, title in zip(axes, (0.0, 1.0), ("ignored", "used"), strict=True):
+        model = ChanceConstrainedSVC(standardize=True, risk=RISK)
+        model.fit(X[:, two], y, covariance=scale * V[:, two])
+        MarginDisplay.from_estimator(
+            model, X[shown][:, two], y[shown], covariances=V[shown][:, two], ax=ax
+        )
+        ax.set_title(f"error bars {title}", fontsize=10)
+        ax.set_xlabel(str(names[two[0]]))
+        ax.set_ylabel(str(names[two[1]]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,28 @@ class TrainingData:
     weights: NDArray[np.float64] | None = None
     ids: NDArray[Any] | None = None
 
+    @classmethod
+    def counting(
+        cls,
+        estimator: Any,
+        X: Any,
+        rows: NDArray[np.intp],
+        weights: NDArray[np.float64] | None,
+        ids: Any,
+        **targets: Any,
+    ) -> Self:
+        """Return the rows of checked samples that count, with what belongs to them."""
+        n, n_features = sizes(X)
+        return cls(
+            X=restricted(estimator, X, rows),
+            rows=rows,
+            n_given=n,
+            n_features=n_features,
+            weights=weights,
+            ids=None if ids is None else ids[rows],
+            **targets,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledData(TrainingData):
@@ -90,16 +112,8 @@ def validate_unlabelled(
     if hasattr(estimator, "feature_names_in_") or not plain_samples(X):
         X = checked_for_kernel(estimator, X)
     refuse_oblong(estimator, X)
-    n, n_features = sizes(X)
-    rows, weights = weighted_rows(sample_weight, n)
-    return TrainingData(
-        X=restricted(estimator, X, rows),
-        rows=rows,
-        n_given=n,
-        n_features=n_features,
-        weights=weights,
-        ids=None if ids is None else ids[rows],
-    )
+    rows, weights = weighted_rows(sample_weight, sizes(X)[0])
+    return TrainingData.counting(estimator, X, rows, weights, ids)
 
 
 def validate_targets(
@@ -114,17 +128,9 @@ def validate_targets(
     if named or not plain:
         X, y = checked_for_kernel(estimator, X, y, labels=False)
     refuse_oblong(estimator, X)
-    n, n_features = sizes(X)
-    rows, weights = weighted_rows(sample_weight, n)
-    return TargetData(
-        X=restricted(estimator, X, rows),
-        rows=rows,
-        n_given=n,
-        n_features=n_features,
-        weights=weights,
-        ids=None if ids is None else ids[rows],
-        targets=np.asarray(y, dtype=np.float64)[rows],
-    )
+    rows, weights = weighted_rows(sample_weight, sizes(X)[0])
+    targets = np.asarray(y, dtype=np.float64)[rows]
+    return TargetData.counting(estimator, X, rows, weights, ids, targets=targets)
 
 
 def validate_labelled(
@@ -142,14 +148,13 @@ def validate_labelled(
         if not plain_labels(y):
             check_classification_targets(y)
     refuse_oblong(estimator, X)
-    n, n_features = sizes(X)
     classes, labels = class_numbers(y)
     if classes.size < 2:
         raise ValueError(
             "The number of classes has to be greater than one; "
             f"got {classes.size} class"
         )
-    rows, weights = weighted_rows(sample_weight, n)
+    rows, weights = weighted_rows(sample_weight, sizes(X)[0])
     if weights is not None:
         classes, labels = class_numbers(y[rows])
         if classes.size == 1:
@@ -157,15 +162,8 @@ def validate_labelled(
                 "Invalid input - all samples with positive weights belong to the same "
                 "class."
             )
-    return LabelledData(
-        X=restricted(estimator, X, rows),
-        rows=rows,
-        n_given=n,
-        n_features=n_features,
-        weights=weights,
-        ids=None if ids is None else ids[rows],
-        labels=labels,
-        classes=classes,
+    return LabelledData.counting(
+        estimator, X, rows, weights, ids, labels=labels, classes=classes
     )
 
 

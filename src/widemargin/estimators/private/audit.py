@@ -12,7 +12,7 @@ from it. An audit can refute a claim; it can never prove one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -226,25 +226,8 @@ def privacy_audit(
         Print it for the finding in words; `PrivacyDisplay.from_audit` draws it.
     """
     params = estimator.get_params()
-    if adjacency is None:
-        adjacency = params.get("adjacency", "replace")
-    if nominal is None:
-        nominal = params.get("epsilon", params.get("selection_epsilon"))
-    if delta is None:
-        delta = float(params.get("delta", 0.0))
-    if adjacency not in ADJACENCIES:
-        raise ValueError(f"adjacency must be one of {ADJACENCIES}, got {adjacency!r}")
-    check_scalar(runs, "runs", Integral, min_val=1)
-    check_scalar(held_out, "held_out", Integral, min_val=2)
-    check_scalar(delta, "delta", Real, min_val=0, max_val=1, include_boundaries="left")
-    check_scalar(
-        confidence,
-        "confidence",
-        Real,
-        min_val=0,
-        max_val=1,
-        include_boundaries="neither",
-    )
+    claim = _Claim.of(params, adjacency, nominal, delta)
+    _check_counts(runs, held_out, confidence)
     if random_state is None and params.get("random_state") is not None:
         raise ValueError(
             "random_state of the estimator is fixed, so every run would be the same; "
@@ -253,57 +236,41 @@ def privacy_audit(
     X, y = _checked(X, y)
     if "ledger" in params:
         estimator = clone(estimator).set_params(ledger=None)
-    error = 1.0 - confidence
     plans = (
         canaries(X, y, params.get("clip_norm"))
         if canary is None
         else [_planted(canary, index, X, y)]
     )
-    pairs = [neighbours(X, y, planted, adjacency) for planted in plans]
+    pairs = [neighbours(X, y, planted, claim.adjacency) for planted in plans]
     gaps, nominal_mu = _without_noise(estimator, pairs, release)
     if gaps is not None:  # only the pair whose weights are farthest apart
         most = int(np.argmax([np.linalg.norm(gap) for gap in gaps]))
         pairs, gaps = [pairs[most]], [gaps[most]]
-    place = partial(best_threshold, delta=delta, error=error)
+    error = 1.0 - confidence
+    place = partial(best_threshold, delta=claim.delta, error=error)
+    rule = place if nominal_mu is None else middle
     total = 2 * (held_out * len(pairs) + runs)
-    seeds = iter(np.random.SeedSequence(random_state).generate_state(total).tolist())
-    tests = []
+    seeds = None
+    if random_state is not None:
+        drawn = np.random.SeedSequence(random_state).generate_state(total)
+        seeds = iter(drawn.tolist())
     with tqdm(total=total, disable=not progress, desc="audit") as bar:
-
-        def released(data: tuple[Any, Any], count: int) -> Vector:
-            rows = []
-            for _ in range(count):
-                model, seed = clone(estimator), next(seeds)
-                if random_state is not None:
-                    model.set_params(random_state=int(seed))
-                rows.append(release(_silently(model.fit, *data)))
-                bar.update()
-            return np.array(rows)
-
+        released = partial(_released, estimator, release, seeds, bar.update)
+        tests = []
         for number, data in enumerate(pairs):
             trial = released(data[0], held_out), released(data[1], held_out)
             gap = None if gaps is None else gaps[number]
-            rule = place if nominal_mu is None else middle
             tests.append((choose_test(*trial, gap, rule), data))
         test, data = max(tests, key=lambda pair: pair[0].separation)
         scores = released(data[0], runs) @ test.direction
         neighbour_scores = released(data[1], runs) @ test.direction
     found = int((neighbour_scores > test.threshold).sum())
     false = int((scores > test.threshold).sum())
-    lower, limit = (
-        epsilon_bound(found, false, runs, delta, error),
-        largest_bound(runs, delta, error),
-    )
-    mu_lower = None
-    if nominal_mu is not None:
-        mu_lower = mu_bound(found + runs - false, 2 * runs, error)
-        lower = gaussian_epsilon(mu_lower, delta)
-        limit = gaussian_epsilon(mu_bound(2 * runs, 2 * runs, error), delta)
+    gaussian = nominal_mu is not None
     return AuditResult(
-        epsilon_lower=lower,
-        epsilon_limit=limit,
-        nominal=nominal,
-        delta=delta,
+        **_bounds(found, false, runs, claim.delta, error, gaussian),
+        nominal=claim.epsilon,
+        delta=claim.delta,
         confidence=confidence,
         runs=runs,
         true_positives=found,
@@ -311,9 +278,84 @@ def privacy_audit(
         threshold=test.threshold,
         scores=scores,
         neighbour_scores=neighbour_scores,
-        mu_lower=mu_lower,
         nominal_mu=nominal_mu,
     )
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What is stated: which data are neighbours, epsilon if known, and delta."""
+
+    adjacency: str
+    epsilon: float | None
+    delta: float
+
+    @classmethod
+    def of(
+        cls,
+        params: dict[str, Any],
+        adjacency: str | None,
+        epsilon: float | None,
+        delta: float | None,
+    ) -> _Claim:
+        """Return what was given, and the estimator's own where nothing was."""
+        if adjacency is None:
+            adjacency = str(params.get("adjacency", "replace"))
+        if epsilon is None:
+            epsilon = params.get("epsilon", params.get("selection_epsilon"))
+        if delta is None:
+            delta = float(params.get("delta", 0.0))
+        if adjacency not in ADJACENCIES:
+            raise ValueError(
+                f"adjacency must be one of {ADJACENCIES}, got {adjacency!r}"
+            )
+        limits: dict[str, Any] = {"min_val": 0, "max_val": 1}
+        check_scalar(delta, "delta", Real, **limits, include_boundaries="left")
+        return cls(adjacency, epsilon, delta)
+
+
+def _check_counts(runs: int, held_out: int, confidence: float) -> None:
+    check_scalar(runs, "runs", Integral, min_val=1)
+    check_scalar(held_out, "held_out", Integral, min_val=2)
+    limits: dict[str, Any] = {"min_val": 0, "max_val": 1}
+    check_scalar(confidence, "confidence", Real, **limits, include_boundaries="neither")
+
+
+def _released(
+    estimator: Any,
+    release: Callable[[Any], Vector],
+    seeds: Iterator[int] | None,
+    done: Callable[[], Any],
+    data: tuple[Any, Any],
+    count: int,
+) -> Vector:
+    """Return what so many models of the data release, a row each."""
+    rows = []
+    for _ in range(count):
+        model = clone(estimator)
+        if seeds is not None:
+            model.set_params(random_state=int(next(seeds)))
+        rows.append(release(_silently(model.fit, *data)))
+        done()
+    return np.array(rows)
+
+
+def _bounds(
+    found: int, false: int, runs: int, delta: float, error: float, gaussian: bool
+) -> dict[str, Any]:
+    """Return the lower bound that the errors prove, and the largest there could be."""
+    if not gaussian:
+        return {
+            "epsilon_lower": epsilon_bound(found, false, runs, delta, error),
+            "epsilon_limit": largest_bound(runs, delta, error),
+        }
+    mu = mu_bound(found + runs - false, 2 * runs, error)
+    most = mu_bound(2 * runs, 2 * runs, error)
+    return {
+        "mu_lower": mu,
+        "epsilon_lower": gaussian_epsilon(mu, delta),
+        "epsilon_limit": gaussian_epsilon(most, delta),
+    }
 
 
 def _silently(fit: Callable[..., Any], X: Any, y: Any) -> Any:
