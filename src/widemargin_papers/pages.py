@@ -30,6 +30,7 @@ from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES
 from .speed.campaign import as_rst as speed_table
 from .streams.campaigns import CAMPAIGNS as STREAMS
+from .streams.campaigns import UPDATES
 
 Table = tuple[str, Callable[[ResultStore], str]]
 _MARKED = re.compile(r"(\.\. measured: ([^\n]+)\n).*?(\.\. end of measured\n)", re.S)
@@ -66,5 +67,6 @@ TABLES: dict[str, Table] = {
     "beyond exact, model": ("beyond_exact", exact_table),
     "beyond early, model": ("beyond_early", early_table),
     **_tables("stream", STREAMS),
+    **_tables("updates", UPDATES),
     "helps labels, in short": ("helps_labels", advice),
 }

@@ -16,6 +16,7 @@ from widemargin.engine.kernels import Gaussian
 from widemargin.engine.update_costs import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
+from tests.refits import weigh_every_way
 
 rng = np.random.default_rng(5)
 X = rng.uniform(-1, 1, (900, 4))
@@ -98,6 +99,7 @@ def test_columns_are_of_one_update_only():
 
 def test_a_window_evaluates_what_is_new(monkeypatch):
     """A path evaluates the columns that join the margin set, not all of it again."""
+    weigh_every_way(monkeypatch)
     monkeypatch.setattr(updates, "cheapest", lambda *_, **__: (Route.PATH, 1 << 30))
     rows, n = rng.uniform(-1, 1, (1540, 4)), 1500
     labels = np.where(np.sin(4 * rows[:, 0]) + rows[:, 1] * rows[:, 2] > 0, 1, -1)

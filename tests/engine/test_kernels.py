@@ -20,6 +20,8 @@ from widemargin.engine.kernels import (
     scale_gamma,
 )
 
+from tests.refits import weigh_every_way
+
 CONVEX = [
     Linear(),
     Gaussian(0.5),
@@ -60,7 +62,8 @@ def test_kernels_of_which_the_caller_says_so():
     assert CallableKernel(np.dot).semidefinite
 
 
-def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite():
+def test_an_update_follows_no_path_where_the_kernel_is_not_semidefinite(monkeypatch):
+    weigh_every_way(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=80) > 0).astype(int)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 from widemargin import SVC, OneClassSVM
+from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.update_costs import Route, cheapest
 
@@ -89,6 +90,85 @@ def test_no_update_evaluates_more_than_a_refit(name, rows, entries):
         assert slid <= 1.2 * anew + 5000, (chunk, model.history_[-1]["route"])
 
 
+@pytest.fixture
+def handles(monkeypatch):
+    """Count the kernel handles that are made."""
+    made, begin = [], Gram.__init__
+
+    def noted(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(Gram, "__init__", noted)
+    return made
+
+
+def ways(model, X, y, n):
+    """Yield each kind of update, made."""
+    yield model.partial_fit(X[n : n + 3], y[n : n + 3])
+    yield model.forget(model.ids_[:5])
+    yield model.partial_fit(X[n + 3 : n + 9], y[n + 3 : n + 9], window=n)
+    yield model.update(C=1.3 * model.C)
+
+
+@pytest.mark.parametrize("exact", ["auto", True, False])
+@pytest.mark.parametrize("n", [40, 150, 300])
+def test_few_rows_are_refitted_at_once(n, exact, handles, entries, monkeypatch):
+    """No path is weighed, nothing is evaluated but what a fit does: bitwise a fit."""
+    monkeypatch.setattr(updates, "change", None)
+    X, y = make_moons(n + 20, noise=0.3, random_state=0)
+    model = SVC(keep_rows=True, gamma=2.0, exact_updates=exact)
+    model.fit(X[:n], y[:n])
+    entries(), handles.clear()
+    for updated in ways(model, X, y, n):
+        spent, made = entries(), len(handles)
+        assert updated.history_[-1]["route"] == "refit"
+        live = updated._updates.live
+        fresh = clone(model).set_params(polish=exact is not False)
+        fresh.fit(live.X, live.targets)
+        assert made == 1 and spent <= entries()
+        handles.clear()
+        assert_array_equal(updated.dual_coef_, fresh.dual_coef_)
+        assert_array_equal(updated.intercept_, fresh.intercept_)
+
+
+def test_few_rows_of_one_class_are_not_refitted():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    for intercept in (True, False):
+        model = SVC(gamma=2.0, fit_intercept=intercept)
+        model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+        assert model.history_[-1]["route"] == "direct"
+        assert_array_equal(model.predict(X), 1)
+        model.partial_fit(X[y == 0], y[y == 0])
+        assert model.history_[-1]["route"] == "refit"
+        fresh = clone(model).fit(np.r_[X[y == 1], X[y == 0]], np.sort(y)[::-1])
+        assert_array_equal(model.intercept_, fresh.intercept_)
+        model.forget(model.ids_[: np.count_nonzero(y == 1)])
+        assert_array_equal(model.predict(X), 0)
+
+
+def test_the_way_of_few_rows_is_weighed_where_a_path_may_be_shorter():
+    X, y = make_moons(1610, noise=0.1, random_state=0)
+    model = SVC(keep_rows=True, gamma=2.0, C=1.0).fit(X[:1600], y[:1600])
+    model.partial_fit(X[[3]], 1 - y[[3]])
+    assert model.history_[-1]["route"] == "path"
+
+
+def test_forgetting_after_a_linear_fit_of_many_rows_pays_once():
+    """Its K beta is not known in float64; with it later rows leave by being erased."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 8))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+    X[:, 0] += 2 * y - 1
+    model = SVC(kernel="linear", keep_rows=True, n_jobs=1).fit(X, y)
+    far = np.flatnonzero(model.decision_function(X) * (2 * y - 1) > 3.0)
+    for rows in (far[:1], far[1:2], far[2:12]):
+        model.forget(rows)
+    routes = [record["route"] for record in model.history_[-3:]]
+    assert routes == ["path", "settled", "settled"]
+    assert model.certificate_.kkt_violation <= 1e-8
+
+
 def test_a_refit_is_bitwise_the_fit():
     X, y = make_moons(2600, noise=0.4, random_state=0)
     model = SVC(keep_rows=True, gamma=60.0, C=5.0).fit(X, y)
@@ -122,8 +202,6 @@ def test_how_exact_updates_are(exact, rows):
 
 
 def test_a_path_of_too_many_events_is_given_up(monkeypatch):
-    from widemargin.engine import updates
-
     hasty = Route.PATH, 3
     monkeypatch.setattr(updates, "cheapest", lambda *_, **__: hasty)
     X, _ = make_moons(200, noise=0.3, random_state=0)

@@ -73,6 +73,14 @@ class ProblemBatch:
         """Number of problems."""
         return self.offsets.size - 1
 
+    @property
+    def one_sided(self) -> bool:
+        """Whether all boxes of a problem are on one side of zero: one class alone."""
+        first = self.offsets[:-1]
+        lowest = np.add.reduceat(self.lower, first)
+        highest = np.add.reduceat(self.upper, first)
+        return not bool(((lowest < 0.0) & (highest > 0.0)).all())
+
     def part(self, number: int) -> slice:
         """Return where the entries of a problem are."""
         return slice(int(self.offsets[number]), int(self.offsets[number + 1]))

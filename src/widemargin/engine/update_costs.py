@@ -22,9 +22,12 @@ STEPS_OF_MOVER = 300  # for each row that has to move, of a warm solve
 FACTOR = 3e-10  # of the cube of the margin set: polishing
 POLISHED = 600  # rows on the margin up to which a fit does
 BASE = 3e-3  # of the small things around a solve
-COMPILED_BASE = 2.7e-3  # the same where a solve is one compiled call:
-COMPILED_ENTRY = 1.4e-9  # an entry of the whole matrix,
-COMPILED_STEPS = 2.5e-8  # and the pair steps, for each row and support vector
+COMPILED_BASE = 4.5e-4  # the same where a solve is one compiled call:
+COMPILED_ENTRY = 3.0e-9  # an entry of the whole matrix,
+COMPILED_STEPS = 8e-9  # and the pair steps, for each row and support vector
+PRIMAL_ROW = 8e-7  # of a linear fit of many rows, by Newton in the primal: a row,
+PRIMAL_NUMBER = 5e-8  # and a feature of it
+LINEAR_SUM = 4e-8  # K beta with a linear kernel, a feature of a row, once
 PATH_BASE = 5e-4  # of the small things around a path
 CROSSING = 2e-3  # bounded support vectors that a row of influence 1 takes across
 MOST_INFLUENCE = 10.0  # of a row: with more of it fewer are bounded
@@ -32,6 +35,7 @@ CLEARLY = 0.6  # of a refit's estimate: a path that is to be less has to be this
 GIVEN_UP = 0.5  # of a refit's estimate: a path with events for more than this is
 NEXT_TIME = 2.0  # times a warm solve's: a path leaves K beta known for the next update
 AT_MOST = 1.2  # times a refit's, whatever it is good for
+UNTRIED = 2.5e-3  # of a compiled refit: a vain look if rows change nothing would show
 
 
 class Route(StrEnum):
@@ -43,9 +47,20 @@ class Route(StrEnum):
 
 
 def refit_seconds(
-    n: int, support: int, margin: int, *, exact: bool, compiled: bool = False
+    n: int,
+    support: int,
+    margin: int,
+    *,
+    exact: bool,
+    compiled: bool = False,
+    primal: int = 0,
 ) -> float:
-    """Estimate the seconds of a solve from nothing."""
+    """Estimate the seconds of a solve from nothing.
+
+    `primal` is the number of features where it is one of Newton in the primal.
+    """
+    if primal:
+        return BASE + n * (PRIMAL_ROW + PRIMAL_NUMBER * primal)
     if compiled:
         steps = COMPILED_STEPS * n * support
         return COMPILED_BASE + COMPILED_ENTRY * n**2 + steps
@@ -60,6 +75,11 @@ def warm_seconds(n: int, support: int, margin: int, moving: int) -> float:
     verified = ENTRY * n * support  # once, and the rows of what moves
     entries = ENTRY * n * min(support, 8 * moving)
     return BASE + verified + entries + steps
+
+
+def least_seconds(n: int, margin: int) -> float:
+    """Return an estimate that no path is below: one row moves, and nothing else."""
+    return PATH_BASE + path_seconds(n, 1, margin)
 
 
 def influence(problem: DualProblem) -> float:
@@ -82,6 +102,7 @@ def cheapest(
     summed: bool = True,
     influence: float = 0.0,
     compiled: bool = False,
+    primal: int = 0,
     held: int = 0,
 ) -> tuple[Route, int]:
     """Return the way that is least work, and how many events a path may take.
@@ -102,6 +123,8 @@ def cheapest(
         units of the margin: the larger, the more bounded rows change sides.
     compiled : bool
         Whether a solve from nothing is one compiled call over the whole matrix.
+    primal : int
+        Features, where a solve from nothing is one of Newton in the primal; else 0.
     held : int
         Rows of the margin set whose kernel columns former paths have left.
 
@@ -112,14 +135,17 @@ def cheapest(
     events : int
         Of a path: with more it is given up, having cost half as much as a new fit.
     """
-    anew = refit_seconds(n, support, margin, exact=exact, compiled=compiled)
+    anew = refit_seconds(
+        n, support, margin, exact=exact, compiled=compiled, primal=primal
+    )
     # An exact fit of few rows is one compiled call: no start makes it shorter.
     warm = warm and not exact
     again = warm_seconds(n, support, margin, moving) if warm else np.inf
     bounded = max(0, support - moving - margin)
     crossing = CROSSING * influence * bounded * moving
     along = PATH_BASE + path_seconds(n, moving, margin, crossing, held)
-    first = 0.0 if summed else 2.5 * ENTRY * n * support  # in float64, once
+    sums = LINEAR_SUM * n * primal if primal else 2.5 * ENTRY * n * support
+    first = 0.0 if summed else sums  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
     # What a path leaves known serves the next update: it may cost a little more now.
     pays = along <= min(CLEARLY * anew, NEXT_TIME * again)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine import path
 from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Linear
 from widemargin.engine.path import (
     Limits,
     PathAccount,
@@ -26,6 +27,7 @@ from widemargin.engine.path import (
     rank_bound,
     split_solution,
 )
+from widemargin.engine.primal_newton import newton_pays
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.sides import by_sides
 from widemargin.engine.solution import Solution
@@ -252,7 +254,15 @@ def _chosen(
         target.n, support, dragged, min(margin, rank_bound(target)),
         exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
         influence=influence(target), compiled=aim.compiled, held=held,
+        primal=_primal_features(target),
     )  # fmt: skip
+
+
+def _primal_features(target: DualProblem) -> int:
+    """Return the features of samples that a fit is done in the primal for; else 0."""
+    gram = target.gram
+    linear = isinstance(gram.kernel, Linear) and target.kink is None
+    return int(gram.samples.shape[1]) if linear and newton_pays(gram.samples) else 0
 
 
 def _held(start: Start, wide: DualProblem) -> int:

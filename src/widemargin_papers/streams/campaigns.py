@@ -14,6 +14,7 @@ from widemargin_papers.harness.figures import draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
+from . import update_choice
 from .learners import learners
 from .prequential import CHUNKS, followed, ijcnn1
 
@@ -72,6 +73,7 @@ def picture(store: ResultStore) -> Any:
 
 
 CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table)}
+UPDATES = {"choice": Campaign("updates", update_choice.work, update_choice.table)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -26,6 +26,7 @@ from widemargin.estimators.base.task import Terms
 from tests.certified import kernel_matrix, truth_of
 from tests.oracles.claims import assert_claims_hold
 from tests.problems import standard
+from tests.refits import weigh_every_way
 
 
 def some_digits(n=600):
@@ -257,7 +258,8 @@ def test_auto_leaves_a_large_margin_alone_and_true_does_not():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_the_first_update_of_an_unpolished_model_is_exact(kernel):
+def test_the_first_path_of_an_unpolished_model_is_exact(kernel, monkeypatch):
+    weigh_every_way(monkeypatch)
     X, y = load_iris(return_X_y=True)
     X = standard(X)
     settings = {"kernel": kernel, "gamma": 0.3, "keep_rows": True}

@@ -214,13 +214,19 @@ class KernelMachine(
     def _solve_all(
         self, data: Data, gram: Gram, tasks: Sequence[AnyTask]
     ) -> tuple[list[Any], bool]:
-        """Solve the tasks of a fit, all together where rows are few.
-
-        What is open then, for float32 or pair steps, is solved alone from there.
-        """
+        """Solve the tasks of a fit, all together where rows are few."""
         batch = self._small_batch(gram, tasks)
         if batch is None:
             return self._solve_or_stop(tasks)
+        return self._solve_batch(data, gram, tasks, batch)
+
+    def _solve_batch(
+        self, data: Data, gram: Gram, tasks: Sequence[AnyTask], batch: ProblemBatch
+    ) -> tuple[list[Any], bool]:
+        """Solve tasks in one compiled call.
+
+        What is open then, for float32 or pair steps, is solved alone from there.
+        """
         keep = self._keeps_rows(data)
         options = self._batch_options(tasks[0].deadline, gram.threads)
         options = replace(options, every_value=True) if keep else options

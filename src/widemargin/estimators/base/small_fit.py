@@ -21,7 +21,7 @@ from widemargin.engine.kernel_table import (
     KernelTable,
     ProblemBatch,
 )
-from widemargin.engine.kernels import CallableKernel, Linear
+from widemargin.engine.kernels import CallableKernel, Kernel, Linear
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.row_segments import grouped_rows, row_segments
 from widemargin.engine.solution import Solution, stage_record, summary
@@ -51,15 +51,19 @@ class BatchAnswer:
     converged: bool = True  # others are solved alone
 
 
-def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
-    """Whether the tasks of a fit are solved together over one matrix.
+def whole_matrix(kernel: Kernel, tol: float) -> bool:
+    """Whether a kernel and a tolerance leave it to the rows if a fit is small.
 
     Float32 entries must do; a linear kernel has faster ways, and a function of the
     user's is called for the entries that a solve needs.
     """
-    plain = not isinstance(gram.kernel, Linear | CallableKernel)
+    return not isinstance(kernel, Linear | CallableKernel) and tol >= SINGLE_PRECISION
+
+
+def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
+    """Whether the tasks of a fit are solved together over one matrix."""
     return (
-        plain and tol >= SINGLE_PRECISION and _fits(gram, tasks)
+        whole_matrix(gram.kernel, tol) and _fits(gram, tasks)
         and gram.single_precision_suffices and not gram.overflows
     )  # fmt: skip
 

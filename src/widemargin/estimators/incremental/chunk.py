@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from widemargin.estimators.base.validation import (
     check_weights,
     checked_samples,
+    class_numbers,
     plain_labels,
     plain_samples,
     plain_targets,
@@ -56,7 +57,8 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
         X, y = checked_samples(estimator, X, y, reset=first)
         check_classification_targets(y)
     n = X.shape[0]
-    found = np.unique(y[weighted_rows(check_weights(given.sample_weight, n), n)])
+    weights = check_weights(given.sample_weight, n)
+    found, _ = class_numbers(y if weights is None else y[weighted_rows(weights, n)])
     if former is None:
         classes = first_classes(given.classes, found)
     else:

@@ -24,6 +24,7 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.engine.gram import release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
+from widemargin.engine.update_costs import UNTRIED
 from widemargin.estimators.base.machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 
@@ -33,7 +34,7 @@ from .moving_machine import AnyTask, Data, MovingMachine
 from .new_classes import with_classes
 from .record import Update
 from .refused import needs_rows, without_rows
-from .settled import enter_quietly, erase, leave_quietly, note
+from .settled import enter_quietly, erase, leave_quietly, note, same_prices
 from .task_state import TaskState
 from .update_state import UpdateState, no_rows
 from .window import leaving
@@ -167,7 +168,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             return self._replaced_by(shadow)
         finally:
             if self.__dict__ is shadow.__dict__:
-                erase(self._updates, gone)
+                if gone.size:
+                    erase(self._updates, gone)
                 release_kept_memory()  # it may hold kernel rows of the forgotten
 
     @needs_rows
@@ -246,8 +248,9 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self, state: UpdateState, fresh: LiveRows, gone: Indices, update: Update
     ) -> Indices:
         """Let rows in and out at once; return the places still to be erased."""
-        settled: UpdateState | None = state
-        if update.stage == "add":
+        anew = self._seconds_anew(state, state.n + fresh.n - gone.size)
+        settled: UpdateState | None = state if anew > UNTRIED else None
+        if settled is not None and update.stage == "add":
             settled = enter_quietly(self, state, fresh)
             if settled is not None:
                 state, fresh = settled, no_rows(fresh)
@@ -270,7 +273,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         state = self._checked_state(self._updates).closed_up()
         everything = np.arange(state.live.n)
         update = Update("update", 0, 0, begun)
-        self._move(state, everything, no_rows(state.live), update)
+        moves = not same_prices(self, state.prices)
+        self._move(state, everything, no_rows(state.live), update, moves=moves)
         return self
 
     def _checked_state(self, state: UpdateState) -> UpdateState:

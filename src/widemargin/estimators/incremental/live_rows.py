@@ -177,6 +177,9 @@ def check_ids(ids: Any, n: int) -> NDArray[Any]:
 
 def wanted_ids(ids: Any, name: str = "ids") -> NDArray[Any]:
     """Return the ids that are asked for, each once; `name` is the parameter's."""
+    if isinstance(ids, np.ndarray) and ids.dtype == np.int64 and ids.ndim == 1:
+        _refuse_repeats(ids, name)
+        return ids
     listed = [ids] if isinstance(ids, str | int | np.integer) else _listed(ids, name)
     if not listed:
         return np.empty(0, dtype=np.int64)
@@ -204,15 +207,14 @@ def _typed(listed: list[Any], name: str) -> NDArray[Any]:
     whole = (int, np.integer)
     if not all(isinstance(i, whole) and not isinstance(i, bool) for i in listed):
         raise ValueError(f"{name} must be all integers or all strings.")
-    least, most = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
-    if listed and not (least <= int(min(listed)) and int(max(listed)) <= most):
+    if listed and not (-(2**63) <= int(min(listed)) and int(max(listed)) < 2**63):
         raise ValueError(f"{name} must fit into 64 bits; use strings for longer.")
     return np.array([int(label) for label in listed], dtype=np.int64)
 
 
 def _refuse_repeats(ids: NDArray[Any], name: str) -> None:
-    values, counts = np.unique(ids, return_counts=True)
-    if (counts > 1).any():
+    if len(set(ids.tolist())) < ids.size:
+        values, counts = np.unique(ids, return_counts=True)
         raise ValueError(
             f"{name} contains {values[counts > 1][:5].tolist()} more than once; an id "
             "names one row."

@@ -13,16 +13,23 @@ from numpy.typing import NDArray
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.held_columns import HeldColumns
+from widemargin.engine.kernel_table import ProblemBatch
 from widemargin.engine.path import accurate
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_costs import (
+    BASE,
+    CLEARLY,
+    Route,
+    least_seconds,
+    refit_seconds,
+)
 from widemargin.engine.updates import PathAccount
 from widemargin.estimators.base.fitted import remove_model
 from widemargin.estimators.base.machine import KernelMachine
-from widemargin.estimators.base.small_fit import is_small
+from widemargin.estimators.base.small_fit import is_small, whole_matrix
 from widemargin.estimators.base.task import Task
 from widemargin.estimators.base.training_data import TrainingData
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
@@ -92,6 +99,8 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         keep: Indices,
         fresh: LiveRows,
         update: Update,
+        *,
+        moves: bool = True,
     ) -> None:
         """Bring every task to the rows that stay and enter, at the present parameters.
 
@@ -105,6 +114,8 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             Rows that enter, behind them.
         update : Update
             What was asked for: for ``history_``, and for the time it may take.
+        moves : bool
+            Whether rows or prices are other ones.
         """
         history, before, kernel = list(self.history_), state.live, state.kernel
         joined = before.joined(fresh) if fresh.n else before
@@ -117,30 +128,26 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             nothing = update_record(update, 0, [], [])
             self.history_ = recent([*history, nothing])
             return
-        data = self._training(live)
-        all_rows = gram = self._make_gram(data, kernel)
-        if live is not joined:
-            all_rows = self._make_gram(self._training(joined), kernel)
-        change = RowChange(all_rows, before.n, staying)
+        # with ids: solutions that updates start from
+        data = replace(self._training(live), ids=live.ids)
+        gram = self._make_gram(data, kernel)
         tasks = self._tasks(data, gram, kernel)
-        same = len(state.tasks) == len(tasks)
-        known = state.tasks if same else [None] * len(tasks)
-        formers = {id(task): former for task, former in zip(tasks, known, strict=True)}
         in_time = Deadline(update.begun + (self.max_time or np.inf))
         # to forget takes what it takes
         deadline = NEVER if update.stage == "forget" else in_time
         for task in tasks:
             task.deadline = deadline
 
-        def run(task: AnyTask) -> Moved:
-            return self._move_task(task, formers[id(task)], change, len(tasks))
-
         try:
-            moved = self._side_by_side(tasks, run)
-            anew = replace(data, ids=live.ids)  # solutions that updates start from
-            solutions = self._with_refits(
-                anew, gram, tasks, [m.solution for m in moved]
-            )
+            moved = self._refitted_at_once(state, data, gram, tasks) if moves else None
+            if moved is None:
+                whole = gram
+                if live is not joined:
+                    whole = self._make_gram(self._training(joined), kernel)
+                change = RowChange(whole, before.n, staying)
+                moved = self._move_tasks(tasks, state.tasks, change)
+            former = [m.solution for m in moved]
+            solutions = self._with_refits(data, gram, tasks, former)
         except DeadlinePassedError:
             raise TimeoutError(self._too_late(update.stage)) from None
         solutions = [proved(solution, self.tol) for solution in solutions]
@@ -161,6 +168,47 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self._keep_rows(replace(state, live=live, tasks=solved))
         self._warn_unless_converged(solutions)
 
+    def _seconds_anew(self, state: UpdateState, n: int) -> float:
+        """Estimate a refit of n rows; infinite where it is not one compiled call."""
+        plain = all(task.kink is None and not task.total for task in state.tasks)
+        together = self._may_solve_together() and not self._own_way()
+        if not (plain and together and whole_matrix(state.kernel, self.tol)):
+            return np.inf
+        support = sum(int(np.count_nonzero(task.beta)) for task in state.tasks)
+        return refit_seconds(n, support, 0, exact=False, compiled=True)
+
+    def _refitted_at_once(
+        self, state: UpdateState, data: Data, gram: Gram, tasks: list[AnyTask]
+    ) -> list[Moved] | None:
+        """Refit where no path can be shorter, by its least estimate; None elsewhere."""
+        anew = self._seconds_anew(state, data.rows.size)
+        least = sum(least_seconds(task.beta.size, task.margin) for task in state.tasks)
+        if np.isinf(anew) or (state.tasks and least < CLEARLY * anew):
+            return None
+        if state.tasks and anew > BASE:  # else no warm solve is less
+            exact = self.exact_updates is True or self._polishes(tasks[0])
+            if not exact:
+                return None
+        batch = self._small_batch(gram, tasks)
+        if batch is None or batch.one_sided:
+            return None
+        account = PathAccount(route=Route.REFIT.value)
+        solutions = self._refitted(data, gram, tasks, batch)
+        return [Moved(solution, account) for solution in solutions]
+
+    def _move_tasks(
+        self, tasks: list[AnyTask], formers: list[TaskState], change: RowChange
+    ) -> list[Moved]:
+        """Bring tasks to their new problems, each from where it was if it was there."""
+        same = len(formers) == len(tasks)
+        known = formers if same else [None] * len(tasks)
+        former = {id(task): state for task, state in zip(tasks, known, strict=True)}
+
+        def run(task: AnyTask) -> Moved:
+            return self._move_task(task, former[id(task)], change, len(tasks))
+
+        return self._side_by_side(tasks, run)
+
     def _with_refits(
         self,
         data: Data,
@@ -172,20 +220,39 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         left = [k for k, found in enumerate(solutions) if found.status == Status.START]
         if not left:
             return solutions
-        machine = self._shadow()
+        answers = self._refitted(data, gram, [tasks[number] for number in left])
+        for number, solved in zip(left, answers, strict=True):
+            solutions[number] = solved
+        return solutions
+
+    def _refitted(
+        self,
+        data: Data,
+        gram: Gram,
+        tasks: list[AnyTask],
+        batch: ProblemBatch | None = None,
+    ) -> list[Solution]:
+        """Solve tasks as ``fit`` does, and on to the exact solution if that is asked.
+
+        `batch` is what ``_small_batch`` makes of them, where that is there already.
+        """
+        machine = self
         if self.exact_updates is False:
+            machine = self._shadow()
             machine.__dict__["polish"] = False
-        chosen = [tasks[number] for number in left]
-        answers, complete = machine._solve_all(data, gram, chosen)
+        if batch is None:
+            answers, complete = machine._solve_all(data, gram, tasks)
+        else:
+            answers, complete = machine._solve_batch(data, gram, tasks, batch)
         if not complete:
             raise KeyboardInterrupt
-        carried_on = self.exact_updates is True and gram.kernel.semidefinite
-        for number, task, solved in zip(left, chosen, answers, strict=True):
-            solutions[number] = solved
-            if carried_on and solved.status == Status.CONVERGED:
-                aim = updates.Aim(deadline=task.deadline)
-                solutions[number], _ = updates.exact(solved, aim)
-        return solutions
+        if self.exact_updates is not True or not gram.kernel.semidefinite:
+            return answers
+        return [
+            updates.exact(solved, updates.Aim(deadline=task.deadline))[0]
+            if solved.status == Status.CONVERGED else solved
+            for task, solved in zip(tasks, answers, strict=True)
+        ]  # fmt: skip
 
     def _too_late(self, stage: str) -> str:
         name = {"add": "partial_fit"}.get(stage, stage)
@@ -197,6 +264,11 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     def _moved_problem(self, task: AnyTask) -> DualProblem:
         """Return the problem of a task whose rows come and go."""
         return self._problem(task)
+
+    def _polishes(self, task: AnyTask) -> bool:
+        """Whether a solve of a task ends exactly."""
+        options = self._solve_options(task.rows.size, task)
+        return options.exact and self.exact_updates is not False
 
     def _aim(
         self, target: DualProblem, task: AnyTask, change: RowChange

@@ -45,6 +45,8 @@ def leaving(state: UpdateState, given: Given, entering: int) -> Indices:
     if window is None:
         return gone
     excess = max(0, state.n - gone.size + entering - window)
+    if not (gone.size or state.gone.size):
+        return np.arange(excess)
     absent = np.union1d(state.gone, gone)
     oldest = np.setdiff1d(np.arange(excess + absent.size), absent)[:excess]
     return np.union1d(gone, oldest)

@@ -1,0 +1,49 @@
+"""What the table of updates says of measurements with known ratios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from widemargin import SVC
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.streams import update_choice
+
+from tests.problems import standard
+
+
+def rows(name, slower=1.0):
+    """Return updates of a set whose fits follow the model to the letter."""
+    found = []
+    for n in (60, 300, 1200):
+        for support in (n // 10, n // 2):
+            fit = 5e-4 + 3e-9 * n**2 + 8e-9 * n * support
+            seconds = slower * fit
+            row = {"C": 1.0, "move": "add 1", "n": n, "support": support, "fit": fit}
+            found.append(row | {"seconds": seconds, "chosen": "refit", "path": 2 * fit})
+    half = update_choice.SETS.index(name) % 2
+    return {"half": update_choice.HALVES[half], "updates": found}
+
+
+def test_the_table_has_both_halves_and_the_constants():
+    store = ResultStore(Path("none.json"))
+    store.records = {"a5a": rows("a5a"), "ijcnn1": rows("ijcnn1", 1.5)}
+    text = update_choice.table(store)
+    assert text.count("0.50 ms + 3.00 ns n² + 8.0 ns n support") == 2
+    lines = [line.split() for line in text.splitlines() if " all " in line]
+    assert [line[-2:] for line in lines] == [["1.00", "0"], ["1.50", "6"]]
+    assert "Largest, checked on: 1.50 (ijcnn1" in text
+
+
+def test_every_way_is_measured():
+    rng = np.random.default_rng(0)
+    X = standard(rng.normal(size=(140, 3)))
+    y = (X[:, 0] + 0.3 * rng.normal(size=140) > 0).astype(int)
+    model = SVC(keep_rows=True, n_jobs=1, gamma=0.5).fit(X[:80], y[:80])
+    row = update_choice.by_way(model, ("add", 50), X, y)
+    assert row["n"] == 130 and row["chosen"] == "refit"
+    assert {"path", "warm", "refit", "fit", "seconds"} <= set(row)
+    constants = update_choice.compiled_constants(rows("a5a")["updates"])
+    assert_allclose(constants, [5e-4, 3e-9, 8e-9], rtol=1e-6)

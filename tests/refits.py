@@ -1,0 +1,15 @@
+"""Few rows are refitted at once, whatever a path would take; not where tests say so."""
+
+from __future__ import annotations
+
+import pytest
+
+from widemargin.engine import update_costs
+from widemargin.estimators.incremental import incremental_machine, moving_machine
+
+
+def weigh_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have updates of few rows look for settled rows, and for a path, as of many."""
+    monkeypatch.setattr(update_costs, "COMPILED_BASE", 3e-3)
+    monkeypatch.setattr(incremental_machine, "UNTRIED", 0.0)
+    monkeypatch.setattr(moving_machine, "least_seconds", lambda *_: 0.0)
