@@ -155,6 +155,11 @@ def work() -> Iterator[Measurement]:
     yield "covtype, 581012 rows", whole
 
 
+def _held(record: Record) -> str:
+    held = record["held"] if "held" in record else record["rows"]
+    return f"{100 * held / record['rows']:.2f}"
+
+
 def _entries(record: Record) -> str:
     if "judged entries" not in record:
         return ""
@@ -170,7 +175,7 @@ def table(store: ResultStore) -> str:
             "run": "{source}",
             "rows": "{rows:,}",
             "support %": lambda r: f"{100 * r['support'] / r['rows']:.2f}",
-            "held %": lambda r: f"{100 * r.get('held', r['rows']) / r['rows']:.2f}",
+            "held %": _held,
             "rounds": lambda r: str(r.get("rounds", 1)),
             "passes": lambda r: f"{r['shares']:.2f}" if "shares" in r else "",
             "entries / 1e9": _entries,
