@@ -51,14 +51,7 @@ from .sklearn_compat import (
     has_callbacks,
     validated,
 )
-from .small_fit import (
-    answers_of,
-    batch_of,
-    is_small,
-    joined_terms,
-    solve_together,
-    start_of,
-)
+from .small_fit import answers_together, batch_of, is_small, joined_terms
 from .task import Answer, Task, Terms, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
@@ -223,19 +216,10 @@ class KernelMachine(
     def _solve_batch(
         self, data: Data, gram: Gram, tasks: Sequence[AnyTask], batch: ProblemBatch
     ) -> tuple[list[Any], bool]:
-        """Solve tasks in one compiled call.
-
-        What is open then, for float32 or pair steps, is solved alone from there.
-        """
-        keep = self._keeps_rows(data)
+        """Solve tasks in one compiled call, and what it leaves open one by one."""
         options = self._batch_options(tasks[0].deadline, gram.threads)
-        options = replace(options, every_value=True) if keep else options
-        solved = solve_together(gram, batch, *start_of(tasks, batch, options))
-        answers = answers_of(solved, tasks, keep=keep)
-        for number, answer in enumerate(answers):
-            if answer is None:
-                tasks[number].start = solved.beta[batch.part(number)]
-        return self._solve_open(tasks, answers)
+        options = replace(options, every_value=self._keeps_rows(data))
+        return self._solve_open(tasks, answers_together(gram, batch, tasks, options))
 
     def _solve_open(
         self, tasks: Sequence[AnyTask], answers: list[Any]

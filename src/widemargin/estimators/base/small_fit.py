@@ -167,6 +167,18 @@ def solve_together(
     return KernelTable(gram, order).solve(batch, options, start)
 
 
+def answers_together(
+    gram: Gram, batch: ProblemBatch, tasks: Sequence[Task], options: BatchOptions
+) -> list[Any]:
+    """Solve all problems of a fit; None where a task is open, and starts from there."""
+    solved = solve_together(gram, batch, *start_of(tasks, batch, options))
+    answers = answers_of(solved, tasks, keep=options.every_value)
+    for number, (task, answer) in enumerate(zip(tasks, answers, strict=True)):
+        if answer is None:
+            task.start = solved.beta[batch.part(number)]
+    return answers
+
+
 def answers_of(
     solved: BatchSolution, tasks: Sequence[Task], *, keep: bool
 ) -> list[Any]:
