@@ -107,10 +107,15 @@ class Forced:
         return self.route, 1 << 30
 
 
-def by_way(model: SVC, move: Move, X: Any, y: Any) -> Row:
-    """Return the seconds of each way, of the one chosen, and of a whole fit."""
+def by_way(model: SVC, move: Move, X: Any, y: Any) -> Row | None:
+    """Return the seconds of each way, of the one chosen, and of a whole fit.
+
+    None where one class is left, of which there is no fit.
+    """
     moves = partial(applied, model, move, X, y)
     live = moves()[0]._updates.closed_up().live
+    if np.unique(live.targets).size == 1:
+        return None
     both = least(moves, partial(fitted, model, live.X, live.targets))
     (moved, seconds), (fresh, fit) = both
     row: Row = {
@@ -143,8 +148,9 @@ def measured(name: str) -> Record:
             model = SVC(C=C, gamma=factor * gamma, keep_rows=True, n_jobs=1)
             model.fit(X[:n], y[:n])
             for move in MOVES:
-                where = {"C": C, "move": f"{move[0]} {move[1]}"}
-                rows.append(where | by_way(model, move, X, y))
+                row = by_way(model, move, X, y)
+                if row is not None:
+                    rows.append({"C": C, "move": f"{move[0]} {move[1]}"} | row)
     return {"half": HALVES[SETS.index(name) % 2], "updates": rows}
 
 

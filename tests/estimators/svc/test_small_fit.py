@@ -14,7 +14,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed, Sigmoid
 from widemargin.engine.problem import hinge_terms
-from widemargin.estimators.base import machine, small_fit
+from widemargin.estimators.base import small_fit
 from widemargin.estimators.base.multiclass import (
     BinaryTask,
     class_pairs,
@@ -56,13 +56,13 @@ def pairs_of(X, y, kernel, C=1.0, total=0.0, **options):
 def batches(monkeypatch):
     """Count the fits that went together."""
     seen = []
-    original = machine.solve_together
+    original = small_fit.solve_together
 
     def counted(gram, batch, *rest):
         seen.append(batch.count)
         return original(gram, batch, *rest)
 
-    monkeypatch.setattr(machine, "solve_together", counted)
+    monkeypatch.setattr(small_fit, "solve_together", counted)
     return seen
 
 

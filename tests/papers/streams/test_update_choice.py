@@ -43,6 +43,7 @@ def test_every_way_is_measured():
     y = (X[:, 0] + 0.3 * rng.normal(size=140) > 0).astype(int)
     model = SVC(keep_rows=True, n_jobs=1, gamma=0.5).fit(X[:80], y[:80])
     row = update_choice.by_way(model, ("add", 50), X, y)
+    assert row is not None
     assert row["n"] == 130 and row["chosen"] == "refit"
     assert {"path", "warm", "refit", "fit", "seconds"} <= set(row)
     constants = update_choice.compiled_constants(rows("a5a")["updates"])
