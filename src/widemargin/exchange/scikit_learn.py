@@ -44,6 +44,8 @@ def scikit_learn_model(model: LibsvmModel, parameters: dict[str, Any]) -> Any:
     """
     estimator = _CLASSES[model.svm_type]()
     known = estimator.get_params().keys() & parameters.keys() & _SHARED
+    if parameters.get("break_ties") == "auto":  # models of LIBSVM's form break none
+        known -= {"break_ties"}
     kernel, gamma = model.kernel, numeric_gamma(model.kernel)
     estimator.set_params(
         kernel=kernel_name(kernel), **{name: parameters[name] for name in known}

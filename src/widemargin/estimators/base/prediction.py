@@ -151,7 +151,7 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
 
     classes_: NDArray[Any]
     n_support_: NDArray[np.int32]
-    break_ties: bool
+    break_ties: bool | str
     decision_function_shape: str
 
     def _expansion(self) -> Any:
@@ -202,8 +202,13 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
         model._refuse_ties_of_pairs()
         return model._labels(model._values(X), model.classes_)
 
+    def _breaks_ties(self, n_classes: int) -> bool:
+        """Whether decision values decide where classes have as many votes."""
+        return bool(self.break_ties)
+
     def _refuse_ties_of_pairs(self) -> None:
-        if self.break_ties and self.decision_function_shape == "ovo":
+        asked = self.break_ties and not isinstance(self.break_ties, str)
+        if asked and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
@@ -215,7 +220,7 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
         self._refuse_ties_of_pairs()
         if decisions.ndim == 1:
             return np.asarray(classes[(decisions >= 0).astype(np.intp)])
-        if self.break_ties:
+        if self._breaks_ties(classes.size):
             scores = one_vs_rest_scores(decisions, classes.size)
             return np.asarray(classes[scores.argmax(axis=1)])
         return np.asarray(classes[vote(decisions, classes.size)])

@@ -15,8 +15,9 @@ from widemargin.engine.problem import DualProblem
 from widemargin.estimators.base.multiclass import (
     BinaryTask,
     PairSamples,
+    is_by_pair,
 )
-from widemargin.estimators.base.sklearn_compat import Interval
+from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
 from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import check_weights, weighted_rows
 from widemargin.estimators.incremental import IncrementalClassifier
@@ -88,8 +89,9 @@ class CostSensitiveSVC(IncrementalClassifier):
         Limit of pair steps; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Shape of ``decision_function`` with more than two classes.
-    break_ties : bool, default=False
-        Break ties between pair votes by the decision values.
+    break_ties : bool or "auto", default="auto"
+        Break ties between pair votes by the decision values; "auto": where costs are
+        reduced to pairs, see Notes. False gives a tie to the first of the classes.
     random_state : int, RandomState instance or None, default=None
         Order in which samples are first looked at. None is a fixed seed: two fits give
         the same model.
@@ -133,7 +135,7 @@ class CostSensitiveSVC(IncrementalClassifier):
     i and j differ, of whatever class, for the cheaper of the two and with the
     difference as its weight, in units of the least cost of the matrix. Samples of a
     third class teach the pair which of two mistakes is the lesser. A matrix of zeros
-    and ones gives :class:`widemargin.SVC`.
+    and ones gives :class:`widemargin.SVC` (with ``break_ties=True``).
 
     No row can be added or removed exactly without all the others: a model that is to
     learn and forget keeps its training rows (``keep_rows=True``, ``ids`` in ``fit``, or
@@ -157,6 +159,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         "cost_negative": [Interval(Real, 0.0, None, closed="neither")],
         "cost_matrix": ["array-like", None],
         "pos_label": "no_validation",
+        "break_ties": ["boolean", StrOptions({"auto"})],
     }
 
     def __init__(
@@ -179,7 +182,7 @@ class CostSensitiveSVC(IncrementalClassifier):
         verbose: bool = False,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
-        break_ties: bool = False,
+        break_ties: bool | str = "auto",
         random_state: Any = None,
         fit_intercept: bool = True,
         n_jobs: int | None = None,
@@ -366,6 +369,13 @@ class CostSensitiveSVC(IncrementalClassifier):
     def _by_pair(self, data: LabelledData) -> bool:
         several = self.cost_matrix is not None and data.classes.size > 2
         return several or data.answer_costs is not None
+
+    def _breaks_ties(self, n_classes: int) -> bool:
+        if self.break_ties != "auto":
+            return bool(self.break_ties)
+        if self.cost_matrix is not None:  # in a search nothing is fitted
+            return True
+        return self.__sklearn_is_fitted__() and is_by_pair(self.dual_coef_, n_classes)
 
     def _problem(self, task: BinaryTask) -> DualProblem:
         pair = (task.positive, task.negative)
