@@ -46,7 +46,8 @@ NearMargin::NearMargin(const TablePoint& point, bool every, std::vector<double>&
   for (Size k = 0; k < problem.n; ++k) largest = std::max(largest, std::abs(problem.linear[k]));
   const double low = problem.equality ? std::min(extremes.lowest_up, extremes.highest_low) : 0.0;
   const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
-  every = every || !point.table().mirrors();
+  // Where no member can grow, or none can fall, the intercept is that of any of them.
+  every = every || !point.table().mirrors() || std::isinf(high);
   members_.reserve(problem.n);
   for (Size k = 0; k < problem.n; ++k) {
     const double kink = problem.kink_of(Index(k));
