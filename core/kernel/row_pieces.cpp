@@ -44,6 +44,7 @@ RowPieces::RowPieces(Gram& gram, std::vector<Size> starts, Size capacity,
       slots_(std::make_unique<Slot[]>(gram.size() * count())),
       users_(count() * count(), 0) {
   for (Size k = 0; k < gram.size() * count(); ++k) slots_[k] = nullptr;
+  free_.reserve(capacity);  // giving pieces up must not fail
   Size bytes = 0;
   for (Size s = 0; s < count(); ++s) {
     std::fill(segments_.begin() + std::ptrdiff_t(starts_[s]),
@@ -60,21 +61,27 @@ void RowPieces::gather(Index row, const Index* columns, Size count, float* out) 
 }
 
 void RowPieces::provide(const std::vector<Index>& rows, const std::vector<Size>& segments) {
-  for (const Size s : segments) {
-    std::vector<Index> missing;
-    for (const Index row : rows) {
-      float* nothing = nullptr;
-      if (slot(row, s).compare_exchange_strong(nothing, &pending_)) missing.push_back(row);
-    }
-    if (!missing.empty()) evaluate(missing, s);
-  }
+  for (const Size s : segments) evaluate(claim(rows, s), s);
   // A thread that waits has evaluated all that others may wait for.
   for (const Size s : segments)
     for (const Index row : rows) {
-      if (slot(row, s).load(std::memory_order_acquire) != &pending_) continue;
-      std::unique_lock<std::mutex> lock(mutex_);
-      evaluated_.wait(lock, [&] { return slot(row, s).load() != &pending_; });
+      if (slot(row, s).load(std::memory_order_acquire) == &pending_) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        evaluated_.wait(lock, [&] { return slot(row, s).load() != &pending_; });
+      }
+      if (slot(row, s).load(std::memory_order_acquire) == nullptr) provide({row}, {s});
     }
+}
+
+// Those of the rows whose pieces are neither there nor being evaluated: the caller evaluates them.
+std::vector<Index> RowPieces::claim(const std::vector<Index>& rows, Size s) {
+  std::vector<Index> missing;
+  missing.reserve(rows.size());
+  for (const Index row : rows) {
+    float* nothing = nullptr;
+    if (slot(row, s).compare_exchange_strong(nothing, &pending_)) missing.push_back(row);
+  }
+  return missing;
 }
 
 std::vector<float*> RowPieces::take(Size pieces) {
@@ -90,21 +97,38 @@ std::vector<float*> RowPieces::take(Size pieces) {
   return out;
 }
 
+// Of claimed rows: where it fails, others may claim them again.
 void RowPieces::evaluate(const std::vector<Index>& rows, Size s) {
-  std::vector<float*> store = take(rows.size());
-  std::vector<Index> columns(starts_[s + 1] - starts_[s]);
-  std::iota(columns.begin(), columns.end(), Index(starts_[s]));
-  {
-    const WorkLog::Timer timer(gram_.log(), Activity::entries);
-    Sweep<float> work{rows.data(), rows.size(), columns.data(), columns.size(), store.data()};
-    if (!columns_[s].panels.empty()) work.prepared = &columns_[s];
-    Team alone(1);
-    gram_.source().sweep(work, alone);
-    gram_.log().count(Purpose::tables, rows.size() * columns.size());
+  if (rows.empty()) return;
+  std::vector<float*> store;
+  try {
+    store = take(rows.size());
+    fill(rows, s, store);
+  } catch (...) {
+    give_up(rows, s, store);
+    throw;
   }
   std::lock_guard<std::mutex> lock(mutex_);
   for (Size r = 0; r < rows.size(); ++r) slot(rows[r], s).store(store[r]);
   evaluated_.notify_all();
+}
+
+void RowPieces::give_up(const std::vector<Index>& rows, Size s, const std::vector<float*>& store) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  free_.insert(free_.end(), store.begin(), store.end());
+  for (const Index row : rows) slot(row, s).store(nullptr);
+  evaluated_.notify_all();
+}
+
+void RowPieces::fill(const std::vector<Index>& rows, Size s, const std::vector<float*>& store) {
+  std::vector<Index> columns(starts_[s + 1] - starts_[s]);
+  std::iota(columns.begin(), columns.end(), Index(starts_[s]));
+  const WorkLog::Timer timer(gram_.log(), Activity::entries);
+  Sweep<float> work{rows.data(), rows.size(), columns.data(), columns.size(), store.data()};
+  if (!columns_[s].panels.empty()) work.prepared = &columns_[s];
+  Team alone(1);
+  gram_.source().sweep(work, alone);
+  gram_.log().count(Purpose::tables, rows.size() * columns.size());
 }
 
 void RowPieces::expect(const std::vector<Size>& segments) {

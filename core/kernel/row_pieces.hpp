@@ -36,7 +36,8 @@ class RowPieces final : public MatrixRows<float> {
   float diagonal(Index row) const override { return float(diagonal_[Size(row)]); }
   Size together() const override { return together_; }
   // Called by several threads at a time, each for a problem of its own. A piece that another is
-  // evaluating is waited for. Entries do not depend on the thread, nor on the rows beside them.
+  // evaluating is waited for, and evaluated here where that thread failed. Entries do not depend
+  // on the thread, nor on the rows beside them.
   void provide(const std::vector<Index>& rows, const std::vector<Size>& segments) override;
 
   // A problem over these segments will come; it has ended. Pieces that none will need are given up.
@@ -48,8 +49,11 @@ class RowPieces final : public MatrixRows<float> {
 
   Size count() const { return starts_.size() - 1; }
   Slot& slot(Index row, Size s) const { return slots_[Size(row) * count() + s]; }
+  std::vector<Index> claim(const std::vector<Index>& rows, Size s);
   std::vector<float*> take(Size pieces);
   void evaluate(const std::vector<Index>& rows, Size s);
+  void fill(const std::vector<Index>& rows, Size s, const std::vector<float*>& store);
+  void give_up(const std::vector<Index>& rows, Size s, const std::vector<float*>& store);
 
   Gram& gram_;
   std::vector<Size> starts_;  // and the end of the last

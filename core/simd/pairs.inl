@@ -14,6 +14,13 @@ struct Extreme {
     best = better ? value : best;
     where = better ? index : where;
   }
+  // Takes over what another has found, at other indices.
+  void meet(const Extreme& other) {
+    const Bits better = (sign > 0 ? other.best > best : other.best < best) |
+                        ((other.best == best) & (other.where < where));
+    best = better ? other.best : best;
+    where = better ? other.where : where;
+  }
   Int reduce(Real* value) const {
     Int index = -1;
     *value = sign > 0 ? Real(-__builtin_inf()) : Real(__builtin_inf());
@@ -36,6 +43,31 @@ inline typename Lanes<Real>::Vector roughly_inverse(typename Lanes<Real>::Vector
   using Bits = typename Lanes<Real>::Bits;
   const Vector guess = (Vector)(Lanes<Real>::kInverse - (Bits)x);
   return guess * (Real(2) - x * guess);
+}
+
+// A comparison waits for the one before: several chains of them go on side by side.
+constexpr int kChains = 4;
+// Numbers by which rows are asked for ahead: of a large working set they come from beyond the
+// second-level cache, and which comes next is known only when it is needed.
+constexpr Size kAhead = 384;
+
+template <class Real>
+inline void ask_for_start(const Real* row, Size size) {
+  for (Size k = 0; k < kAhead && k < size; k += panel_width<Real>()) __builtin_prefetch(row + k);
+}
+
+// Calls work(first, indices, chain) for every vector of `size` numbers.
+template <class Real, class Work>
+inline void for_each_vector(Size size, typename Lanes<Real>::Bits indices, const Work& work) {
+  using Int = typename Lanes<Real>::Int;
+  constexpr Size lanes = sizeof(typename Lanes<Real>::Vector) / sizeof(Real);
+  Size k = 0;
+  for (; k + kChains * lanes <= size; k += kChains * lanes) {
+#pragma GCC unroll 4
+    for (int chain = 0; chain < kChains; ++chain, indices += Int(lanes))
+      work(k + Size(chain) * lanes, indices, chain);
+  }
+  for (; k < size; k += lanes, indices += Int(lanes)) work(k, indices, 0);
 }
 
 // Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance;
@@ -62,27 +94,35 @@ long pair_steps(const PairCall<Real>& call) {
   const Real* row_i = row_of(0);  // with step 0 the first pass only searches
   const Real* row_j = row_i;
   for (long steps = 0;; ++steps) {
-    Extreme<Real, -1> lowest[sides];
-    Vector highest[sides];
-    for (Vector& side : highest) side = splat<Real>(Real(-__builtin_inf()));
-    Bits index = first_indices;
+    Extreme<Real, -1> lowest[kChains][sides];
+    Vector highest[kChains][sides];
+    for (auto& chain : highest)
+      for (Vector& side : chain) side = splat<Real>(Real(-__builtin_inf()));
     const Vector move = splat<Real>(step);
-    for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
+    const auto update = [&](Size k, Bits index, int chain) {
+      __builtin_prefetch(row_j + k + kAhead);
       const Vector gradient = load(call.gradient + k) + move * (load(row_i + k) - load(row_j + k));
       save(call.gradient + k, gradient);
       for (int s = 0; s < sides; ++s) {
-        lowest[s].meet(gradient + load(growths[s] + k), index);
+        lowest[chain][s].meet(gradient + load(growths[s] + k), index);
         const Vector falling = gradient + load(falls[s] + k);
-        highest[s] = greater(falling, highest[s]);  // padding may hold NaN: the second is taken
+        // padding may hold NaN: the second is taken
+        highest[chain][s] = greater(falling, highest[chain][s]);
       }
-    }
+    };
+    for_each_vector<Real>(size, first_indices, update);
+    for (int chain = 1; chain < kChains; ++chain)
+      for (int s = 0; s < sides; ++s) {
+        lowest[0][s].meet(lowest[chain][s]);
+        highest[0][s] = greater(highest[chain][s], highest[0][s]);
+      }
     Int i = -1;
     int side = 0;
     Real least = 0, violation = -__builtin_inf();
     for (int s = 0; s < sides; ++s) {
       Real own, most = -__builtin_inf();
-      const Int first = lowest[s].reduce(&own);
-      for (Size k = 0; k < lanes; ++k) most = highest[s][k] > most ? highest[s][k] : most;
+      const Int first = lowest[0][s].reduce(&own);
+      for (Size k = 0; k < lanes; ++k) most = highest[0][s][k] > most ? highest[0][s][k] : most;
       if (first < 0 || !(most - own > violation)) continue;
       i = first, side = s, least = own, violation = most - own;
     }
@@ -91,21 +131,25 @@ long pair_steps(const PairCall<Real>& call) {
     const Real* const fall = falls[side];
 
     row_i = row_of(Size(i));
-    Extreme<Real, +1> best_gain;
-    index = first_indices;
+    Extreme<Real, +1> best_gain[kChains];
     const Vector base = splat<Real>(least);
     const Vector diagonal_i = splat<Real>(call.diagonal[i]);
-    for (Size k = 0; k < size; k += lanes, index += Int(lanes)) {
+    ask_for_start(row_i, size);
+    const auto compare = [&](Size k, Bits index, int chain) {
+      __builtin_prefetch(row_i + k + kAhead);
       const Vector descent = load(call.gradient + k) + load(fall + k) - base;
       Vector curvature = diagonal_i + load(call.diagonal + k) - Real(2) * load(row_i + k);
       curvature = greater(tiny, curvature);
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
       gain = descent > zero ? gain : -splat<Real>(Real(1));
-      best_gain.meet(gain, index);
-    }
+      best_gain[chain].meet(gain, index);
+    };
+    for_each_vector<Real>(size, first_indices, compare);
+    for (int chain = 1; chain < kChains; ++chain) best_gain[0].meet(best_gain[chain]);
     Real gain;
-    const Int j = best_gain.reduce(&gain);
+    const Int j = best_gain[0].reduce(&gain);
     row_j = row_of(Size(j));
+    ask_for_start(row_j, size);
 
     double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * double(row_i[j]);
     if (!(curvature > 1e-12)) curvature = 1e-12;

@@ -13,6 +13,7 @@ constexpr Size kFirstStage = 2000;     // samples; a solve of twice as many goes
 constexpr double kStageGrowth = 2.5;   // of the universe from stage to stage
 constexpr double kMost = 0.6;          // share of support vectors from which all are taken at once
 constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active
+constexpr double kFewLeave = 0.25;     // share of the active set that shrinking takes away at least
 constexpr double kSecondSum = 0.5;     // of the certificate's entries, that a second sum evaluates
 constexpr double kKeepCost = 4.0;      // of an entry, from which rows are kept over all samples
 
@@ -125,8 +126,25 @@ void ActiveSet<Real>::select(bool stuck) {
         beta > problem_.lower[i] && gradient + fall_offset(beta, kink) > lowest - kActiveMargin;
     if (keeps_all_ || may_grow || may_fall) wanted.push_back(i);
   }
+  keep_few_leaving(wanted);
   samples_ = cache_.arrange(wanted, team_);
   take_over(Position(0));
+}
+
+// Every cached row is compacted when a sample leaves: where few would, all stay, and their
+// gradients are kept up to date by rows that are read anyway.
+template <class Real>
+void ActiveSet<Real>::keep_few_leaving(std::vector<Index>& wanted) const {
+  std::vector<char> stays(problem_.n, 0), in_universe(problem_.n, 0);
+  for (const Index i : wanted) stays[Size(i)] = 1;
+  for (Size k = 0; k < universe_; ++k) in_universe[Size(order_[k])] = 1;
+  std::vector<Index> leaving;
+  for (const Index i : samples_.values()) {
+    if (!in_universe[Size(i)]) return;  // screened: rows are compacted whatever the others do
+    if (!stays[Size(i)]) leaving.push_back(i);
+  }
+  if (double(leaving.size()) <= kFewLeave * double(size()))
+    wanted.insert(wanted.end(), leaving.begin(), leaving.end());
 }
 
 // beta, box and gradient of the active samples from the given position on.

@@ -88,6 +88,7 @@ class ActiveSet {
   bool second_sum_pays() const;
   bool rows_are_worth_keeping() const;
   bool removal_pays() const;
+  void keep_few_leaving(std::vector<Index>& wanted) const;
   void shuffle();
   void grow();
   void extend(Size universe);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "solver/matrix_solver.hpp"
 #include "solver/near_margin.hpp"
 #include "solver/second_sum_certificate.hpp"
+#include "threads/first_failure.hpp"
 
 namespace widemargin {
 
@@ -272,9 +272,13 @@ void announce(const Batch& batch, RowPieces& pieces) {
 void side_by_side(Size count, int threads, BatchControl& control,
                   const std::function<void(Size, ArrangedProblem&)>& work) {
   std::atomic<Size> next{0};
+  FirstFailure failure;
   const auto serve = [&] {
-    ArrangedProblem own;
-    for (Size p = next++; p < count; p = next++) work(p, own);
+    const auto work_off = [&] {
+      ArrangedProblem own;
+      for (Size p = next++; p < count; p = next++) work(p, own);
+    };
+    if (!failure.guard(work_off)) next = count;  // the others end with the problem they are at
   };
   std::mutex mutex;
   std::condition_variable ended;
@@ -293,7 +297,7 @@ void side_by_side(Size count, int threads, BatchControl& control,
         ended.notify_one();
       });
     }
-  } catch (const std::system_error&) {  // the system gives no more: those there are will do
+  } catch (const std::exception&) {  // the system gives no more: those there are will do
     std::lock_guard<std::mutex> lock(mutex);
     --running;
   }
@@ -307,6 +311,7 @@ void side_by_side(Size count, int threads, BatchControl& control,
     }
   }
   for (std::thread& other : others) other.join();
+  failure.rethrow();
 }
 
 }  // namespace

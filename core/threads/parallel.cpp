@@ -1,7 +1,7 @@
 #include "threads/parallel.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 namespace widemargin {
 
@@ -30,7 +30,7 @@ void Team::share() {
   for (Size piece = next_++; piece < pieces; piece = next_++) {
     const Size begin = blocks * piece / pieces * grain_;
     const Size end = std::min(blocks * (piece + 1) / pieces * grain_, count_);
-    if (begin < end) (*work_)(begin, end);
+    if (begin < end && !failure_.guard([&] { (*work_)(begin, end); })) next_ = pieces;
   }
 }
 
@@ -65,7 +65,7 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
     // member has seen no round yet and therefore takes part in this one.
     try {
       while (members_.size() + 1 < Size(size_)) members_.emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {  // the system gives no more: those there are will do
+    } catch (const std::exception&) {  // the system gives no more: those there are will do
       size_ = int(members_.size()) + 1;
     }
     pending_ = size_ - 1;
@@ -74,6 +74,7 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
   share();
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [&] { return pending_ == 0; });
+  failure_.rethrow();
 }
 
 }  // namespace widemargin

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "threads/first_failure.hpp"
 
 namespace widemargin {
 
@@ -26,7 +27,8 @@ class Team {
 
   // Calls work(begin, end) on disjoint ranges that cover [0, count), each a multiple of `grain`
   // but the last. `cost` is the number of kernel entries or equivalent: small work stays on the
-  // calling thread. Results must not depend on how the range is cut.
+  // calling thread. Results must not depend on how the range is cut. An exception of the work is
+  // thrown once no thread is at it any more.
   void run(Size count, Size grain, double cost, const std::function<void(Size, Size)>& work);
 
  private:
@@ -42,6 +44,7 @@ class Team {
   std::uint64_t round_ = 0;
   int pending_ = 0;
   std::atomic<Size> next_{0};
+  FirstFailure failure_;
   bool quit_ = false;
 };
 
