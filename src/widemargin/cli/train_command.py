@@ -21,10 +21,9 @@ from widemargin.cli.column_encoding import (
     category_hints,
     check_mixed_options,
     encoding_step,
-    mixed_options,
     name_columns,
 )
-from widemargin.cli.estimator_names import METHODS, estimator_class
+from widemargin.cli.estimator_names import estimator_class
 from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.options import (
@@ -56,6 +55,7 @@ from .training_input import (
     ColumnOptions,
     Prepared,
     classes_of,
+    input_options,
     prepared,
     read_rows,
 )
@@ -67,20 +67,7 @@ _BLOCK = 1 << 20  # entries scaled at a time
 @click.command(cls=MethodCommand)
 @click.argument("data", metavar="DATA", type=click.Path())
 @click.argument("model", metavar="[MODEL]", type=click.Path(), required=False)
-@click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    default="svc",
-    show_default=True,
-    help="What to train.",
-)
-@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
-@click.option(
-    "--scale",
-    type=click.Choice(["minmax", "standard"]),
-    help="Scale the features; the scaling is stored in the model.",
-)
-@mixed_options
+@input_options("What to train.", "Scale the features; stored in the model.")
 @click.option(
     "-v",
     "--folds",

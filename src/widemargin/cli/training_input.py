@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -18,10 +20,39 @@ from .column_encoding import (
     column_encoder,
     encode,
     encoded_pipeline,
+    mixed_options,
 )
+from .estimator_names import METHODS
 from .files import Data
 from .output import InputError, catching_warnings, read_data
 from .scores import numbers
+
+Command = Callable[..., Any]
+
+
+def input_options(method: str, scale: str) -> Callable[[Command], Command]:
+    """Return what adds the options of rows and method, with these words of help."""
+    options = (
+        click.option(
+            "--method",
+            type=click.Choice(list(METHODS)),
+            default="svc",
+            show_default=True,
+            help=method,
+        ),
+        click.option(
+            "--label", metavar="COLUMN", help="CSV: name or number of the label."
+        ),
+        click.option("--scale", type=click.Choice(["minmax", "standard"]), help=scale),
+        mixed_options,
+    )
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):  # as decorators, the first one last
+            command = option(command)
+        return command
+
+    return add
 
 
 @dataclass(frozen=True)

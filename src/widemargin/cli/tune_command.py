@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
-from widemargin.cli.estimator_names import METHODS, estimator_class
+from widemargin.cli.estimator_names import estimator_class
 from widemargin.cli.options import (
     MethodCommand,
     check_parameters,
@@ -26,9 +26,6 @@ from widemargin.runtime.deadline import Deadline
 from widemargin.tuning.grids import default_Cs, default_gammas
 from widemargin.tuning.search import SharedGridSearchCV, searched_within
 
-from .column_encoding import (
-    mixed_options,
-)
 from .demo.stage import plain_table
 from .output import (
     InputError,
@@ -39,7 +36,7 @@ from .output import (
     show_progress,
 )
 from .train_command import carry_names, describe
-from .training_input import ColumnOptions, prepared, read_rows
+from .training_input import ColumnOptions, input_options, prepared, read_rows
 
 Values = list[Any]
 WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
@@ -48,20 +45,10 @@ WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
 @click.command(cls=MethodCommand)
 @click.argument("data", metavar="DATA", type=click.Path())
 @click.argument("model", metavar="MODEL", type=click.Path())
-@click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    default="svc",
-    show_default=True,
-    help="What to tune; kernel methods only.",
+@input_options(
+    "What to tune; kernel methods only.",
+    "Scale the features by each fold's training rows; stored in the model.",
 )
-@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
-@click.option(
-    "--scale",
-    type=click.Choice(["minmax", "standard"]),
-    help="Scale the features by each fold's training rows; stored in the model.",
-)
-@mixed_options
 @click.option(
     "--grid",
     metavar="NAME=VALUES,...",

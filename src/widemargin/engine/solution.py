@@ -214,6 +214,13 @@ def certify(solution: Solution, intercept: float) -> Certificate:
     bound = None
     if is_convex(p, beta, values):
         bound = dual_bound(p, beta, values, errors)
+    return certificate_of(solution, objective, bound)
+
+
+def certificate_of(
+    solution: Solution, objective: float, bound: float | None
+) -> Certificate:
+    """Return the record of a verified point with these proved figures."""
     return Certificate(
         status=solution.status.value,
         objective=objective,
@@ -222,7 +229,7 @@ def certify(solution: Solution, intercept: float) -> Certificate:
         kkt_violation=solution.proved_violation,
         n_iter=solution.n_iter,
         seconds=solution.seconds,
-        threads=p.gram.threads,
+        threads=solution.problem.gram.threads,
     )
 
 

@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 from widemargin.engine.bounds import (
     SUM,
     UNIT,
-    gap_between,
     half_square_above,
     objective_bound,
     sum_above,
     total_above,
 )
 from widemargin.engine.certificate import Certificate
-from widemargin.engine.solution import Solution, is_convex
+from widemargin.engine.solution import Solution, certificate_of, is_convex
 
 from .nu_problem import NuProblem
 
@@ -54,16 +53,7 @@ def certify(origin: NuProblem, multiplier: float, solution: Solution) -> Certifi
     if is_convex(problem, beta, checked.values):
         square = 2.0 * half_square_above(beta, *known)
         bound = dual_bound(origin, multiplier, beta, math.sqrt(max(square, 0.0)))
-    return Certificate(
-        status=solution.status.value,
-        objective=objective,
-        bound=bound,
-        gap=gap_between(objective, bound),
-        kkt_violation=solution.proved_violation,
-        n_iter=solution.n_iter,
-        seconds=solution.seconds,
-        threads=problem.gram.threads,
-    )
+    return certificate_of(solution, objective, bound)
 
 
 def dual_bound(

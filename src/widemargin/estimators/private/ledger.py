@@ -125,11 +125,6 @@ class PrivacyLedger:
             return tuple(self._spendings)
 
     @property
-    def spent_mu(self) -> float:
-        """Return what Gaussian releases have spent, as mu."""
-        return _mu(self.spendings)
-
-    @property
     def spent_epsilon(self) -> float:
         """Return the epsilon, at the ledger's delta, of all fits so far together."""
         spendings = self.spendings

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
@@ -101,22 +101,7 @@ def stochastic(
     started = time.perf_counter()
     rules, n_features = _rules(blocks, numbers, refine)
     descents = [Descent.start(n_features) for _ in rules]
-    history: list[Stage] = []
-
-    def record(stage: str, models: list[Model]) -> None:
-        value = _objective(blocks, numbers[0], models[0]) if blocks.resident else None
-        history.append(
-            {
-                "stage": stage,
-                "size": epoch,
-                "seconds": time.perf_counter() - started,
-                "objective": value,
-                "gap": None,
-            }
-        )
-        if monitor is not None:
-            monitor(history[-1])
-
+    log = _Log(blocks, numbers[0], started, monitor)
     status, visits = "epochs", _visits(blocks, workers)
     for epoch in range(1, epochs + 1):
         try:
@@ -127,14 +112,14 @@ def stochastic(
             status = "interrupted"
             break
         if not blocks.resident or _is_reported(epoch, epochs):
-            record("epoch", [descent.model(refine) for descent in descents])
+            log.add("epoch", epoch, descents[0].model(refine))
         if deadline.passed and epoch < epochs:
             status = "max_time"
             break
     models = [descent.model(refine) for descent in descents]
     if refine:
         models = _refitted(blocks, numbers, rules, models, memory_mb)
-        record("refit", models)
+        log.add("refit", epoch, models[0])
     seconds = time.perf_counter() - started
     return [
         ChanceSolution(
@@ -145,10 +130,38 @@ def stochastic(
             status,
             descent.steps,
             seconds,
-            history,
+            log.history,
         )
         for k, (w, b), descent in zip(numbers, models, descents, strict=True)
     ]
+
+
+@dataclass
+class _Log:
+    """Stage records of the first of the binary problems, also given to a monitor."""
+
+    blocks: Problems
+    number: int
+    started: float
+    monitor: Callable[[Stage], None] | None
+    history: list[Stage] = field(default_factory=list)
+
+    def add(self, stage: str, epoch: int, model: Model) -> None:
+        """Add a record; rows outside of memory are not read for the objective."""
+        value = None
+        if self.blocks.resident:
+            value = _objective(self.blocks, self.number, model)
+        self.history.append(
+            {
+                "stage": stage,
+                "size": epoch,
+                "seconds": time.perf_counter() - self.started,
+                "objective": value,
+                "gap": None,
+            }
+        )
+        if self.monitor is not None:
+            self.monitor(self.history[-1])
 
 
 def _rules(
