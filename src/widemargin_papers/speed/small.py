@@ -1,5 +1,8 @@
 """Small data against scikit-learn: fit, grid, and predictions of one and of many rows.
 
+The other members of the family are fitted on 50 to 600 rows of diabetes and of breast
+cancer, which have an estimator of the same name there.
+
 Ours and theirs in turn, the minimum of several repeats each, in processor time of all
 threads and in wall time: fixed costs decide here, and a mean would be the machine's.
 """
@@ -14,7 +17,13 @@ from typing import Any
 
 import numpy as np
 import sklearn.svm
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
@@ -28,6 +37,13 @@ SETS: dict[str, Callable[..., Any]] = {
     "breast cancer": load_breast_cancer,
 }
 GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}  # 12 settings
+FAMILY: dict[str, dict[str, Any]] = {  # the estimator, and its settings
+    "SVR": {},
+    "NuSVR": {"nu": 0.5},
+    "NuSVC": {"nu": 0.2},
+    "OneClassSVM": {"nu": 0.1},
+}
+ROWS = [50, 150, 200, 600]
 MANY = 1000  # rows of the longer prediction
 SECONDS = 0.4  # of repeats, of either side
 HEADER = ["set", "what", "ours ms", "theirs ms", "ratio", "ratio, wall"]
@@ -39,7 +55,26 @@ def small_table(only: str = "") -> str:
     for name in SETS:
         if only in name:
             rows += _rows(name)
+    for name in FAMILY:
+        if only in name:
+            rows += _family_rows(name)
     return layout(HEADER, rows)
+
+
+def _family_rows(name: str) -> list[list[str]]:
+    """Compare the fits of one member of the family on more and more rows."""
+    classifies = name == "NuSVC"
+    X, y = (load_breast_cancer if classifies else load_diabetes)(return_X_y=True)
+    X, y = np.ascontiguousarray(scale(X)), y if classifies else scale(y)
+    makers = [
+        partial(getattr(package, name), **FAMILY[name])
+        for package in (widemargin, sklearn.svm)
+    ]
+    rows = []
+    for n in dict.fromkeys(min(n, y.size) for n in ROWS):
+        tasks = [partial(_fit, make, X[:n], y[:n]) for make in makers]
+        rows.append([name, f"fit {n} rows", *_compared(*tasks)])
+    return rows
 
 
 def _rows(name: str) -> list[list[str]]:
