@@ -106,7 +106,7 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
 template <class Real>
 Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> linear,
              In2<double> lower, In2<double> upper, const std::optional<In2<double>>& kink,
-             bool equality, InOut2<double> betas, InOut2<double> values,
+             bool equality, InOut2<double> betas, InOut2<double> values, InOut<double> intercepts,
              InOut<std::int64_t> pair_steps, const SolverOptions& options,
              const Callback& monitor) {
   const Size n_steps = betas.shape(0), m = members.shape(0), read = m + others.shape(0);
@@ -116,7 +116,7 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
   if (kink && (kink->shape(0) != n_steps || kink->shape(1) != m))
     throw std::invalid_argument("kink must have one row a step, one entry per member");
   if (betas.shape(1) != m || values.shape(0) != n_steps || values.shape(1) != read ||
-      pair_steps.shape(0) != n_steps)
+      intercepts.shape(0) != n_steps || pair_steps.shape(0) != n_steps)
     throw std::invalid_argument("arrays must have one row a step, one entry per member");
   const MatrixPart<Real> part{matrix.data(), matrix.shape(1), members.data(), m,
                               others.data(), others.shape(0)};
@@ -125,7 +125,7 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
   return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     Control control(options, callbacks);
     return solve_chain(part, steps, options.tolerance, control, betas.data(), values.data(),
-                       pair_steps.data());
+                       intercepts.data(), pair_steps.data());
   });
 }
 
@@ -183,12 +183,13 @@ void bind_solvers(nb::module_& module) {
              nb::arg("screen") = nb::none(), nb::arg("multiplier").noconvert().none() = nb::none(),
              nb::arg("has_margin") = false);
   const auto bind_chain = [&](auto function) {
-    module.def(
-        "solve_chain", function, nb::arg("matrix").noconvert(), nb::arg("members").noconvert(),
-        nb::arg("others").noconvert(), nb::arg("linear").noconvert(), nb::arg("lower").noconvert(),
-        nb::arg("upper").noconvert(), nb::arg("kink").noconvert().none(), nb::arg("equality"),
-        nb::arg("betas").noconvert(), nb::arg("values").noconvert(),
-        nb::arg("pair_steps").noconvert(), nb::arg("options"), nb::arg("monitor") = nb::none());
+    module.def("solve_chain", function, nb::arg("matrix").noconvert(),
+               nb::arg("members").noconvert(), nb::arg("others").noconvert(),
+               nb::arg("linear").noconvert(), nb::arg("lower").noconvert(),
+               nb::arg("upper").noconvert(), nb::arg("kink").noconvert().none(),
+               nb::arg("equality"), nb::arg("betas").noconvert(), nb::arg("values").noconvert(),
+               nb::arg("intercepts").noconvert(), nb::arg("pair_steps").noconvert(),
+               nb::arg("options"), nb::arg("monitor") = nb::none());
   };
   bind_chain(&chain<float>);
   bind_chain(&chain<double>);

@@ -6,6 +6,7 @@
 
 #include "simd/dispatch.hpp"
 #include "solver/matrix_solver.hpp"
+#include "solver/table_certificate.hpp"
 
 namespace widemargin {
 
@@ -80,7 +81,8 @@ void carry_over(const Problem& from, const Problem& to, double* beta) {
 
 template <class Real>
 Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, double tolerance,
-                    Control& control, double* betas, double* values, std::int64_t* pair_steps) {
+                    Control& control, double* betas, double* values, double* intercepts,
+                    std::int64_t* pair_steps) {
   std::fill_n(pair_steps, chain.n_steps, kNotSolved);
   const ReadPart<Real> read(given);
   const MatrixPart<Real>& part = read.get();
@@ -122,7 +124,9 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
       if (outcome.status == Status::max_seconds || outcome.status == Status::max_steps)
         return total;
       pair_steps[step] = outcome.steps;
-      point.values(values + step * (m + part.n_others));
+      double* own = values + step * (m + part.n_others);
+      point.values(own);
+      intercepts[step] = optimal_intercept(problems[step], {own, nullptr, nullptr});
     }
   } catch (const Interrupted&) {
     total.status = Status::interrupted;
@@ -131,8 +135,8 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
 }
 
 template Outcome solve_chain<float>(const MatrixPart<float>&, const ChainSteps&, double, Control&,
-                                    double*, double*, std::int64_t*);
+                                    double*, double*, double*, std::int64_t*);
 template Outcome solve_chain<double>(const MatrixPart<double>&, const ChainSteps&, double, Control&,
-                                     double*, double*, std::int64_t*);
+                                     double*, double*, double*, std::int64_t*);
 
 }  // namespace widemargin

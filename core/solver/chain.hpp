@@ -36,12 +36,14 @@ struct ChainSteps {
 void carry_over(const Problem& from, const Problem& to, double* beta);
 
 // Solves the steps in order; the first row of `betas` is the start of the first, all rows are the
-// solutions after. values: [n_steps][n_members + n_others]. Where a limit comes first, the steps
+// solutions after. values: [n_steps][n_members + n_others]; intercepts: [n_steps], the midpoints of
+// the optimal ones (mathematics 0.2). Where a limit comes first, the steps
 // that were not solved have pair_steps = kNotSolved.
 constexpr std::int64_t kNotSolved = -1;
 
 template <class Real>
 Outcome solve_chain(const MatrixPart<Real>& part, const ChainSteps& chain, double tolerance,
-                    Control& control, double* betas, double* values, std::int64_t* pair_steps);
+                    Control& control, double* betas, double* values, double* intercepts,
+                    std::int64_t* pair_steps);
 
 }  // namespace widemargin

@@ -85,7 +85,7 @@ double optimal_intercept(const MatrixProblem& problem, const TableValues& known)
   std::vector<std::pair<double, double>> breaks;
   double least = kInfinity, most = -kInfinity, target = -problem.total, mass = 0.0;
   for (Size k = 0; k < problem.n; ++k) {
-    if (!known.summed[k]) continue;
+    if (known.summed != nullptr && !known.summed[k]) continue;
     const double at = problem.linear[k] - known.values[k], kink = problem.kink_of(Index(k));
     const double lower = problem.lower[k], upper = problem.upper[k];
     least = std::min(least, at - kink), most = std::max(most, at + kink);

@@ -19,7 +19,8 @@ namespace widemargin {
 struct TableValues {
   const double* values;
   const double* errors;  // bounds on their rounding
-  const bool* summed;    // false: certain to lie beyond the margin, where there is no loss
+  const bool* summed;  // false: certain to lie beyond the margin, where there is no loss; nullptr:
+                       // none is
 };
 
 // A point of a problem over a table.

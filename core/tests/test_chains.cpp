@@ -23,7 +23,7 @@ struct Chain {
   Data data;
   std::vector<Real> matrix;
   std::vector<Index> members, others;
-  std::vector<double> costs, linear, lower, upper, kink, betas, values;
+  std::vector<double> costs, linear, lower, upper, kink, betas, values, intercepts;
   std::vector<std::int64_t> pair_steps;
   bool equality;
 
@@ -56,8 +56,9 @@ struct Chain {
                                 members.size(), others.data(), others.size()};
     const Callbacks none;
     Control control(options, none);
+    intercepts.assign(costs.size(), 0.0);
     return solve_chain(part, steps, tolerance, control, betas.data(), values.data(),
-                       pair_steps.data());
+                       intercepts.data(), pair_steps.data());
   }
 
   // K beta of a step by the formula: the members', then the others'.
@@ -184,9 +185,11 @@ WIDEMARGIN_TEST(few_members_of_a_large_matrix_are_those_of_a_small_one) {
   const SolverOptions options;
   Control control(options, none);
   std::int64_t pair_steps[2];
-  require(solve_chain(part, steps, 1e-3, control, betas.data(), values.data(), pair_steps).status ==
-              Status::converged,
-          "converged");
+  double intercepts[2];
+  require(
+      solve_chain(part, steps, 1e-3, control, betas.data(), values.data(), intercepts, pair_steps)
+              .status == Status::converged,
+      "converged");
   for (Size c = 0; c < 150; ++c) {
     double truth = 0.0;
     for (Size i = 0; i < 100; ++i)

@@ -211,6 +211,7 @@ def solve_chain(
     equality: bool,
     betas: _F,
     values: _F,
+    intercepts: _F,
     pair_steps: NDArray[np.int64],
     options: SolverOptions,
     monitor: _Monitor = None,

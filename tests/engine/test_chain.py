@@ -13,6 +13,7 @@ from widemargin.engine.chain import (
     solve_chain,
 )
 from widemargin.engine.gram import Gram
+from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
@@ -74,6 +75,8 @@ def test_each_step_is_the_solution_of_its_problem(n, intercept):
         assert step.certificate.kkt_violation <= 1e-7
         assert_allclose(step.values, single.values, atol=1e-5)  # as far as 1e-7 tells
         assert_allclose(step.intercept, single.intercept, atol=1e-5)
+        terms = problem.linear, problem.lower, problem.upper, problem.total
+        assert step.intercept == optimal_intercept(step.values, *terms)
 
 
 def test_few_rows_of_a_large_matrix():

@@ -8,6 +8,7 @@ certified here: these are fits to be compared, not models to be kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,9 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 
-from .certificate import Certificate, violation
+from .certificate import Certificate, kkt_violation
 from .gram import HALF_DIGIT, Gram
-from .intercept import optimal_intercept
-from .problem import DualProblem
+from .problem import Terms
 from .solve_options import Monitor
 from .status import Status
 
@@ -41,8 +41,8 @@ class ChainSolution:
 
     Attributes
     ----------
-    problem : DualProblem
-        The problem.
+    problem : Terms
+        The terms of the problem.
     beta : ndarray
         Coefficients of the members.
     values, other_values : ndarray
@@ -55,7 +55,7 @@ class ChainSolution:
         "converged", or "stalled" where the entries have no more digits.
     """
 
-    problem: DualProblem
+    problem: Terms
     beta: Vector
     values: Vector
     other_values: Vector
@@ -71,17 +71,23 @@ class ChainSolution:
     @property
     def certificate(self) -> Certificate:
         """A record without claims: the violation is what the entries show."""
-        seen = violation(self.problem, self.beta, self.values)
+        terms = self.problem
+        seen = kkt_violation(
+            self.beta, self.values - terms.linear, terms.lower, terms.upper,
+            terms.total is not None, terms.kink,
+        )  # fmt: skip
         return Certificate(
             status=str(self.status), objective=float("nan"), bound=None, gap=None,
             kkt_violation=seen, n_iter=self.n_iter, seconds=0.0, threads=1,
         )  # fmt: skip
 
 
-def fits_a_chain(problem: DualProblem) -> bool:
+def fits_a_chain(problem: Terms) -> bool:
     """Whether a chain can start a problem: the origin must be feasible."""
-    within = (problem.lower <= 0.0) & (problem.upper >= 0.0)
-    return problem.total in (None, 0.0) and bool(within.all())
+    lower, upper = problem.lower, problem.upper
+    within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
+    finite = math.isfinite(lower.sum() + upper.sum() + problem.linear.sum())
+    return problem.total in (None, 0.0) and within and finite
 
 
 def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
@@ -95,7 +101,7 @@ def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
 
 
 def matrix_precision(
-    gram: Gram, problems: Iterable[DualProblem], tol: float
+    gram: Gram, problems: Iterable[Terms], tol: float
 ) -> type[np.float32] | type[np.float64]:
     """Return the precision of entries that solves to ``tol`` need.
 
@@ -117,7 +123,7 @@ def solve_chain(
     matrix: Matrix,
     members: Indices,
     others: Indices,
-    problems: Sequence[DualProblem],
+    problems: Sequence[Terms],
     tol: float,
     monitor: Monitor | None = None,
 ) -> list[ChainSolution]:
@@ -133,7 +139,7 @@ def solve_chain(
         Kernel values of all samples.
     members, others : ndarray
         The samples of the problems; those whose values are wanted besides.
-    problems : sequence of DualProblem
+    problems : sequence of Terms
         Each with the origin feasible (:func:`fits_a_chain`) and with, or all without,
         an intercept.
     tol : float
@@ -157,11 +163,11 @@ def solve_chain(
         kink = np.array([none if p.kink is None else p.kink for p in problems])
     betas = np.zeros((count, size))
     values = np.zeros((count, size + others.size))
-    steps = np.zeros(count, dtype=np.int64)
+    intercepts, steps = np.zeros(count), np.zeros(count, dtype=np.int64)
     outcome, raised = _core.solve_chain(
         matrix, members.astype(np.int32), others.astype(np.int32),
-        linear, lower, upper, kink, problems[0].total is not None, betas, values, steps,
-        _core.SolverOptions(tolerance=tol), monitor,
+        linear, lower, upper, kink, problems[0].total is not None, betas, values,
+        intercepts, steps, _core.SolverOptions(tolerance=tol), monitor,
     )  # fmt: skip
     if raised is not None:
         raise raised
@@ -172,10 +178,7 @@ def solve_chain(
             beta=betas[k],
             values=values[k, :size],
             other_values=values[k, size:],
-            intercept=optimal_intercept(
-                values[k, :size], problem.linear, problem.lower, problem.upper,
-                problem.total, problem.kink,
-            ),
+            intercept=float(intercepts[k]),
             n_iter=int(steps[k]),
             status=Status.STALLED if stalled else Status.CONVERGED,
         )

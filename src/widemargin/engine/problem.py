@@ -13,6 +13,7 @@ tube around zero have a kink.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from .gram import Gram
 
 Vector = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """Terms of a dual problem: linear, box, required sum, and kink if there is one."""
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float | None
+    kink: Vector | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +180,8 @@ def classification_problem(
     return DualProblem(gram, *hinge_terms(signs, costs, fit_intercept))
 
 
-def hinge_terms(
-    signs: Vector, costs: Vector, fit_intercept: bool
-) -> tuple[Vector, Vector, Vector, float | None]:
+def hinge_terms(signs: Vector, costs: Vector, fit_intercept: bool) -> Terms:
     """Return linear term, bounds and total of the C-SVC dual."""
     ends = signs * costs
     total = 0.0 if fit_intercept else None
-    return signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), total
+    return Terms(signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), total)

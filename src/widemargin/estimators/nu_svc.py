@@ -210,7 +210,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
 
     def _origin(self, task: BinaryTask) -> NuProblem:
         """Return the problem with both sums."""
-        _, lower, upper, _ = hinge_terms(task.y, task.costs, self.fit_intercept)
+        _, lower, upper, *_ = hinge_terms(task.y, task.costs, self.fit_intercept)
         return NuProblem(
             task.gram, np.zeros(task.y.size), lower, upper,
             self.fit_intercept, self._budget(task), has_margin=True,

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
+from widemargin.engine.problem import Terms
 from widemargin.exchange.libsvm_form import SvmType
 
 from .base.fitted import FittedExpansion
 from .base.nu import solve_nu_task, solve_nu_tasks
 from .base.regressor import KernelRegressor, OneNumber
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask, Terms
+from .base.task import BoxTask
 from .base.training_data import TargetData
 
 Vector = NDArray[np.float64]

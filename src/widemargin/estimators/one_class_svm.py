@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
+from widemargin.engine.problem import Terms
 from widemargin.exchange.libsvm_form import LibsvmModel, SvmType
 
 from .base.expansion import ExpansionMachine
 from .base.sklearn_compat import Interval
-from .base.task import BoxTask, Terms
+from .base.task import BoxTask
 from .base.training_data import TrainingData, validate_unlabelled
 from .incremental import IncrementalMachine
 from .incremental.chunk import Chunk, Given, unlabelled_chunk

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import d2_pinball_score
 
+from widemargin.engine.problem import Terms
+
 from .base.sklearn_compat import Interval, StrOptions
-from .base.task import Terms
 from .base.training_data import TargetData
 from .incremental import IncrementalRegressor
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.engine.problem import DualProblem, hinge_terms
+from widemargin.engine.problem import DualProblem, Terms, hinge_terms
 
 from .base.hard_margin import NOT_KEPT, solve_hard_margin
 from .base.multiclass import BinaryTask
 from .base.sklearn_compat import Interval
-from .base.task import Answer, Terms
+from .base.task import Answer
 from .base.training_data import LabelledData
 from .incremental import IncrementalClassifier
 
@@ -202,4 +202,4 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     def _terms_of(self, tasks: Sequence[BinaryTask]) -> Terms:
         signs = np.concatenate([task.y for task in tasks])
         costs = np.concatenate([task.costs for task in tasks])
-        return Terms(*hinge_terms(signs, costs, self.fit_intercept))
+        return hinge_terms(signs, costs, self.fit_intercept)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from widemargin.estimators.base.classifier import KernelClassifier
 from widemargin.estimators.base.prediction import PairPrediction
 from widemargin.estimators.base.shared_fit import knowing
 from widemargin.estimators.base.sklearn_compat import (
@@ -155,7 +156,7 @@ class Cells:
         """Whether the score is the share of right labels, which needs no model."""
         own = type(fit.begun.machine)
         plain = getattr(own, "predict", None) is PairPrediction.predict
-        by_default = getattr(own, "score", None) is ClassifierMixin.score
+        by_default = getattr(own, "score", None) is KernelClassifier.score
         asked = self.options.scoring
         named = isinstance(asked, str) and asked == "accuracy"
         wanted = named or (asked is None and by_default)

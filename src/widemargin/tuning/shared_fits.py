@@ -27,7 +27,7 @@ from widemargin.engine.chain import (
 )
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import Terms
 from widemargin.estimators.base.object_samples import checked_for_kernel
 from widemargin.estimators.base.shared_fit import (
     BegunFit,
@@ -216,20 +216,20 @@ class _Chain:
 
     members: Indices
     others: Indices
-    steps: list[tuple[SharedFit, int, DualProblem]] = field(default_factory=list)
+    steps: list[tuple[SharedFit, int, Terms]] = field(default_factory=list)
 
 
 def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
     chains: dict[Any, _Chain] = {}
-    problems: list[DualProblem] = []
+    problems: list[Terms] = []
     for fit in begun.fits:
-        own = fit.begun.problems()
+        own = fit.begun.terms()
         fit.answers = [None] * len(own)
         if not all(fits_a_chain(problem) for problem in own):
             fit.answers = []
             continue
         for number, problem in enumerate(own):
-            rows: Any = problem.gram
+            rows = fit.begun.tasks[number].gram
             key = (fit.place, number, problem.total is None, rows.numbers.tobytes())
             others = begun.rows.numbers[fit.place][1]
             chain = chains.setdefault(key, _Chain(rows.numbers, others))

@@ -21,7 +21,6 @@ from widemargin.estimators.base.multiclass import (
     samples_of_classes,
 )
 from widemargin.estimators.base.small_fit import batch_of, solve_together
-from widemargin.estimators.base.task import Terms
 
 from tests.certified import kernel_matrix, truth_of
 from tests.oracles.claims import assert_claims_hold
@@ -47,7 +46,7 @@ def pairs_of(X, y, kernel, C=1.0, total=0.0, **options):
         np.concatenate([task.costs for task in tasks]),
         total is not None,
     )
-    batch = batch_of(tasks, Terms(*terms))
+    batch = batch_of(tasks, terms)
     assert batch is not None
     return solve_together(gram, batch, BatchOptions(**options), None)
 

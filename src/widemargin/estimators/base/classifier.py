@@ -25,7 +25,6 @@ from .multiclass import (
     PairSamples,
     class_pairs,
     pair_start,
-    samples_of_classes,
 )
 from .prediction import PairPrediction
 from .sklearn_compat import Hidden, StrOptions
@@ -141,7 +140,7 @@ class KernelClassifier(
         self, data: LabelledData, pairs: Sequence[tuple[int, int]]
     ) -> list[PairSamples]:
         """Return what each pair is trained on: by default the rows of its classes."""
-        return samples_of_classes(data.labels, pairs)
+        return data.pair_samples
 
     def _by_pair(self, data: LabelledData) -> bool:
         """Whether pairs have rows of third classes, so that each has a row of its own.

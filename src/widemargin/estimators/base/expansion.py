@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import DualProblem, Terms
 from widemargin.runtime.deadline import Deadline
 
 from .fitted import FittedExpansion, fitted_expansion
 from .machine import KernelMachine
 from .small_fit import joined_terms
-from .task import BoxTask, Terms
+from .task import BoxTask
 from .training_data import TrainingData
 
 Vector = NDArray[np.float64]

@@ -25,7 +25,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernel_table import BatchOptions, ProblemBatch
 from widemargin.engine.kernels import MAX_DEGREE, Kernel, make_kernel
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import DualProblem, Terms
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import POLISH_LIMIT, SolveOptions
@@ -52,7 +52,7 @@ from .sklearn_compat import (
     validated,
 )
 from .small_fit import answers_together, batch_of, is_small, joined_terms
-from .task import Answer, Task, Terms, not_converged
+from .task import Answer, Task, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
 

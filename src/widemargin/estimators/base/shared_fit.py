@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy import sparse
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import DualProblem, Terms
 
 from .machine import KernelMachine
 from .prediction import PairPrediction
@@ -73,6 +74,22 @@ class BegunFit:
     def problems(self) -> list[DualProblem]:
         """Return the dual problem of each task."""
         return [self.machine._problem(task) for task in self.tasks]
+
+    def terms(self) -> list[Terms]:
+        """Return the terms of each of these problems."""
+        joined = self.machine._terms_of(self.tasks)
+        if joined is None:
+            found = self.problems()
+            return [Terms(p.linear, p.lower, p.upper, p.total, p.kink) for p in found]
+        linear, lower, upper, total, kink = joined
+        ends = list(accumulate((task.rows.size for task in self.tasks), initial=0))
+        return [
+            Terms(
+                linear[part], lower[part], upper[part], total,
+                None if kink is None else kink[part],
+            )
+            for part in map(slice, ends, ends[1:])
+        ]  # fmt: skip
 
     def solve_alone(self) -> list[Any]:
         """Solve the tasks as the estimator itself would; kept rows stay."""

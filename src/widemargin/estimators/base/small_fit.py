@@ -22,13 +22,13 @@ from widemargin.engine.kernel_table import (
     ProblemBatch,
 )
 from widemargin.engine.kernels import CallableKernel, Kernel, Linear
-from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem import DualProblem, Terms
 from widemargin.engine.row_segments import grouped_rows, row_segments
 from widemargin.engine.solution import Solution, stage_record, summary
 from widemargin.engine.solve import SINGLE_PRECISION
 from widemargin.engine.status import Status
 
-from .task import Answer, BoxTask, Task, Terms
+from .task import Answer, BoxTask, Task
 
 Vector = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,16 +80,6 @@ class Task:
     deadline: Deadline = field(default=NEVER, kw_only=True)
     solution: Answer | None = field(default=None, kw_only=True)
     stopped: Interrupted | None = field(default=None, kw_only=True)
-
-
-class Terms(NamedTuple):
-    """Terms of a dual problem: linear, box, required sum, and kink if there is one."""
-
-    linear: Vector
-    lower: Vector
-    upper: Vector
-    total: float | None
-    kink: Vector | None = None
 
 
 @dataclass

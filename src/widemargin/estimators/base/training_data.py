@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from widemargin.runtime.lazy import lazy_property
+
+from .multiclass import PairSamples, class_pairs, samples_of_classes
 from .object_samples import checked_for_kernel, sizes
 from .probabilities import CALIBRATE
 from .validation import (
@@ -90,6 +93,11 @@ class LabelledData(TrainingData):
     labels: NDArray[np.intp]
     classes: NDArray[Any]
     answer_costs: NDArray[np.float64] | None = None
+
+    @lazy_property
+    def pair_samples(self) -> list[PairSamples]:
+        """The rows of each pair of classes: the same for all fits to these rows."""
+        return samples_of_classes(self.labels, class_pairs(self.classes.size))
 
 
 @dataclass(frozen=True, kw_only=True)
