@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from widemargin.tuning import (
         SVCCV,
         SVRCV,
+        QuantileSVRCV,
         SharedGridSearchCV,
         c_path,
         leave_one_out,
@@ -71,6 +72,7 @@ __all__ = [
     "PrivateSVC",
     "PublicBoundsScaler",
     "QuantileSVR",
+    "QuantileSVRCV",
     "RampSVC",
     "ScaleWarning",
     "SharedGridSearchCV",
@@ -106,6 +108,7 @@ _HOMES = {
     "PrivateSVC": "estimators.private",
     "PublicBoundsScaler": "estimators.private",
     "QuantileSVR": "estimators.quantile_svr",
+    "QuantileSVRCV": "tuning",
     "RampSVC": "estimators.ramp",
     "ScaleWarning": "estimators.base.feature_scales",
     "SharedGridSearchCV": "tuning",

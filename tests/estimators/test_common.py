@@ -31,6 +31,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     # with repeated rows.
     "SVCCV": {"Cs": [0.5, 5.0], "gammas": 2, "cv": 3, "refine": False},
     "SVRCV": {"Cs": [0.5, 5.0], "gammas": 2, "cv": 3, "refine": False},
+    "QuantileSVRCV": {"Cs": [0.5, 5.0], "gammas": [0.5], "cv": 3},
     "SharedGridSearchCV": {
         "estimator": widemargin.SVC(),
         "param_grid": {"C": [1, 9]},
@@ -140,4 +141,6 @@ def test_every_other_model_keeps_the_two_records():
             assert {"stage", "size", "seconds", "objective", "gap"} <= set(stage)
         assert isinstance(model.certificate_, widemargin.Certificate)
         assert model.certificate_.gap >= 0.0
-    assert found == ["SVR", "SVRCV", "NuSVR", "OneClassSVM", "QuantileSVR"]
+    assert found == [
+        "SVR", "SVRCV", "NuSVR", "OneClassSVM", "QuantileSVR", "QuantileSVRCV",
+    ]  # fmt: skip

@@ -42,7 +42,7 @@ def retrained(session):
         outside = (1 - settings.band) / 2
         quantiles = [outside, 0.5, 1 - outside]
         model = QuantileSVR(quantile=quantiles, C=settings.C, gamma=settings.gamma)
-        return model.set_params(non_crossing=True).fit(X, y)
+        return model.set_params(non_crossing=True, calibrate=False).fit(X, y)
     return CostSensitiveSVC(
         C=settings.C, gamma=settings.gamma, cost_positive=settings.cost
     ).fit(X, y)

@@ -1,4 +1,4 @@
-"""SVCCV and SVRCV: scikit-learn's checks, the grids they try, limits, weights."""
+"""SVCCV, SVRCV, QuantileSVRCV: the grids they try, ties, limits, weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
 )
 
-from widemargin import SVC, SVCCV, SVR, SVRCV
+from widemargin import SVC, SVCCV, SVR, SVRCV, QuantileSVR, QuantileSVRCV
 from widemargin.tuning.grids import finer, near_the_best, values_or_grid, widened
 
 
@@ -54,6 +54,40 @@ def test_regression_is_that_of_gridsearchcv():
     assert tuned.best_params_ == grid.best_params_
     assert_allclose(tuned.best_score_, grid.best_score_, rtol=1e-7)
     assert_allclose(tuned.predict(X), grid.predict(X), rtol=1e-6)
+
+
+def test_quantiles_are_searched_as_by_gridsearchcv_and_then_calibrated():
+    X, y = diabetes()
+    values = {"C": [0.5, 5.0], "gamma": [0.01, 0.1]}
+    tuned = QuantileSVRCV(
+        quantile=[0.1, 0.9], Cs=values["C"], gammas=values["gamma"], tol=1e-8, cv=3
+    ).fit(X, y)
+    plain = QuantileSVR(quantile=[0.1, 0.9], tol=1e-8, calibrate=False)
+    grid = GridSearchCV(plain, values, cv=3).fit(X, y)
+    assert tuned.best_params_ == grid.best_params_
+    found = tuned.cv_results_["mean_test_score"]
+    assert_allclose(found, grid.cv_results_["mean_test_score"], rtol=1e-6)
+    moves = tuned.best_estimator_.calibration_
+    assert moves[0] < -0.1 < 0.1 < moves[1]
+    assert_allclose(tuned.predict(X), grid.predict(X) + moves, rtol=1e-6)
+    assert tuned.score(X, y) == tuned.best_estimator_.score(X, y)
+    assert len(tuned.certificate_) == 2
+    narrow = clone(tuned).set_params(calibrate=False).fit(X, y)
+    assert_allclose(narrow.predict(X), grid.predict(X), rtol=1e-6)
+
+
+def test_the_search_for_quantiles_has_the_unit_of_the_targets():
+    X, y = diabetes()
+    options = {"quantile": [0.2, 0.8], "Cs": 2, "gammas": [0.02], "cv": 3}
+    small = QuantileSVRCV(**options).fit(X, y)
+    distance = np.mean(np.abs(y - np.median(y)))
+    tried = [setting["C"] for setting in small.cv_results_["params"]]
+    assert_allclose(tried[:2], distance * np.array([0.5, 128.0]))
+    large = QuantileSVRCV(**options).fit(X, 1e4 * y + 3.0)
+    assert_allclose(large.C_, 1e4 * small.C_, rtol=1e-9)
+    expected = 1e4 * small.predict(X) + 3.0
+    assert_allclose(large.predict(X), expected, rtol=1e-5, atol=1e-2)
+    assert_allclose(large.best_estimator_.tol, 1e-3 * 1e4 * distance)
 
 
 def test_the_grid_widens_where_the_best_lies_on_its_border():

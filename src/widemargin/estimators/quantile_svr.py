@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import d2_pinball_score
 
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
 
+from .base.calibration_moves import calibration_moves, weighted_quantile
+from .base.fitted import FittedExpansion
 from .base.sklearn_compat import Interval, StrOptions
+from .base.task import BoxTask
 from .base.training_data import TargetData
 from .incremental import IncrementalRegressor
+from .incremental.update_state import UpdateState
 
 Vector = NDArray[np.float64]
 
 #: of C="scale", chosen by ``python benchmarks/helps.py prices``
 FACTOR = 8.0
+
+NOT_CALIBRATED = (
+    "calibrate=True moves the intercepts by what fits to parts of the rows say, and "
+    "{reason}. Set calibrate='auto' or False{remedy}."
+)
+KEPT = NOT_CALIBRATED.format(
+    reason="each update of rows that are kept would need all these fits anew",
+    remedy=", or fit without keep_rows and ids",
+)
+NO_INTERCEPT = NOT_CALIBRATED.format(
+    reason="with fit_intercept=False there are none",
+    remedy=", or fit_intercept=True",
+)
 
 
 class QuantileSVR(IncrementalRegressor):
@@ -28,7 +51,8 @@ class QuantileSVR(IncrementalRegressor):
     ``u_i = y_i - <w, phi(x_i)> - b``: a share q of the targets lies below the fitted
     function (Takeuchi et al., JMLR 7, 2006). The dual is the engine's problem with
     ``linear = y`` and the box ``C [q - 1, q]``. Several quantiles are fitted on shared
-    kernel rows.
+    kernel rows. Fits to folds then move each intercept so that a share q of targets
+    *not* seen lies below, too.
 
     Parameters
     ----------
@@ -52,6 +76,11 @@ class QuantileSVR(IncrementalRegressor):
         Sort the predicted quantiles of each sample, which removes crossings and never
         increases the pinball loss summed over equally weighted quantiles
         (rearrangement: Chernozhukov et al., Econometrica 78, 2010).
+    calibrate : bool or "auto", default="auto"
+        Move each intercept so that the share of targets below is q on rows held out
+        (of five folds, as many as it takes to hold out 1,000 rows; a row's features
+        decide on its fold). "auto": unless rows are kept for updates, whose model is
+        the minimum itself, or ``fit_intercept=False``.
     shrinking : bool, default=True
         Whether bounded samples that look settled leave the active set (shrinking).
     tol : float, default=1e-3
@@ -92,10 +121,13 @@ class QuantileSVR(IncrementalRegressor):
         The price used.
     ids_ : ndarray
         Ids of the rows, which ``forget`` takes; only where rows are kept.
+    calibration_ : ndarray of shape (n_quantiles,)
+        By how much the calibration moved each intercept; zeros without one.
     dual_coef_, intercept_ : ndarray of shape (n_quantiles, n_SV), (n_quantiles,)
         Coefficients of the support vectors, and constants.
     certificate_ : Certificate, or list of them, one a quantile
-        Objective, lower bound, duality gap, KKT violation, iterations, status.
+        Objective, lower bound, duality gap, KKT violation, iterations, status; of the
+        minimum, whose intercept is ``intercept_ - calibration_``.
     history_ : list of dict
         Stage records.
     support_, support_vectors_, n_support_, coef_, n_iter_, fit_status_, shape_fit_, \
@@ -108,11 +140,12 @@ n_features_in_, feature_names_in_
     --------
     >>> import numpy as np
     >>> from widemargin import QuantileSVR
-    >>> X = np.linspace(0, 3, 200)[:, None]
-    >>> y = np.sin(X[:, 0]) + 0.1 * X[:, 0] * np.random.default_rng(0).normal(size=200)
-    >>> band = QuantileSVR(quantile=[0.1, 0.9], C=10).fit(X, y).predict(X)
-    >>> float(np.mean((band[:, 0] <= y) & (y <= band[:, 1])).round(1))
-    0.8
+    >>> X = np.linspace(0, 3, 400)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * X[:, 0] * np.random.default_rng(0).normal(size=400)
+    >>> model = QuantileSVR(quantile=[0.1, 0.9]).fit(X[::2], y[::2])
+    >>> low, high = model.predict(X[1::2]).T
+    >>> bool(0.75 < np.mean((low <= y[1::2]) & (y[1::2] <= high)) < 0.9)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -120,11 +153,13 @@ n_features_in_, feature_names_in_
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "C": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "non_crossing": ["boolean"],
+        "calibrate": ["boolean", StrOptions({"auto"})],
     }
 
     C: float | str  # type: ignore[assignment]
     quantiles_: Vector
     C_: float
+    calibration_: Vector
 
     def __init__(
         self,
@@ -136,6 +171,7 @@ n_features_in_, feature_names_in_
         gamma: float | str = "scale",
         coef0: float = 0.0,
         non_crossing: bool = False,
+        calibrate: bool | str = "auto",
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float | str = "auto",
@@ -158,6 +194,7 @@ n_features_in_, feature_names_in_
         self.gamma = gamma
         self.coef0 = coef0
         self.non_crossing = non_crossing
+        self.calibrate = calibrate
         self.shrinking = shrinking
         self.tol = tol
         self.cache_size = cache_size
@@ -173,9 +210,22 @@ n_features_in_, feature_names_in_
         self.keep_rows = keep_rows
         self.exact_updates = exact_updates
 
+    def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TargetData:
+        if self.calibrate is True and (self.keep_rows or ids is not None):
+            raise ValueError(KEPT)
+        if self.calibrate is True and not self.fit_intercept:
+            raise ValueError(NO_INTERCEPT)
+        return super()._validated(X, y, sample_weight, ids)
+
+    def _checked_state(self, state: UpdateState) -> UpdateState:
+        if self.calibrate is True:
+            raise ValueError(KEPT)
+        return super()._checked_state(state)
+
     def _terms(self, data: TargetData) -> list[Terms]:
         self.quantiles_ = checked_quantiles(self.quantile)
         self._one_quantile = np.ndim(self.quantile) == 0
+        self.calibration_ = np.zeros(self.quantiles_.size)
         costs = self._costs(data)
         total = 0.0 if self.fit_intercept else None
         return [pinball_terms(data.targets, costs, q, total) for q in self.quantiles_]
@@ -183,11 +233,56 @@ n_features_in_, feature_names_in_
     def _costs(self, data: TargetData) -> Vector:
         weights = np.ones(data.rows.size) if data.weights is None else data.weights
         estimated = isinstance(self.C, str)
-        self.C_ = price(data.targets, weights) if estimated else float(self.C)
+        self.C_ = (
+            FACTOR * typical_distance(data.targets, weights)
+            if estimated
+            else float(self.C)
+        )
         return self.C_ * weights
 
     def _every_row_counts(self) -> bool:
         return isinstance(self.C, str)
+
+    def _is_its_tasks(self) -> bool:
+        return not self.calibrate or not self.fit_intercept
+
+    def _solve_all(
+        self, data: TargetData, gram: Gram, tasks: Sequence[BoxTask]
+    ) -> tuple[list[Any], bool]:
+        """Solve the tasks, then calibrate; Ctrl-C meanwhile leaves what is solved."""
+        answers, complete = super()._solve_all(data, gram, tasks)
+        stopped = any(answer.status.stopped for answer in answers)
+        if stopped or self._is_its_tasks() or self._keeps_rows(data):
+            return answers, complete
+        machine = self._shadow()
+        machine.calibrate, machine.C = False, self.C_
+        try:
+            moves = calibration_moves(machine, data, gram, tasks)
+        except KeyboardInterrupt:
+            if self.__sklearn_is_fitted__():
+                raise
+            return answers, False
+        if moves is None:
+            warnings.warn(
+                f"max_time={self.max_time} left no time to calibrate: the band is that "
+                "of the training rows, too narrow for others. Increase max_time, or "
+                "set calibrate=False.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        else:
+            self.calibration_ = moves
+        return answers, complete
+
+    def _model(
+        self,
+        data: TargetData,
+        kernel: Kernel,
+        tasks: Sequence[BoxTask],
+        answers: Sequence[Any],
+    ) -> FittedExpansion:
+        model = super()._model(data, kernel, tasks, answers)
+        return replace(model, intercept=model.intercept + self.calibration_)
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted quantiles.
@@ -259,17 +354,14 @@ def checked_quantiles(quantile: Any) -> Vector:
     return listed
 
 
-def price(targets: Vector, weights: Vector) -> float:
-    """Return C="scale": FACTOR times the mean distance of targets from their median.
+def typical_distance(targets: Vector, weights: Vector) -> float:
+    """Return the mean distance of targets from their median; 1 for constant ones.
 
-    The mean distance is the same from every median, so a weight of k counts as k rows;
-    it is 0 for constant targets only, which any C fits.
+    It is the same from every median, so a weight of k counts as k rows. Any C fits
+    constant targets.
     """
-    order = np.argsort(targets, kind="stable")
-    below = np.cumsum(weights[order])
-    median = targets[order[np.searchsorted(below, 0.5 * below[-1])]]
-    distance = float(np.average(np.abs(targets - median), weights=weights))
-    return FACTOR * (distance or 1.0)
+    median = weighted_quantile(targets, weights, 0.5)
+    return float(np.average(np.abs(targets - median), weights=weights)) or 1.0
 
 
 def pinball_terms(

@@ -192,6 +192,7 @@ class LineRegressor(ExactModel):
         return QuantileSVR(
             gamma=settings.gamma,
             non_crossing=True,
+            calibrate=False,
             n_jobs=1,
             **self.parameters(settings),
         )

@@ -2,6 +2,7 @@
 
 from .c_curve import CPath, c_path
 from .left_out import LeaveOneOut, leave_one_out
+from .quantile_svr_cv import QuantileSVRCV
 from .search import SharedGridSearchCV
 from .svc_cv import SVCCV
 from .svr_cv import SVRCV
@@ -11,6 +12,7 @@ __all__ = [
     "SVRCV",
     "CPath",
     "LeaveOneOut",
+    "QuantileSVRCV",
     "SharedGridSearchCV",
     "c_path",
     "leave_one_out",

@@ -125,7 +125,8 @@ class Cells:
         for number, candidate in enumerate(candidates):
             estimator = clone(self.estimator).set_params(**clone(candidate, safe=False))
             machine = final_estimator(estimator)
-            if not ("keep_rows" in machine.get_params() and machine.keep_rows):
+            kept = "keep_rows" in machine.get_params() and machine.keep_rows
+            if machine._is_its_tasks() and not kept:
                 estimators.append(estimator)
                 numbers.append(number)
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)

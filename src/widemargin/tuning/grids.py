@@ -50,9 +50,9 @@ def default_gammas(given: Any, scale: float) -> Vector:
     return values_or_grid(given, LEAST_SHARE * scale, MOST_SHARE * scale, "gammas")
 
 
-def default_Cs(given: Any) -> Vector:
-    """Return the values of C: as given, or so many on the usual range."""
-    return values_or_grid(given, LEAST_C, MOST_C, "Cs")
+def default_Cs(given: Any, least: float = LEAST_C, most: float = MOST_C) -> Vector:
+    """Return the values of C: as given, or so many on a range, by default the usual."""
+    return values_or_grid(given, least, most, "Cs")
 
 
 def _middle(least: float, most: float) -> Vector:

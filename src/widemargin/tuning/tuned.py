@@ -1,4 +1,4 @@
-"""What SVCCV and SVRCV share: a grid over C and gamma that looks after itself."""
+"""What SVCCV, SVRCV and QuantileSVRCV share: a grid that looks after itself."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from widemargin.runtime.deadline import Deadline
 
 from .cells import CellOptions, Cells
 from .grids import (
+    LEAST_C,
+    MOST_C,
     ROUNDS,
     default_Cs,
     default_gammas,
@@ -64,6 +66,9 @@ class TunedMachine(BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _range_of_C: ClassVar[tuple[float, float]] = (LEAST_C, MOST_C)
+    _settles_ties: ClassVar[bool] = True
+
     Cs: Any
     gammas: Any
     kernel: Any
@@ -71,6 +76,7 @@ class TunedMachine(BaseEstimator):
     scoring: Any
     refit: Any
     refine: bool
+    tol: float
     n_jobs: int | None
     max_time: float | None
     random_state: Any
@@ -84,6 +90,14 @@ class TunedMachine(BaseEstimator):
     def _further(self) -> dict[str, list[Any]]:
         """Return values of further parameters, each of which is tried."""
         return {}
+
+    def _unit(self, data: Any) -> float:
+        """Return the unit of C and ``tol``, if it is that of the targets."""
+        return 1.0
+
+    def _finished(self, best: Machine) -> Machine:
+        """Return the estimator, at the C and gamma chosen, as it is fitted at last."""
+        return best
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose C and gamma by cross-validation and fit them to all rows.
@@ -115,7 +129,7 @@ class TunedMachine(BaseEstimator):
         weights = check_weights(sample_weight, data.n_given)
         tuning = _Tuning(self, machine, data, rows, np.asarray(y).ravel(), weights)
         found = tuning.searched()
-        best = machine.set_params(**found["best_params_"])
+        best = self._finished(machine.set_params(**found["best_params_"]))
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         found["best_estimator_"] = best.fit(X, y, **given)
         found["C_"], found["gamma_"] = float(best.C), best.gamma_
@@ -138,7 +152,7 @@ class TunedMachine(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels or numbers.
+            Labels or numbers; of several quantiles a column each.
         """
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
@@ -178,7 +192,9 @@ class _Tuning:
         self.deadline = Deadline.after(own.max_time)
         self.has_gamma = not callable(own.kernel) and own.kernel in WITH_GAMMA
         scale = resolve_gamma("scale", data.X, data.weights, own.kernel)
-        self.Cs = default_Cs(own.Cs)
+        unit = own._unit(data)
+        machine.set_params(tol=own.tol * unit)
+        self.Cs = default_Cs(own.Cs, *(unit * end for end in own._range_of_C))
         self.gammas = (
             default_gammas(own.gammas, scale) if self.has_gamma else np.ones(1)
         )
@@ -190,7 +206,7 @@ class _Tuning:
         self.splits = list(self._folds(y).split(X, y))
         self.bar = tqdm(disable=not own.verbose, unit="fit", delay=1.0, leave=False)
         self.cells = Cells(machine, X, y, self.splits, self._options(weights))
-        exact = clone(machine).set_params(tol=min(own.tol, TIED))
+        exact = clone(machine).set_params(tol=min(own.tol, TIED) * unit)
         self.exact_cells = Cells(exact, X, y, self.splits, self._options(weights))
         self.exactly: set[int] = set()  # settings whose fits are exact
         self.settings: list[Setting] = []
@@ -298,7 +314,8 @@ class _Tuning:
         Else the winner would be the accident of a solver: other weights that mean the
         same, or another order of rows, would choose another.
         """
-        while not callable(self.own.refit) and not self.deadline.passed:
+        settles = self.own._settles_ties and not callable(self.own.refit)
+        while settles and not self.deadline.passed:
             scores = self._table()[3]
             if not np.isfinite(scores).any():
                 return

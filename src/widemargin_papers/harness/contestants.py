@@ -48,6 +48,7 @@ class Settings:
         parameters = self.parameters(*names)
         if self.estimator == "QuantileSVR":
             parameters["quantile"] = self.levels
+            parameters["calibrate"] = False  # further fits, which are not judged
         return parameters
 
     def parameters(self, *names: str) -> dict[str, Any]:

@@ -33,8 +33,8 @@ CLASSIFIERS = {
 }
 OUTPUTS = {
     "tube": SVR(epsilon=0.15, C=2.0, gamma=0.6),
-    "quantile": QuantileSVR(quantile=0.3, C=2.0, gamma=0.6),
-    "quantiles": QuantileSVR(quantile=[0.2, 0.8], gamma=0.6),
+    "quantile": QuantileSVR(quantile=0.3, C=2.0, gamma=0.6, calibrate=False),
+    "quantiles": QuantileSVR(quantile=[0.2, 0.8], gamma=0.6, calibrate=False),
     "one class": OneClassSVM(nu=0.2, gamma=0.6),
 }
 

@@ -227,7 +227,7 @@ def test_what_float32_cannot_solve_is_solved_further(batches):
 def test_other_estimators_go_together_too(batches):
     X, y = load_iris(return_X_y=True)
     CostSensitiveSVC(cost_positive=2.0).fit(X[:100], y[:100])
-    QuantileSVR(quantile=[0.25, 0.75]).fit(X[:, :3], X[:, 3])
+    QuantileSVR(quantile=[0.25, 0.75], calibrate=False).fit(X[:, :3], X[:, 3])
     SVR().fit(X[:, :3], X[:, 3])
     assert batches == [1, 2, 1]
     SVC(kernel="linear").fit(X, y)  # has faster ways

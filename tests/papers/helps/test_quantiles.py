@@ -9,8 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import mean_pinball_loss
 
+from widemargin.estimators.quantile_svr import FACTOR
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.helps import quantile_prices, quantiles
+
+RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 
 
 def test_figures_are_coverage_and_the_mean_pinball_loss() -> None:
@@ -30,8 +33,8 @@ def test_figures_are_coverage_and_the_mean_pinball_loss() -> None:
 def test_calibration_gives_each_quantile_its_share_of_unseen_rows() -> None:
     part = quantiles.split("diabetes", 0)
     given = part.train, part.y_train, part.test
-    plain = quantiles.figures(quantiles.default_svr(*given), part)
-    moved = quantiles.figures(quantiles.calibrated_svr(*given), part)
+    plain = quantiles.figures(quantiles.narrow_svr(*given), part)
+    moved = quantiles.figures(quantiles.default_svr(*given), part)
     assert plain["coverage"] < 65.0 and 75.0 < moved["coverage"] < 90.0
     assert moved["pinball"] < plain["pinball"]
 
@@ -39,8 +42,6 @@ def test_calibration_gives_each_quantile_its_share_of_unseen_rows() -> None:
 def test_a_split_is_measured_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quantiles, "SPREADS", (1.0,))
-    monkeypatch.setattr(quantiles, "GAMMAS", (0.1,))
     monkeypatch.delitem(quantiles.METHODS, "HistGradientBoosting")  # its threads spin
     record = quantiles.measured("diabetes", 0)
     for method in quantiles.METHODS:
@@ -64,3 +65,8 @@ def test_the_factor_of_the_default_is_the_choosing_half_s(tmp_path: Path) -> Non
         record[name] = {"pinball": loss, "coverage": 70.0}
     store.add("choose: diabetes, split 0", record)
     assert "4 (chosen)" in quantile_prices.table(store)
+
+
+def test_the_default_price_is_what_the_stored_results_choose() -> None:
+    store = ResultStore(RESULTS / "helps_prices.json")
+    assert f"{FACTOR:g} (chosen)" in quantile_prices.table(store)

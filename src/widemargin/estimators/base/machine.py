@@ -258,11 +258,12 @@ class KernelMachine(
         return type(self)._solve_task is not KernelMachine._solve_task
 
     def _terms_of(self, tasks: Sequence[AnyTask]) -> Terms | None:
-        """Return the terms of all tasks, one behind the other; None if they have none.
-
-        See :func:`widemargin.estimators.base.small_fit.joined_terms`.
-        """
+        """Return the terms of all tasks (``small_fit.joined_terms``), or None."""
         return joined_terms([self._problem(task) for task in tasks])
+
+    def _is_its_tasks(self) -> bool:
+        """Whether a fit is its tasks, solved and stored: a search may do it then."""
+        return True
 
     def _keeps_rows(self, data: Data) -> bool:
         """Whether exact updates will start from this fit."""
@@ -380,8 +381,7 @@ class KernelMachine(
 
     def _polish(self) -> bool | str:
         """Return the parameter ``polish``; "auto" for estimators without it."""
-        chosen: bool | str = vars(self).get("polish", "auto")
-        return chosen
+        return vars(self).get("polish", "auto")  # type: ignore[no-any-return]
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
         words = not_converged(type(self).__name__, self.tol, answers)
