@@ -157,6 +157,36 @@ WIDEMARGIN_TEST(a_face_step_ends_at_the_least_objective_of_its_free_members) {
     }
 }
 
+WIDEMARGIN_TEST(a_kept_factor_follows_the_members_that_came_and_left) {
+  Chain<double> chain(150, {2.0}, 0.0, true);
+  const Size m = chain.members.size();
+  for (Size k = 0; k < m; k += 3) chain.betas[k] = 0.5 * (chain.lower[k] + chain.upper[k]);
+  const Problem terms{m,      chain.linear.data(), chain.lower.data(), chain.upper.data(), true,
+                      nullptr};
+  const MatrixProblem problem{terms, chain.members.data(), 0.0};
+  std::vector<double> beta = chain.betas;
+  WholeMatrix<double> rows(chain.matrix.data(), 150);
+  MatrixPoint<double> point(rows, problem, beta.data());
+  FaceStep<double> face;
+  face.take(point);
+  Size leaver = m, comer = m;
+  for (Size k = 0; k < m; ++k) {
+    if (leaver == m && point.is_free(k)) leaver = k;
+    if (comer == m && !point.is_free(k)) comer = k;
+  }
+  const double bound = problem.lower[leaver] + problem.upper[leaver];  // one of them is zero
+  point.move({leaver, comer}, {bound, 0.5 * (problem.lower[comer] + problem.upper[comer])});
+  face.take(point);
+  require(beta[leaver] == bound, "a member at its bound stays there");
+  double least = kInfinity, most = -kInfinity;
+  for (Size k = 0; k < m; ++k) {
+    if (!point.is_free(k)) continue;
+    least = std::min(least, point.growth_slope(k));
+    most = std::max(most, point.growth_slope(k));
+  }
+  require_close(most, least, 1e-9, "one level, of the member that came too");
+}
+
 WIDEMARGIN_TEST(every_problem_of_a_chain_is_solved_and_its_held_out_values_are_there) {
   for (const bool equality : {true, false})
     for (const double epsilon : {0.0, 0.2})

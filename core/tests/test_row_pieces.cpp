@@ -90,3 +90,18 @@ WIDEMARGIN_TEST(pieces_that_no_problem_needs_any_more_make_room) {
   }
   require(table.gram().log().entries(Purpose::tables) == kSamples * kSamples, "each once");
 }
+
+WIDEMARGIN_TEST(more_pieces_than_were_announced_are_refused) {
+  const Data data(kSamples, 5, 3);
+  const KernelTable table(gram_of(data), kStarts, 10);
+  RowPieces& pieces = *table.pieces();
+  pieces.expect({0});
+  pieces.provide(range(0, 10), {0});
+  bool refused = false;
+  try {
+    pieces.provide(range(10, 90), {0});
+  } catch (const std::logic_error&) {
+    refused = true;
+  }
+  require(refused, "memory that is not there");
+}

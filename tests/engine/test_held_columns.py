@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from widemargin import SVC
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.held_columns import HeldColumns
-from widemargin.engine.kernels import Gaussian
+from widemargin.engine.held_columns import HeldColumns, worth_holding
+from widemargin.engine.kernels import Gaussian, Polynomial
 from widemargin.engine.update_costs import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
@@ -47,6 +47,38 @@ def test_sums_over_held_columns_are_within_their_bounds(kernel):
     plain, bound = gram.bounded_times(change, np.arange(300))
     assert (np.abs(sums - extended) <= errors).all() and errors.max() < 1e-11
     assert (np.abs(sums - plain) <= errors + bound).all()
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Gaussian(1e-6)])
+def test_sums_over_held_columns_alone_have_bounds_too(kernel):
+    """Of entries that are all but 1 the sum itself is what rounds."""
+    held, gram = begun(kernel)
+    change = np.zeros(300)
+    change[:40] = rng.normal(size=40)
+    sums, errors = held.bounded_times(gram, change)
+    apart = X[:300, None].astype(np.longdouble) - X[:300]
+    extended = np.exp(-kernel.gamma * np.square(apart).sum(axis=2)) @ change
+    off = np.abs(sums - extended)
+    assert (off <= errors).all() and (off > 2**-53 * np.abs(sums)).any()
+
+
+def test_nothing_stays_of_rows_that_leave_and_of_columns_that_are_not_needed():
+    held, gram = begun(Gaussian(2.0), columns=range(200))
+    held.begin(np.arange(50, 300))
+    held.join(np.arange(50))  # on their way out: their entries are still there
+    entries = held.block(np.arange(150), np.arange(250, 300))
+    expected = gram.rows(np.arange(50, 200), columns=np.arange(50))
+    assert_allclose(entries, expected, rtol=1e-13)
+    held.finish(250, np.arange(5))
+    assert np.count_nonzero(held.held(np.arange(250))) == 5  # of 150
+    assert np.count_nonzero(held._entries) == 5 * 250
+
+
+def test_columns_are_held_where_their_bounds_are_true():
+    assert worth_holding(Gram(X[:50], Gaussian(2.0)))
+    assert not worth_holding(Gram(X[:50], Polynomial(2, 5.0, 5.0)))
+    far = np.r_[X[:50], [[1e9] * 4]]
+    assert not worth_holding(Gram(far, Gaussian(2.0)))
 
 
 def test_rows_that_come_and_go_cost_their_own_entries():

@@ -1,6 +1,7 @@
 """Fits on few rows: all pairs in one compiled call, over one kernel matrix."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,24 @@ def test_a_certificate_without_room_for_the_sum_is_made_alone():
     assert (np.abs(solved.beta) == 0.1).all()
     _, (certificate,) = certify_batch(solved)
     assert_claims_hold(certificate, truth_of(solved.solution(0)), may_lack_bound=False)
+    assert certificate.gap <= 1e-9
+
+
+def test_certificates_of_many_share_the_time_and_claim_nothing_of_what_is_not_convex():
+    X, y = load_iris(return_X_y=True)
+    solved = pairs_of(standard(X), y, Gaussian(0.3))
+    _, certificates = certify_batch(solved)
+    assert_allclose(sum(each.seconds for each in certificates), solved.seconds)
+    figures = solved.figures.copy()
+    figures[1, 1] = np.inf  # an objective that no number holds
+    with pytest.raises(ValueError, match="not finite"):
+        certify_batch(replace(solved, figures=figures))
+    signs = np.where(np.arange(150) % 2, 1.0, -1.0)
+    matrix = kernel_matrix(Gaussian(0.3), standard(X)) - 0.2 * np.outer(signs, signs)
+    solved = pairs_of(matrix, y, Precomputed(), C=2.0)
+    assert solved.repaired.any()  # with figures of their own, which prove nothing here
+    _, certificates = certify_batch(solved)
+    assert all(each.bound is None and each.gap is None for each in certificates)
 
 
 def test_entries_stay_near_the_union_over_pairs(monkeypatch):
