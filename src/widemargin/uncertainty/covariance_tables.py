@@ -309,6 +309,10 @@ class Uncertainty:
     table: CovarianceTable
     groups: Integers | None = None
 
+    def entries(self, rows: Integers) -> Integers:
+        """Return the entry of the table of each of some samples."""
+        return rows if self.groups is None else self.groups[rows]
+
     def expand(self, values: Floats) -> Floats:
         """Give every sample the value of its covariance."""
         return values if self.groups is None else values[self.groups]

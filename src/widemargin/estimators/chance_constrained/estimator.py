@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated
 from widemargin.estimators.base.validation import checked_samples
+from widemargin.runtime.dask_collections import is_dask
 from widemargin.uncertainty.covariances import CLASS
 
 from .data.block_sources import (
@@ -21,7 +22,6 @@ from .data.block_sources import (
     Source,
     dask_blocks,
     file_blocks,
-    is_dask,
     refuse_large,
     user_blocks,
 )

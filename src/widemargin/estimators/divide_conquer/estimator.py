@@ -26,9 +26,9 @@ from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.multilevel.driver import Plan, conquer, levels_pay
 from widemargin.multilevel.level import Division, Limits
+from widemargin.runtime.dask_collections import is_dask
 
 from . import checkpoint as checkpoints
-from .dask.workers import is_dask
 from .early import EarlyModel, early_model
 from .level_choice import check_levels, exact_levels, skipped_stage
 from .level_evidence import Rows, levels_by_evidence

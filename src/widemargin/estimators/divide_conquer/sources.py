@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from widemargin.runtime.dask_collections import is_dask
+
 from .blockwise.exact_fit import fit_blocks
 from .blockwise.on_disk import blocks_on_disk
-from .dask.workers import is_dask
 
 
 def fit_elsewhere(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool | None:

@@ -267,11 +267,6 @@ def _check_lengths(rows: Block) -> None:
             )
 
 
-def is_dask(X: Any) -> bool:
-    """Return whether X is a dask array; dask is not imported for that."""
-    return type(X).__module__.startswith("dask.")
-
-
 @dataclass(frozen=True)
 class DaskBlocks(Source[Item]):
     """Chunks of dask arrays, the arguments of a `Block` each; work runs at the chunks.

@@ -121,6 +121,22 @@ def _margin_matrix(problem: ChanceProblem, extra: Any) -> Any:
     return sparse.hstack(parts, format="csr")
 
 
+def _slack_rows(program: _Program, n: int, slack: int, size: int) -> None:
+    """Add ``slack >= 0``."""
+    clarabel = import_clarabel()
+    rows = -sparse.eye_array(n, size, k=slack)
+    program.add(rows, np.zeros(n), clarabel.NonnegativeConeT(n))
+
+
+def _factors(table: CovarianceTable) -> list[Floats]:
+    return [orthogonal_factor(table, k) for k in range(len(table))]
+
+
+def _tighter(tol: float) -> float:
+    """Return what the solver is asked for: what we prove of its point is less."""
+    return min(tol, max(0.1 * tol, 1e-9))
+
+
 def shared_cones(
     problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
 ) -> ChanceSolution:
@@ -128,13 +144,12 @@ def shared_cones(
     started = time.perf_counter()
     clarabel = import_clarabel()
     n, d = problem.shape
-    table = problem.uncertainty.table
-    count = len(table)
-    groups = problem.uncertainty.groups
-    groups = np.arange(n) if groups is None else groups
+    factors = _factors(problem.uncertainty.table)
+    count, samples = len(factors), np.arange(n)
     quadratic, linear, _, slack = _layout(problem, count)
+    entries = problem.uncertainty.entries(samples)
     inflation = sparse.csr_array(
-        (np.full(n, problem.kappa), (np.arange(n), groups)), shape=(n, count)
+        (np.full(n, problem.kappa), (samples, entries)), shape=(n, count)
     )
     program = _Program()
     program.add(
@@ -142,18 +157,7 @@ def shared_cones(
         np.full(n, -1.0),
         clarabel.NonnegativeConeT(n),
     )
-    program.add(
-        sparse.hstack(
-            [
-                sparse.csr_array((n, slack)),
-                -sparse.eye_array(n),
-                sparse.csr_array((n, count)),
-            ]
-        ),
-        np.zeros(n),
-        clarabel.NonnegativeConeT(n),
-    )
-    factors = [orthogonal_factor(table, k) for k in range(count)]
+    _slack_rows(program, n, slack, len(linear))
     for k, factor in enumerate(factors):
         rank = factor.shape[1]
         rows = sparse.lil_array((1 + rank, len(linear)))
@@ -161,8 +165,7 @@ def shared_cones(
         if rank:
             rows[1:, :d] = -factor.T
         program.add(rows, np.zeros(1 + rank), clarabel.SecondOrderConeT(1 + rank))
-    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
-    x, duals, report = _solve(program, quadratic, linear, tighter, deadline)
+    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
     alpha = np.maximum(duals[:n], 0.0)
     preimages = np.zeros((count, d))
     position = 2 * n
@@ -192,11 +195,7 @@ def sample_cones(
     clarabel = import_clarabel()
     n, d = problem.shape
     uncertainty = problem.uncertainty
-    groups = uncertainty.groups
-    groups = np.arange(n) if groups is None else groups
-    factors = [
-        orthogonal_factor(uncertainty.table, k) for k in range(len(uncertainty.table))
-    ]
+    groups, factors = uncertainty.entries(np.arange(n)), _factors(uncertainty.table)
     ranks = np.array([factors[k].shape[1] for k in groups])
     starts = np.concatenate(([0], np.cumsum(ranks + 1)))
     quadratic, linear, _, slack = _layout(problem, 0)
@@ -224,10 +223,8 @@ def sample_cones(
     right[starts[:-1]] = -1.0
     program = _Program()
     program.add(matrix, right, *(clarabel.SecondOrderConeT(int(r) + 1) for r in ranks))
-    positive = sparse.hstack([sparse.csr_array((n, slack)), -sparse.eye_array(n)])
-    program.add(positive, np.zeros(n), clarabel.NonnegativeConeT(n))
-    tighter = min(tol, max(0.1 * tol, 1e-9))  # what we prove of its point is less
-    x, duals, report = _solve(program, quadratic, linear, tighter, deadline)
+    _slack_rows(program, n, slack, len(linear))
+    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
     alpha = np.maximum(duals[starts[:-1]], 0.0)
     preimages = np.zeros((len(factors), d))
     masses = uncertainty.collect(alpha)
@@ -293,8 +290,7 @@ def semidefinite(
 
 def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
     """Return Omega_i, the second moments of (x, 1)."""
-    groups = problem.uncertainty.groups
-    entry = i if groups is None else int(groups[i])
+    entry = int(problem.uncertainty.entries(np.array([i]))[0])
     factor = orthogonal_factor(problem.uncertainty.table, entry)
     extended = np.append(X[i], 1.0)
     moments = np.outer(extended, extended)

@@ -289,9 +289,8 @@ class _Forces:
         """Return upper bounds of the entries of ``kappa |v|`` of a sample."""
         if not len(self.chosen):
             return np.zeros(self.problem.shape[1])
-        groups = self.problem.uncertainty.groups
-        entry = sample if groups is None else int(groups[sample])
-        place = int(np.searchsorted(self.chosen, entry))
+        entry = self.problem.uncertainty.entries(np.array([sample]))
+        place = int(np.searchsorted(self.chosen, entry)[0])
         largest: Floats = self.directions.largest[place]
         return self.problem.kappa * 1.001 * largest
 

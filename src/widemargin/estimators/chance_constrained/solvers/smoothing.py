@@ -116,10 +116,8 @@ def margin_rows(
     problem: ChanceProblem, directions: Floats, rows: NDArray[np.intp]
 ) -> Floats:
     """Return ``J_i = -y_i mu_i + kappa v_i`` for the chosen samples, dense."""
-    groups = problem.uncertainty.groups
-    chosen = rows if groups is None else groups[rows]
     jacobian = dense_rows(problem.X, rows) * -problem.signs[rows, None]
-    jacobian += problem.kappa * directions[chosen]
+    jacobian += problem.kappa * directions[problem.uncertainty.entries(rows)]
     return jacobian
 
 
@@ -154,9 +152,9 @@ def hessian_operator(
     problem: ChanceProblem, state: Smoothed, width: float
 ) -> Callable[[Floats, float], tuple[Floats, float]]:
     """Return what maps (w, b) to the Hessian times it, never formed, for large d."""
-    groups, directions = problem.uncertainty.groups, state.directions
     X, signs, curvature = problem.X, problem.signs, problem.costs / (2.0 * width)
-    entries = np.arange(len(signs)) if groups is None else groups
+    directions = state.directions
+    entries = problem.uncertainty.entries(np.arange(len(signs)))
     members = np.flatnonzero(state.band)
     if 2 * len(members) <= len(signs):  # others have no curvature; a copy pays
         X, signs, entries = X[members], signs[members], entries[members]

@@ -31,6 +31,7 @@ from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
 from widemargin.estimators.divide_conquer.early import EarlyModel
 from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
+from widemargin.runtime.dask_collections import is_dask
 
 Vector = NDArray[np.float64]
 
@@ -111,14 +112,6 @@ class Trained:
     costs: Vector
     parts: list[list[PartSolution]]
     sizes: NDArray[np.intp]
-
-
-def is_dask(*collections: Any) -> bool:
-    """Whether any of the arguments is a dask collection, without importing dask."""
-    return any(
-        type(item).__module__.partition(".")[0] in ("dask", "dask_expr")
-        for item in collections
-    )
 
 
 def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
