@@ -9,8 +9,8 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kRows = 128;          // evaluated at a time; only the columns from there on
-constexpr Size kTile = 16;           // entries of a cache line
+constexpr Size kRows = 128;  // evaluated at a time, whole panels; only the columns from there on
+constexpr Size kTile = 16;   // entries of a cache line
 constexpr Size kThreadRows = 1000;   // below, a thread starts no sooner than all is done
 constexpr double kMirrorCost = 1.0;  // of an entry that is copied, in evaluated ones
 
@@ -46,23 +46,31 @@ KernelTable::KernelTable(std::shared_ptr<Gram> gram)
     : KernelTable(gram, std::max<Size>(1, gram->size() * padded(gram->size())) * sizeof(float)) {
   rows_ = std::make_unique<WholeMatrix<float>>(entries_, stride_);
   Team team(n_ < kThreadRows ? 1 : gram_->threads());
+  Prepared<float> prepared;
+  if (n_ > kRows) {
+    std::vector<Index> all(n_);
+    std::iota(all.begin(), all.end(), Index(0));
+    gram_->source().prepare(all.data(), n_, prepared);
+  }
   for (Size first = 0; first < n_; first += kRows) {
     const Size count = std::min(kRows, n_ - first);
-    evaluate(first, count, mirrors_ ? first : 0, team);
+    evaluate(first, count, mirrors_ ? first : 0, prepared, team);
     if (mirrors_) mirror(first, count, team);
   }
 }
 
 // Rows [first, first + count), columns from `from` on.
-void KernelTable::evaluate(Size first, Size count, Size from, Team& team) {
+void KernelTable::evaluate(Size first, Size count, Size from, const Prepared<float>& prepared,
+                           Team& team) {
   const WorkLog::Timer timer(gram_->log(), Activity::entries);
   std::vector<Index> rows(count), columns(n_ - from);
   std::iota(rows.begin(), rows.end(), Index(first));
   std::iota(columns.begin(), columns.end(), Index(from));
   std::vector<float*> store(count);
   for (Size r = 0; r < count; ++r) store[r] = entries_ + (first + r) * stride_ + from;
-  gram_->source().sweep(
-      Sweep<float>{rows.data(), count, columns.data(), columns.size(), store.data()}, team);
+  Sweep<float> work{rows.data(), count, columns.data(), columns.size(), store.data()};
+  if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = from;
+  gram_->source().sweep(work, team);
   gram_->log().count(Purpose::tables, count * columns.size());
 }
 
@@ -71,12 +79,9 @@ void KernelTable::mirror(Size first, Size count, Team& team) {
   const WorkLog::Timer timer(gram_->log(), Activity::arranging);
   const Size begin = first + count, below = n_ - begin;
   team.run(below, kTile, kMirrorCost * double(below * count), [&](Size start, Size end) {
-    // Reads of a few rows share their cache lines; writes are long runs.
-    for (Size r = begin + start; r < begin + end; ++r) {
-      const float* from = entries_ + first * stride_ + r;
-      float* to = entries_ + r * stride_ + first;
-      for (Size c = 0; c < count; ++c) to[c] = from[c * stride_];
-    }
+    routines<float>().transposed(entries_ + first * stride_ + begin + start, stride_, count,
+                                 end - start, entries_ + (begin + start) * stride_ + first,
+                                 stride_);
   });
 }
 

@@ -29,7 +29,7 @@ class KernelTable {
 
  private:
   KernelTable(std::shared_ptr<Gram> gram, Size bytes);
-  void evaluate(Size first, Size count, Size from, Team& team);
+  void evaluate(Size first, Size count, Size from, const Prepared<float>& prepared, Team& team);
   void mirror(Size first, Size count, Team& team);
 
   std::shared_ptr<Gram> gram_;

@@ -78,8 +78,8 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
     const Real* panels = packed.data();
     const Real* norms = packed_norms.data();
     if (work.prepared) {
-      panels = work.prepared->panels.data() + first * features;
-      norms = work.prepared->norms.data() + first;
+      panels = work.prepared->panels.data() + (work.prepared_before + first) * features;
+      norms = work.prepared->norms.data() + work.prepared_before + first;
     } else {
       pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
     }

@@ -27,7 +27,8 @@ struct Sweep {
   Real* const* store = nullptr;     // n_rows destinations of n_columns entries; each may be nullptr
   const double* weights = nullptr;  // n_rows; needed with accumulate
   double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
-  const Prepared<Real>* prepared = nullptr;  // of exactly these columns
+  const Prepared<Real>* prepared = nullptr;  // of these columns, and so many before them: whole
+  Size prepared_before = 0;                  // panels
   double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
 };
 

@@ -170,6 +170,9 @@ struct Routines {
   void (*times_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
   void (*sum_rows)(const Real* rows, Size n_rows, Size width, const double* weights, double* out);
   void (*products)(ProductCall&);
+  // to[c][r] = from[r][c], rows lying a stride apart
+  void (*transposed)(const Real* from, Size from_stride, Size n_rows, Size n_columns, Real* to,
+                     Size to_stride);
 };
 
 // Best set for this processor; the environment variable WIDEMARGIN_TARGET, baseline or avx2, read

@@ -179,6 +179,27 @@ long pairs(const PairCall<Real>& call) {
   return call.minus_growth == nullptr ? pair_steps<Real, 1>(call) : pair_steps<Real, 2>(call);
 }
 
+// to[c][r] = from[r][c], by blocks in registers.
+template <class Real>
+void transposed(const Real* from, Size from_stride, Size n_rows, Size n_columns, Real* to,
+                Size to_stride) {
+  using Vector = typename Lanes<Real>::Half;
+  constexpr Size side = sizeof(Vector) / sizeof(Real);
+  const Size whole_rows = n_rows / side * side, whole_columns = n_columns / side * side;
+  for (Size c = 0; c < whole_columns; c += side)
+    for (Size r = 0; r < whole_rows; r += side) {
+      Vector block[side];
+      for (Size k = 0; k < side; ++k)
+        __builtin_memcpy(block + k, from + (r + k) * from_stride + c, sizeof(Vector));
+      transpose(block);
+      for (Size k = 0; k < side; ++k)
+        __builtin_memcpy(to + (c + k) * to_stride + r, block + k, sizeof(Vector));
+    }
+  for (Size c = 0; c < n_columns; ++c)
+    for (Size r = c < whole_columns ? whole_rows : 0; r < n_rows; ++r)
+      to[c * to_stride + r] = from[r * from_stride + c];
+}
+
 // target[c] += sum_r weights[r] rows[r][c]. Rows come from memory, which answers fastest when it is
 // asked for long pieces of several of them at a time; the sums wait in the second-level cache.
 template <class Real>

@@ -40,7 +40,7 @@ template <class Real>
 Routines<Real> make_table() {
   return {strip<Real>,       distances<Real>,   sparse<Real>, sparse_distances,
           panel_norms<Real>, sparse_norm<Real>, pairs<Real>,  combine<Real>,
-          times_rows<Real>,  sum_rows<Real>,    products};
+          times_rows<Real>,  sum_rows<Real>,    products,     transposed<Real>};
 }
 
 #endif
