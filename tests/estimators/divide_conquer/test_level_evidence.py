@@ -140,12 +140,14 @@ def test_class_and_sample_weights_reach_the_comparison(smooth, monkeypatch):
     monkeypatch.setattr(
         level_evidence,
         "compare_levels",
-        lambda machine, rows, *rest: seen.append(rows) or compare(machine, rows, *rest),
+        lambda machine, own, *rest: seen.append(own) or compare(machine, own, *rest),
     )
     weights = np.linspace(1, 2, 3000)
     model = early(class_weight={0: 1, 1: 3}, C=2.0, early_tolerance=1.0)
     model.fit(X[:3000], y[:3000], weights)
-    assert_array_equal(seen[0].weights, weights * np.where(y[:3000] == 1, 3.0, 1.0))
+    assert_array_equal(
+        seen[0].sample.weights, weights * np.where(y[:3000] == 1, 3.0, 1.0)
+    )
 
 
 def test_a_time_limit_ends_the_comparison_too(smooth):

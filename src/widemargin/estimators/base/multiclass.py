@@ -131,7 +131,7 @@ def stack(
     if not by_pair:
         named = tuple((pair.positive, pair.negative) for pair in pairs)
         places = _libsvm_rows(n_classes, named)[places, labels[rows]]
-        if places.min() < 0:
+        if places.min(initial=0) < 0:  # clusters of one class have no support vector
             raise ValueError(
                 "a pair of classes has rows of a third, which LIBSVM's layout cannot "
                 "hold"

@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Precomputed
+from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.multilevel.level import (
     Division,
@@ -28,6 +28,7 @@ from widemargin.multilevel.level import (
     PartSolution,
     solve_cluster,
 )
+from widemargin.multilevel.router import Samples
 from widemargin.runtime.cancellation import CancellationScope
 
 Vector = NDArray[np.float64]
@@ -136,22 +137,29 @@ def _lacking(
 
 
 def _nearest(division: Division, members: Indices, missing: Indices) -> Indices:
-    """Return the rows nearest to a cluster's members, in feature space.
-
-    The squared distance to their mean is, but for a constant, K(z, z) less twice the
-    mean of K(z, x) over the members; some of each are enough.
-    """
+    """Return the rows nearest to a cluster's members; some of them are looked at."""
     rng = np.random.default_rng(len(members))
     missing = _some(missing, CANDIDATES, rng)
-    lent = min(LENT, len(members))
-    if len(missing) <= lent:
-        return missing
-    sample = _some(members, MEMBERS, rng)
-    near = Gram(division.samples[sample], division.kernel)
+    sample = division.samples[_some(members, MEMBERS, rng)]
     candidates = division.samples[missing]
-    means = near.cross(candidates, np.full(len(sample), 1.0 / len(sample)))
-    distances = Gram(candidates, division.kernel).diagonal() - 2.0 * means
-    return np.sort(missing[np.argsort(distances, kind="stable")[:lent]])
+    return missing[lenders(sample, candidates, division.kernel, len(members))]
+
+
+def lenders(
+    members: Samples, candidates: Samples, kernel: Kernel, size: int
+) -> Indices:
+    """Return which candidates lend to a cluster of that size: the nearest to members.
+
+    In feature space the squared distance to the mean of the members is, but for a
+    constant, K(z, z) less twice the mean of K(z, x) over them.
+    """
+    lent, count = min(LENT, size), candidates.shape[0]
+    if count <= lent:
+        return np.arange(count)
+    n = members.shape[0]
+    means = Gram(members, kernel).cross(candidates, np.full(n, 1.0 / n))
+    distances = Gram(candidates, kernel).diagonal() - 2.0 * means
+    return np.sort(np.argsort(distances, kind="stable")[:lent])
 
 
 def _some(rows: Indices, size: int, rng: np.random.Generator) -> Indices:

@@ -31,7 +31,7 @@ from widemargin.runtime.dask_collections import is_dask
 from . import checkpoint as checkpoints
 from .early import EarlyModel, early_model
 from .level_choice import check_levels, exact_levels, skipped_stage
-from .level_evidence import Rows, levels_by_evidence
+from .level_evidence import Rows, RowsInMemory, levels_by_evidence
 from .level_quality import Evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
 from .sources import fit_elsewhere
@@ -244,17 +244,17 @@ feature_names_in_
     def _levels(
         self, data: LabelledData, division: Division, limits: Limits, task: BinaryTask
     ) -> LevelRun:
-        n, seed = division.samples.shape[0], task.seed
+        n, seed, kernel = division.samples.shape[0], task.seed, division.kernel
         evidence: list[Evidence] = []
         check_levels(self.n_levels, self.early_level)
         if self.prediction == "early":
-            rows = Rows(data.X, data.labels, self._costs(data) / self.C)
-            finest, end, evidence = levels_by_evidence(
-                self, rows, division.kernel, seed, task.deadline
-            )
+            rows = Rows(np.arange(n), data.X, data.labels, self._costs(data) / self.C)
+            source = RowsInMemory(self, rows, kernel, seed)
+            found = levels_by_evidence(self, source, kernel, seed, task.deadline)
+            finest, end, evidence = found
         else:
             forced = self.n_levels != "auto" or self.checkpoint is not None
-            wanted = forced or levels_pay(division.samples, division.kernel, seed)
+            wanted = forced or levels_pay(division.samples, kernel, seed)
             finest, end = exact_levels(n, self.n_levels, self.n_branches, wanted)
         options = self._solve_options(division.problems[0].n, task)
         plan = Plan(

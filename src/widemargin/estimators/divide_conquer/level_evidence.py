@@ -18,8 +18,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +49,78 @@ FEWEST = 40  # rows of a region, and of its training part, for a comparison
 
 
 class Rows(NamedTuple):
-    """Training rows, each with its class and its factor on C."""
+    """Training rows, each with its number, its class and its factor on C."""
 
+    numbers: Indices
     samples: Samples
     codes: Indices
     weights: Vector
 
     def take(self, rows: Indices) -> Rows:
         """Return some of them."""
-        return Rows(self.samples[rows], self.codes[rows], self.weights[rows])
+        numbers, samples, codes, weights = self
+        return Rows(numbers[rows], samples[rows], codes[rows], weights[rows])
+
+
+class Regions(NamedTuple):
+    """Some clusters of a level, for the level below to be compared in.
+
+    ``members`` are places among ``rows``, of each region; ``share`` is the part of them
+    that trains.
+    """
+
+    rows: Rows
+    members: list[Indices]
+    share: float
+
+
+class RowSource(Protocol):
+    """Where training rows are: here, or on workers."""
+
+    @property
+    def n(self) -> int:
+        """Number of all rows."""
+
+    @property
+    def sample(self) -> Rows:
+        """Rows that stand for all where the kernel's reach is asked for."""
+
+    def regions(self, clusters: int, rng: np.random.Generator) -> Regions:
+        """Return some of so many clusters."""
+
+    def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
+        """Draw random rows that were not compared."""
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """All training rows, at hand; `machine` has the settings of their clusters."""
+
+    machine: Any
+    sample: Rows
+    kernel: Kernel
+    seed: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.sample.codes)
+
+    def regions(self, clusters: int, rng: np.random.Generator) -> Regions:
+        """Return clusters that hold a share of the rows."""
+        parts = divide(
+            self.sample.samples, self.kernel, clusters, seed=self.seed,
+            clustering=self.machine.clustering, sample_size=self.machine.sample_size,
+        )  # fmt: skip
+        chosen = drawn_regions(parts.sizes, rng)
+        share = training_share(parts.sizes, chosen, self.machine.n_branches)
+        return Regions(self.sample, [parts.members(c) for c in chosen], share)
+
+    def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
+        """Draw random rows that were not compared."""
+        others = np.setdiff1d(np.arange(self.n), tested.numbers, assume_unique=True)
+        size = min(size, len(others))
+        return self.sample.take(np.sort(rng.choice(others, size=size, replace=False)))
 
 
 def reaches_across(rows: Rows, kernel: Kernel, clusters: int, seed: int) -> bool:
@@ -72,7 +135,12 @@ def reaches_across(rows: Rows, kernel: Kernel, clusters: int, seed: int) -> bool
 
 
 def compare_levels(
-    machine: Any, rows: Rows, kernel: Kernel, level: int, seed: int, deadline: Deadline
+    machine: Any,
+    source: RowSource,
+    kernel: Kernel,
+    level: int,
+    seed: int,
+    deadline: Deadline,
 ) -> Evidence | None:
     """Compare a level with the one above; None where the rows or the time are too few.
 
@@ -80,7 +148,7 @@ def compare_levels(
     ----------
     machine : DivideConquerSVC
         Whose settings are compared; it is cloned, with the kernel's own gamma.
-    rows : Rows
+    source : RowSource
         All training rows.
     kernel : Kernel
         Resolved kernel.
@@ -93,13 +161,8 @@ def compare_levels(
     """
     begun, rng = time.perf_counter(), np.random.default_rng((seed, level))
     local = _settings(machine, kernel, seed)
-    parts = divide(
-        rows.samples, kernel, machine.n_branches ** (level - 1),
-        clustering=machine.clustering, sample_size=machine.sample_size, seed=seed,
-    )  # fmt: skip
-    chosen = _regions(parts.sizes, rng)
-    share = _training_share(parts.sizes, chosen, machine.n_branches)
-    splits = [_split(parts.members(c), rows.codes, share, rng) for c in chosen]
+    rows, members, share = source.regions(machine.n_branches ** (level - 1), rng)
+    splits = [_split(own, rows.codes, share, rng) for own in members]
     splits = [own for own in splits if len(own[0]) >= FEWEST and len(own[1])]
     splits = list(_limited(splits, rows.codes, rng)) if splits else []
     coarser, finer, support, trained = list[Vector](), list[Vector](), 0, 0
@@ -114,12 +177,11 @@ def compare_levels(
                 trained += len(training)
     if not splits:
         return None
-    tested = np.concatenate([compared for _, compared in splits])
-    truth = rows.codes[tested]
+    tested = rows.take(np.concatenate([compared for _, compared in splits]))
     return Evidence(
         level,
-        Quality.of(np.concatenate(finer), truth),
-        Quality.of(np.concatenate(coarser), truth),
+        Quality.of(np.concatenate(finer), tested.codes),
+        Quality.of(np.concatenate(coarser), tested.codes),
         tested,
         len(splits),
         trained,
@@ -129,7 +191,7 @@ def compare_levels(
 
 
 def against_sample(
-    evidence: Evidence, machine: Any, rows: Rows, kernel: Kernel, seed: int
+    evidence: Evidence, machine: Any, source: RowSource, kernel: Kernel, seed: int
 ) -> Evidence:
     """Add what one model of random rows reaches, at a quarter of the level's cost.
 
@@ -139,14 +201,13 @@ def against_sample(
         return replace(
             evidence, sampled=evidence.coarser, sampled_rows=evidence.trained
         )
-    n = len(rows.codes)
+    n, tested = source.n, evidence.compared
     # a model of so many rows costs about as much as the level
     size = np.sqrt(n * n / machine.n_branches**evidence.level)
-    drawn = _others(n, evidence.compared, int(0.5 * size), np.random.default_rng(seed))
-    model = _fitted(_settings(machine, kernel, seed), rows.take(drawn), 0, NEVER)
-    values = _values(model, rows.samples[evidence.compared], rows.codes)
-    sampled = Quality.of(values, rows.codes[evidence.compared])
-    return replace(evidence, sampled=sampled, sampled_rows=len(drawn))
+    drawn = source.others(tested, int(0.5 * size), np.random.default_rng(seed))
+    model = _fitted(_settings(machine, kernel, seed), drawn, 0, NEVER)
+    sampled = Quality.of(_values(model, tested.samples, tested.codes), tested.codes)
+    return replace(evidence, sampled=sampled, sampled_rows=len(drawn.codes))
 
 
 def _settings(machine: Any, kernel: Kernel, seed: int) -> Any:
@@ -160,14 +221,14 @@ def _settings(machine: Any, kernel: Kernel, seed: int) -> Any:
     )  # fmt: skip
 
 
-def _regions(sizes: Indices, rng: np.random.Generator) -> Indices:
+def drawn_regions(sizes: Indices, rng: np.random.Generator) -> Indices:
     """Draw clusters of the level above, until they hold a share of the rows."""
     order = rng.permutation(len(sizes))
     count = np.searchsorted(np.cumsum(sizes[order]), REGIONS * sizes.sum()) + 1
     return np.sort(order[:count])
 
 
-def _training_share(sizes: Indices, chosen: Indices, branches: int) -> float:
+def training_share(sizes: Indices, chosen: Indices, branches: int) -> float:
     """Share of the rows of regions that train, so that the work stays within its limit.
 
     A model costs about the square of its rows: the level, whose clusters are a
@@ -206,12 +267,6 @@ def _limited(
         yield training, compared[kept[compared]]
 
 
-def _others(n: int, tested: Indices, size: int, rng: np.random.Generator) -> Indices:
-    """Draw random rows that were not compared."""
-    others = np.setdiff1d(np.arange(n), tested, assume_unique=True)
-    return np.sort(rng.choice(others, size=min(size, len(others)), replace=False))
-
-
 def _fitted(local: Any, rows: Rows, depth: int, deadline: Deadline) -> Any:
     """Fit one model, or one for each of the parts; a class number where all are one."""
     if len(np.unique(rows.codes)) == 1:
@@ -241,23 +296,28 @@ def _values(model: Any, samples: Samples, codes: Indices) -> Vector:
 
 
 def levels_by_evidence(
-    machine: Any, rows: Rows, kernel: Kernel, seed: int, deadline: Deadline
+    machine: Any, source: RowSource, kernel: Kernel, seed: int, deadline: Deadline
 ) -> tuple[int, int, list[Evidence]]:
     """Return the finest level to solve, the one to stop at, and how that is known.
 
     Only ``early_level="auto"`` is asked about.
     """
     finest, end = early_levels(
-        len(rows.codes), machine.n_levels, machine.early_level, machine.n_branches
+        source.n, machine.n_levels, machine.early_level, machine.n_branches
     )
     if machine.early_level != "auto":
         return finest, end, []
-    end, evidence = chosen_level(machine, rows, kernel, end, seed, deadline)
+    end, evidence = chosen_level(machine, source, kernel, end, seed, deadline)
     return (end if machine.n_levels == "auto" else finest), end, evidence
 
 
 def chosen_level(
-    machine: Any, rows: Rows, kernel: Kernel, finest: int, seed: int, deadline: Deadline
+    machine: Any,
+    source: RowSource,
+    kernel: Kernel,
+    finest: int,
+    seed: int,
+    deadline: Deadline,
 ) -> tuple[int, list[Evidence]]:
     """Return the finest level that loses no more than allowed, and how that is known.
 
@@ -266,17 +326,17 @@ def chosen_level(
     """
     found = list[Evidence]()
     for level in range(finest, 0, -1):
-        if not reaches_across(rows, kernel, machine.n_branches**level, seed):
+        if not reaches_across(source.sample, kernel, machine.n_branches**level, seed):
             return level, found
-        evidence = compare_levels(machine, rows, kernel, level, seed, deadline)
+        evidence = compare_levels(machine, source, kernel, level, seed, deadline)
         if evidence is None:
             return level, found
         found.append(evidence)
         if evidence.loss - evidence.deviation <= machine.early_tolerance:
             return level, found
-        larger = len(rows.codes) / machine.n_branches ** (level - 1)
+        larger = source.n / machine.n_branches ** (level - 1)
         if evidence.entries(larger) > MOST_ENTRIES:
-            found[-1] = against_sample(evidence, machine, rows, kernel, seed)
+            found[-1] = against_sample(evidence, machine, source, kernel, seed)
             warnings.warn(disappointing(found[-1], machine), EarlyWarning, stacklevel=2)
             return level, found
     return 0, found

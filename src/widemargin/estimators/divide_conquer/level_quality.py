@@ -78,7 +78,7 @@ class Evidence:
         The finer of the two.
     finer, coarser : Quality
         On the same held-out rows.
-    compared : ndarray
+    compared : Rows
         Those rows.
     regions : int
         Clusters of the level above that were looked at.
@@ -94,7 +94,7 @@ class Evidence:
     level: int
     finer: Quality
     coarser: Quality
-    compared: Indices
+    compared: Any
     regions: int
     trained: int
     support: int
@@ -135,7 +135,7 @@ class Evidence:
             "objective": None,
             "gap": None,
             "regions": self.regions,
-            "held_out": len(self.compared),
+            "held_out": len(self.finer.truth),
             "expected_loss": self.loss,
             "deviation": self.deviation,
             "sampled_rows": self.sampled_rows,
@@ -154,7 +154,7 @@ def disappointing(evidence: Evidence, machine: Any) -> str:
     text = (
         f"Early prediction with {clusters} clusters is expected to lose "
         f"{100 * evidence.loss:.1f} points against the exact model (early_tolerance="
-        f"{machine.early_tolerance}): on {len(evidence.compared)} held-out rows of "
+        f"{machine.early_tolerance}): on {len(finer.truth)} held-out rows of "
         f"{evidence.regions} regions its balanced accuracy was "
         f"{100 * finer.balanced_accuracy:.1f} %, that of clusters "
         f"{machine.n_branches} times as large {100 * coarser.balanced_accuracy:.1f} %"

@@ -24,15 +24,20 @@ from widemargin.estimators.divide_conquer.blockwise.exact_fit import (
     kernel_of,
     refuse_settings,
 )
-from widemargin.estimators.divide_conquer.blockwise.survey import survey
+from widemargin.estimators.divide_conquer.blockwise.survey import Survey, survey
 from widemargin.estimators.divide_conquer.certified_point import CertifiedPoint
 from widemargin.estimators.divide_conquer.level_choice import check_levels, early_levels
-from widemargin.estimators.divide_conquer.level_run import (
-    block_certificate,
+from widemargin.estimators.divide_conquer.level_evidence import (
+    Rows,
+    levels_by_evidence,
 )
+from widemargin.estimators.divide_conquer.level_run import block_certificate
 from widemargin.multilevel.driver import level_record
-from widemargin.multilevel.partition import divide
+from widemargin.multilevel.partition import Partition, divide
+from widemargin.runtime.deadline import NEVER
 
+from .cluster_loans import borrowing_stage
+from .some_rows import RowsOnWorkers, of_each_class
 from .workers import Blocks, Trained, blocks_of, lazily, train
 
 Vector = NDArray[np.float64]
@@ -48,18 +53,23 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
         return fit_blocks(estimator, blocks)
     _refuse(estimator, blocks)
     clock = time.perf_counter()
-    level, n_clusters = _clusters(estimator, blocks.n)
+    check_levels(estimator.n_levels, estimator.early_level)
+    settings = estimator.n_levels, estimator.early_level, estimator.n_branches
+    _, finest = early_levels(blocks.n, *settings)
     seed = estimator._seed()
-    sample_size = estimator.sample_size or max(5000, 16 * n_clusters)
+    sample_size = estimator.sample_size or max(5000, 16 * estimator.n_branches**finest)
     seen = survey(blocks, sample_size, seed)
     kernel = kernel_of(estimator, blocks.n_features, seen)
     factors = class_weights(
         estimator.class_weight, seen.classes, np.arange(len(seen.mass)), seen.mass
     )
+    source = RowsOnWorkers(estimator, blocks, seen, factors, kernel, seed)
+    _, level, evidence = levels_by_evidence(estimator, source, kernel, seed, NEVER)
+    compared = time.perf_counter()
     partition = divide(
         seen.sample,
         kernel,
-        n_clusters,
+        estimator.n_branches**level,
         clustering=estimator.clustering,
         sample_size=len(seen.sample),
         seed=seed,
@@ -78,22 +88,33 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
             shrinking=estimator.shrinking,
             seed=seed,
         ),
+        lending=_lending(estimator, blocks, seen, factors, partition),
     )
-    seconds = (clustered - clock, time.perf_counter() - clustered)
+    seconds = (clustered - compared, time.perf_counter() - clustered)
     describe(estimator, blocks)
+    own = trained.rows
     data = LabelledData(
-        X=trained.model.samples, rows=trained.model.support, n_given=blocks.n,
-        n_features=blocks.n_features, labels=trained.codes, classes=seen.classes,
+        X=own.samples, rows=own.numbers, n_given=blocks.n,
+        n_features=blocks.n_features, labels=own.codes, classes=seen.classes,
     )  # fmt: skip
-    pairs = _pairs(trained.codes, len(seen.classes))
-    record = level_record(
-        level, trained.sizes, trained.parts, len(trained.codes), seconds
-    )
-    early = fitted_classifier(
-        data, kernel, factors, pairs, _answers(trained, pairs, sum(seconds)), [record]
-    )
+    pairs = _pairs(own.codes, len(seen.classes))
+    record = level_record(level, trained.sizes, trained.parts, len(own.codes), seconds)
+    answers = _answers(trained, pairs, time.perf_counter() - clock)
+    history = [*(one.record(blocks.n) for one in evidence), record]
+    if trained.loans:
+        history.append(borrowing_stage(trained.loans))
+    early = fitted_classifier(data, kernel, factors, pairs, answers, history)
     estimator._keep(early, trained.model)
     return True
+
+
+def _lending(
+    estimator: Any, blocks: Blocks, seen: Survey, factors: Vector, parts: Partition
+) -> Rows | None:
+    """Return rows that clusters may borrow; None where one cluster has them all."""
+    if parts.n_clusters == 1:
+        return None
+    return of_each_class(blocks, seen, estimator.C * factors, estimator._seed())
 
 
 def _refuse(estimator: Any, blocks: Blocks) -> None:
@@ -114,13 +135,6 @@ def _refuse(estimator: Any, blocks: Blocks) -> None:
             )
 
 
-def _clusters(estimator: Any, n: int) -> tuple[int, int]:
-    n_levels, early_level = estimator.n_levels, estimator.early_level
-    check_levels(n_levels, early_level)
-    _, level = early_levels(n, n_levels, early_level, estimator.n_branches)
-    return level, estimator.n_branches**level
-
-
 @dataclass(frozen=True)
 class _Pair:
     """A pair of classes, and which of the support vectors belong to it."""
@@ -138,13 +152,17 @@ def _answers(
     trained: Trained, pairs: list[_Pair], seconds: float
 ) -> list[CertifiedPoint]:
     """Return each pair's share of the level: its certificate is the block kernel's."""
-    model = trained.model
-    intercepts = np.average(model.intercepts, axis=0, weights=trained.sizes)
+    intercepts = np.average(trained.model.intercepts, axis=0, weights=trained.sizes)
     return [
         CertifiedPoint(
-            model.coefficients[pair.rows, number],
+            trained.coefficients[pair.rows, number],
             float(intercepts[number]),
-            block_certificate(trained.parts[number], seconds, 1),
+            block_certificate(
+                trained.parts[number]
+                + [loan.solution for _, loan in trained.loans if loan.pair == number],
+                seconds,
+                1,
+            ),
         )
         for number, pair in enumerate(pairs)
     ]

@@ -29,9 +29,12 @@ from widemargin.estimators.divide_conquer.blockwise.block_source import (
 )
 from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
 from widemargin.estimators.divide_conquer.early import EarlyModel
+from widemargin.estimators.divide_conquer.level_evidence import Rows
 from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
 from widemargin.runtime.dask_collections import is_dask
+
+from .cluster_loans import ClusterLoan, joined_rows, loans_of
 
 Vector = NDArray[np.float64]
 
@@ -99,19 +102,25 @@ class Trained:
     Attributes
     ----------
     model : EarlyModel
-    codes, costs : arrays of shape (n_support,)
-        Class number and C of each support vector.
+        With what clusters have borrowed.
+    rows : Rows
+        Support vectors of the clusters' own problems, with their C as weights.
+    coefficients : array of shape (n_support, n_pairs)
+        Of these.
     parts : list of lists of PartSolution
-        For each class pair the local certificates.
+        For each class pair the local certificates of these.
     sizes : array of shape (n_clusters,)
         Rows in each cluster.
+    loans : list of (int, ClusterLoan)
+        Clusters and what they have borrowed.
     """
 
     model: EarlyModel
-    codes: NDArray[np.intp]
-    costs: Vector
+    rows: Rows
+    coefficients: Vector
     parts: list[list[PartSolution]]
     sizes: NDArray[np.intp]
+    loans: list[tuple[int, ClusterLoan]]
 
 
 def blocks_of(X: Any, y: Any, sample_weight: Any = None) -> Blocks:
@@ -182,6 +191,7 @@ def train(
     *,
     fit_intercept: bool,
     options: SolveOptions,
+    lending: Rows | None = None,
 ) -> Trained:
     """Assign, shuffle and train every cluster on the workers.
 
@@ -197,6 +207,8 @@ def train(
         C of each class, multiplied by a row's weight.
     fit_intercept, options : bool, SolveOptions
         Of every problem and its solve.
+    lending : Rows, optional
+        Of all classes, with costs as weights: a cluster that lacks a class borrows.
     """
     import dask
     import dask.dataframe as dd
@@ -212,8 +224,9 @@ def train(
     # one division a cluster: partition c of the shuffled frame is cluster c
     shuffled = frame.set_index("cluster", divisions=list(range(n_clusters + 1)))
     local = dask.delayed(_train_cluster)
+    lent = dask.delayed(lending, pure=False, traverse=False)
     tasks = [
-        local(part, kernel, costs, fit_intercept, options)
+        local(part, kernel, costs, fit_intercept, options, lent)
         for part in shuffled.to_delayed()
     ]
     trained = dask.compute(*tasks)
@@ -254,6 +267,7 @@ def _train_cluster(
     costs: Vector,
     fit_intercept: bool,
     options: SolveOptions,
+    lending: Rows | None = None,
 ) -> dict[str, Any]:
     """Train the local models of a cluster; keeps only its support vectors."""
     order = np.argsort(table["row"].to_numpy(), kind="stable")
@@ -272,44 +286,61 @@ def _train_cluster(
         rows = slice(None) if part.rows is None else part.rows
         coefficients[rows, number] = solution.beta
         intercepts[number] = solution.intercept
+    own = Rows(table["row"].to_numpy()[order], X, codes.astype(np.intp), cost)
+    loans = []
+    if lending is not None and fit_intercept:
+        loans = loans_of(own, lending, kernel, len(costs), options)
     used = np.flatnonzero(coefficients.any(axis=1))
     return {
         "size": len(X),
-        "support": table["row"].to_numpy()[order][used],
-        "samples": X[used],
-        "codes": codes[used].astype(np.intp),
-        "costs": cost[used],
+        "rows": own.take(used),
         "coefficients": coefficients[used],
         "intercepts": intercepts,
         "parts": [replace(solution, beta=np.empty(0)) for solution in solved],
         "pairs": numbers,
+        "loans": loans,
     }
 
 
 def _assembled(
     trained: Sequence[dict[str, Any]], partition: Partition, kernel: Kernel
 ) -> Trained:
-    counts = [len(item["support"]) for item in trained]
+    """Put the clusters together; what some have borrowed is part of the model only."""
+    n_pairs = trained[0]["intercepts"].size
+    own = joined_rows([item["rows"] for item in trained])
+    parts: list[list[PartSolution]] = [[] for _ in range(n_pairs)]
+    rows, coefficients, counts, intercepts = [], [], [], []
+    for item in trained:
+        for pair, part in zip(item["pairs"], item["parts"], strict=True):
+            parts[pair].append(part)
+        pieces, values = [item["rows"]], [item["coefficients"]]
+        levels = item["intercepts"].copy()
+        for loan in item["loans"]:
+            levels[loan.pair] = loan.solution.intercept
+            pieces.append(loan.rows)
+            values.append(loan.columns(n_pairs))
+        rows += pieces
+        coefficients += values
+        counts.append(sum(len(piece.codes) for piece in pieces))
+        intercepts.append(levels)
+    everyone = joined_rows(rows)
     model = EarlyModel(
         partition.router,
         partition.groups,
         kernel,
-        np.concatenate([item["support"] for item in trained]).astype(np.intp),
-        np.concatenate([item["samples"] for item in trained]),
+        everyone.numbers,
+        everyone.samples,
         np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
-        np.concatenate([item["coefficients"] for item in trained]),
-        np.stack([item["intercepts"] for item in trained]),
+        np.concatenate(coefficients),
+        np.stack(intercepts),
     )
-    parts: list[list[PartSolution]] = [[] for _ in range(model.n_pairs)]
-    for item in trained:
-        for pair, part in zip(item["pairs"], item["parts"], strict=True):
-            parts[pair].append(part)
     return Trained(
         model,
-        np.concatenate([item["codes"] for item in trained]),
-        np.concatenate([item["costs"] for item in trained]),
+        own,
+        np.concatenate([item["coefficients"] for item in trained]),
         parts,
         np.array([item["size"] for item in trained]),
+        [(c, loan) for c, item in enumerate(trained) for loan in item["loans"]],
     )
 
 
