@@ -105,3 +105,11 @@ def loans_of(
 def joined_rows(parts: Sequence[Rows]) -> Rows:
     """Return rows of several places one behind the other."""
     return Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def each_once(rows: Rows, coefficients: Vector) -> tuple[Rows, Vector]:
+    """Return rows by their numbers, each once, with the sum of its coefficients."""
+    _, first, at = np.unique(rows.numbers, return_index=True, return_inverse=True)
+    sums = np.zeros((len(first), coefficients.shape[1]))
+    np.add.at(sums, at, coefficients)
+    return rows.take(first), sums

@@ -34,7 +34,7 @@ from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
 from widemargin.runtime.dask_collections import is_dask
 
-from .cluster_loans import ClusterLoan, joined_rows, loans_of
+from .cluster_loans import ClusterLoan, each_once, joined_rows, loans_of
 
 Vector = NDArray[np.float64]
 
@@ -319,9 +319,10 @@ def _assembled(
             levels[loan.pair] = loan.solution.intercept
             pieces.append(loan.rows)
             values.append(loan.columns(n_pairs))
-        rows += pieces
-        coefficients += values
-        counts.append(sum(len(piece.codes) for piece in pieces))
+        merged = each_once(joined_rows(pieces), np.concatenate(values))
+        rows.append(merged[0])
+        coefficients.append(merged[1])
+        counts.append(len(merged[1]))
         intercepts.append(levels)
     everyone = joined_rows(rows)
     model = EarlyModel(
