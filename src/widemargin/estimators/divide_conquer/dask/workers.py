@@ -324,13 +324,13 @@ def _assembled(
         coefficients.append(merged[1])
         counts.append(len(merged[1]))
         intercepts.append(levels)
-    everyone = joined_rows(rows)
+    all_rows = joined_rows(rows)
     model = EarlyModel(
         partition.router,
         partition.groups,
         kernel,
-        everyone.numbers,
-        everyone.samples,
+        all_rows.numbers,
+        all_rows.samples,
         np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
         np.concatenate(coefficients),
         np.stack(intercepts),
