@@ -11,6 +11,9 @@ namespace {
 
 constexpr Size kCapacity = 1008;    // rows of a power of two would fall into the same cache lines
 constexpr Size kBoxCapacity = 496;  // without an equality constraint pair steps cost more a member
+// Samples that a start with few support vectors does not know of are not many: of OneClassSVM with
+// nu=0.01, entries between them would take most of the time.
+constexpr Size kFewest = 240, kTimesSupport = 2;
 constexpr double kKeptShare = 0.5;  // of a working set that stays for the next one
 constexpr double kWholeCost = 3e7;  // entries between all active samples, up to which all are taken
 constexpr Size kTile = 32;          // the block is mirrored by tiles that stay in the L1 cache
@@ -19,7 +22,9 @@ constexpr Size kTile = 32;          // the block is mirrored by tiles that stay 
 
 template <class Real>
 Size WorkingSet<Real>::capacity() const {
-  return std::min(equality_ ? kCapacity : kBoxCapacity, active_.size());
+  Size most = equality_ ? kCapacity : kBoxCapacity;
+  if (warm_) most = std::min(most, std::max(kFewest, kTimesSupport * active_.support()));
+  return std::min(most, active_.size());
 }
 
 template <class Real>

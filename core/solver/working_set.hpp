@@ -18,7 +18,11 @@ template <class Real>
 class WorkingSet {
  public:
   WorkingSet(const ActiveSet<Real>& active, RowCache<Real>& cache, Team& team, bool equality)
-      : active_(active), cache_(cache), team_(team), equality_(equality) {}
+      : active_(active),
+        cache_(cache),
+        team_(team),
+        equality_(equality),
+        warm_(active.support() > 0) {}
 
   // The members, and their rows of kernel entries with each other, padded with zeros to whole
   // panels.
@@ -44,6 +48,7 @@ class WorkingSet {
   RowCache<Real>& cache_;
   Team& team_;
   const bool equality_;
+  const bool warm_;  // began at a point that is not the origin
 
   std::vector<Position> members_;
   std::vector<Size> carried_;             // where the first members stood in the last set

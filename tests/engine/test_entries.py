@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
-from widemargin.engine.problem import classification_problem
+from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
 
 
@@ -53,6 +53,14 @@ def test_on_wide_data_inactive_samples_and_certificates_evaluate_little():
     # each pair of them once, and what float32 sums of cached rows do not settle.
     assert gram.entries["inactive"] <= len(gram) * support
     assert gram.entries["certificate"] <= 0.75 * support * support
+
+
+def test_working_sets_are_small_where_the_start_has_few_support_vectors():
+    X, _ = clouds(6000, 4, seed=3)
+    gram, none = Gram(X, Gaussian(0.2), threads=1, cache_mb=400), np.zeros(6000)
+    solution = solve(DualProblem(gram, none, none, none + 1.0, 60.0))  # nu = 0.01
+    assert solution.certificate.kkt_violation <= 1e-3
+    assert gram.entries["blocks"] <= 3e5, gram.entries  # whole sets have 1e6 each
 
 
 def test_wide_data_gives_the_same_bits_for_any_number_of_threads():
