@@ -7,7 +7,7 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 from sklearn.datasets import make_moons
 
-from widemargin import SVC
+from widemargin import SVC, NuSVC, OneClassSVM
 from widemargin.estimators.base import validation
 from widemargin.estimators.base.validation import (
     cache_megabytes,
@@ -122,3 +122,11 @@ def test_labels_are_numbered_as_numpy_would(y):
     np.testing.assert_array_equal(classes, expected)
     np.testing.assert_array_equal(numbers, inverse)
     assert classes.dtype == expected.dtype and numbers.dtype == inverse.dtype
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC, OneClassSVM])
+def test_weights_that_no_sum_can_hold_are_named(kind):
+    X, y = make_moons(50, random_state=0)
+    with pytest.raises(ValueError, match=r"sample_weight reaches 1e\+300.*Divide all"):
+        kind().fit(X, y, sample_weight=np.full(50, 1e300))
+    assert kind().fit(X, y, sample_weight=np.full(50, 1e3)).support_.size

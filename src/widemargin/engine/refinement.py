@@ -227,7 +227,8 @@ class Descent:
                 raise raised
             if self.status != Status.MAX_ITER or spent.steps_left() == 0:
                 break
-            spent.pause = 2 * spent.steps
+            soon, last = spent.steps + SLOW * problem.n, ENDLESS * problem.n
+            spent.pause = min(2 * spent.steps, max(soon, last))
             if self._leap(tol):
                 self.status = Status.CONVERGED
                 break
@@ -237,7 +238,7 @@ class Descent:
                 self.status = Status.STALLED
                 # Another run begins with an exact gradient: if that is no help it shows
                 # soon, not after as many steps as all before.
-                spent.pause = spent.steps + SLOW * problem.n
+                spent.pause = soon
                 break
 
     def _run_on_both_sums(

@@ -67,6 +67,8 @@ class BothSums(Search):
             proven = self.best(near)
             if proven.status.stopped or self.is_final(proven, tol):
                 return proven
+            if near.solution.status == Status.STALLED and self.endless:
+                break
             near = self.with_verified_values(near, proven)
             if proven.converged or self.rounding_decides(proven):
                 tol *= FINER

@@ -27,6 +27,7 @@ Vector = NDArray[np.float64]
 LEAST_CACHE = 16.0  # megabytes
 TILE = 1024  # rows and columns that are compared with their mirror image at a time
 SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # what float32 sums may differ by
+LARGEST_WEIGHT = 1e100  # of a row
 
 
 def checked_samples(
@@ -155,6 +156,13 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector | None:
         )
     if not np.isfinite(weights).all():
         raise ValueError("Input sample_weight contains NaN or infinity.")
+    largest = float(weights.max(initial=0.0))
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight reaches {largest:.3g}, and squares of weights above "
+            f"{LARGEST_WEIGHT:g} have no sum. Divide all of them by the largest; "
+            "where C multiplies them, multiply C by it."
+        )
     return weights
 
 
