@@ -162,15 +162,16 @@ void RowSlots<Real>::move_rows(Size length) {
 template <class Real>
 void RowSlots<Real>::keep(const std::vector<Position>& positions, Team& team) {
   const double cost = double(rows_.size()) * double(positions.size());
+  Size unmoved = 0;  // the first entries stay where they are
+  while (unmoved < positions.size() && Size(positions[unmoved]) == unmoved) ++unmoved;
   team.run(rows_.size(), 1, cost, [&](Size begin, Size end) {
     for (Size slot = begin; slot < end; ++slot) {
       if (rows_[slot].sample < 0) continue;
       Real* entry = entries(Slot(slot));
-      Size kept = 0;
-      while (kept < positions.size() && Size(positions[kept]) < rows_[slot].known) {
-        entry[kept] = entry[Size(positions[kept])];
-        ++kept;
-      }
+      const auto end_of_known =
+          std::lower_bound(positions.begin(), positions.end(), Position(rows_[slot].known));
+      const Size kept = Size(end_of_known - positions.begin());
+      for (Size k = unmoved; k < kept; ++k) entry[k] = entry[Size(positions[k])];
       rows_[slot].known = kept;
     }
   });

@@ -32,15 +32,15 @@ template <class Real>
 Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel,
                          const Sweep<Real>& work) {
   const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
+  const Real* norms = kernel.kind == KernelKind::gaussian ? samples.half_norms<Real>() : nullptr;
   Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
                    std::vector<Real>(strips * kStripRows)};
   for (Size s = 0; s < strips; ++s) {
     const Index* ids = work.rows + s * kStripRows;
     const Size count = std::min(kStripRows, work.n_rows - s * kStripRows);
     samples.pack(ids, count, kStripRows, out.packed.data() + s * samples.features() * kStripRows);
-    if (kernel.kind == KernelKind::gaussian)
-      for (Size r = 0; r < count; ++r)
-        out.norms[s * kStripRows + r] = samples.half_norms<Real>()[ids[r]];
+    if (norms != nullptr)
+      for (Size r = 0; r < count; ++r) out.norms[s * kStripRows + r] = norms[ids[r]];
   }
   return out;
 }
@@ -49,12 +49,13 @@ template <class Real>
 void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* ids, Size count,
                  Real* panels, Real* norms) {
   constexpr Size width = panel_width<Real>();
+  const Real* own = kernel.kind == KernelKind::gaussian ? columns.half_norms<Real>() : nullptr;
   for (Size first = 0; first < count; first += width) {
     const Size present = std::min(width, count - first);
     columns.pack(ids + first, present, width, panels + first * columns.features());
-    if (kernel.kind == KernelKind::gaussian)
+    if (own != nullptr)
       for (Size c = 0; c < width; ++c)
-        norms[first + c] = c < present ? columns.half_norms<Real>()[ids[first + c]] : Real(0);
+        norms[first + c] = c < present ? own[ids[first + c]] : Real(0);
   }
 }
 

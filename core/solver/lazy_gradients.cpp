@@ -60,18 +60,27 @@ void LazyGradients<Real>::update(const std::vector<Index>& active,
                                  const std::vector<Index>& inactive, const Extremes& extremes,
                                  Skip skip, Control& control, const Progress& progress) {
   const Size live = snapshots_.size();
+  std::vector<Change> changes;
+  std::vector<char> unchanged(problem_.n,
+                              skips_);  // since the oldest snapshot, where any may be skipped
+  for (const Snapshot& snapshot : snapshots_) {
+    changes.push_back(change_since(snapshot));
+    for (const Index i : changes.back().samples) unchanged[Size(i)] = 0;
+  }
   Groups updated(live), skippable(live);
-  for (const Index i : inactive)
-    (skips_ && always_zero(i) ? skippable : updated)[Size(versions_[Size(i)])].push_back(i);
+  for (const Index i : inactive) {
+    const bool skips = unchanged[Size(i)] && iterate_.beta[i] == 0.0;
+    (skips ? skippable : updated)[Size(versions_[Size(i)])].push_back(i);
+  }
   // First those that may have changed: moved_since() needs their gradients.
-  for (Size v = 0; v < live; ++v) add_change_since(snapshots_[v], updated[v], control, progress);
+  for (Size v = 0; v < live; ++v) add(changes[v], updated[v], control, progress);
   for (Size v = 0; v < live; ++v) {
-    std::vector<Index> near = possible_violators(snapshots_[v], skippable[v], extremes);
+    std::vector<Index> near = possible_violators(snapshots_[v], changes[v], skippable[v], extremes);
     if (skip == Skip::probable && near.size() > kProbesPay)
-      near = probable_violators(snapshots_[v], near, extremes, control, progress, updated[v]);
+      near = probable_violators(changes[v], near, extremes, control, progress, updated[v]);
     append(updated[v], near);
     if (skip == Skip::proven && bounded_) sum_unbounded_anew(near, control, progress);
-    add_change_since(snapshots_[v], near, control, progress);
+    add(changes[v], near, control, progress);
   }
   take_snapshot(active, updated);
 }
@@ -80,31 +89,28 @@ template <class Real>
 void LazyGradients<Real>::enter(const std::vector<Index>& active,
                                 const std::vector<Index>& entering, Control& control,
                                 const Progress& progress) {
-  add_change_since(snapshots_.front(), entering, control, progress);
+  add(change_since(snapshots_.front()), entering, control, progress);
   take_snapshot(active, {entering});
 }
 
 template <class Real>
-bool LazyGradients<Real>::always_zero(Index i) const {
-  if (iterate_.beta[i] != 0.0) return false;
-  return std::all_of(snapshots_.begin(), snapshots_.end(),
-                     [i](const Snapshot& snapshot) { return snapshot.beta[Size(i)] == 0.0; });
-}
-
-// gradient += K (beta - snapshot) for the given samples, piece by piece
-template <class Real>
-void LazyGradients<Real>::add_change_since(const Snapshot& snapshot,
-                                           const std::vector<Index>& samples, Control& control,
-                                           const Progress& progress) {
-  if (samples.empty()) return;
-  std::vector<Index> changed;
-  std::vector<double> change;
+typename LazyGradients<Real>::Change LazyGradients<Real>::change_since(
+    const Snapshot& snapshot) const {
+  Change out;
   for (Size i = 0; i < problem_.n; ++i)
     if (iterate_.beta[i] != snapshot.beta[i]) {
-      changed.push_back(Index(i));
-      change.push_back(iterate_.beta[i] - snapshot.beta[i]);
+      out.samples.push_back(Index(i));
+      out.amounts.push_back(iterate_.beta[i] - snapshot.beta[i]);
     }
-  if (changed.empty()) return;
+  return out;
+}
+
+// gradient += K (change of beta) for the given samples, piece by piece
+template <class Real>
+void LazyGradients<Real>::add(const Change& change, const std::vector<Index>& samples,
+                              Control& control, const Progress& progress) {
+  const std::vector<Index>& changed = change.samples;
+  if (samples.empty() || changed.empty()) return;
   const Size piece =
       std::min(kPieceSamples, std::max(kLeastPiece, Size(kPieceEntries / double(changed.size()))));
   std::vector<double> sums, sizes, rounding;
@@ -112,8 +118,8 @@ void LazyGradients<Real>::add_change_since(const Snapshot& snapshot,
     if (first > 0) control.report(progress);
     const Size count = std::min(piece, samples.size() - first);
     sums.assign(count, 0.0), sizes.assign(count, 0.0), rounding.assign(count, 0.0);
-    Sweep<Real> work{changed.data(), changed.size(), samples.data() + first, count, nullptr,
-                     change.data(),  sums.data()};
+    Sweep<Real> work{changed.data(),        changed.size(), samples.data() + first, count, nullptr,
+                     change.amounts.data(), sums.data()};
     work.sizes = sizes.data();
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
     source_.sweep(work, team_);
@@ -141,7 +147,7 @@ void LazyGradients<Real>::sum_unbounded_anew(std::vector<Index>& samples, Contro
     iterate_.errors[i] = 0.0;
   }
   const Snapshot origin{std::vector<double>(problem_.n, 0.0), 0.0};
-  add_change_since(origin, unbounded, control, progress);
+  if (!unbounded.empty()) add(change_since(origin), unbounded, control, progress);
 }
 
 // How far a sample at zero is from violating.
@@ -161,15 +167,15 @@ double LazyGradients<Real>::slack(Index i, const Extremes& extremes) const {
 // changed sample is up to date when this is called. What a kink adds to D is taken out term by
 // term: the slopes of free samples then stay near the level, and their sum is small.
 template <class Real>
-double LazyGradients<Real>::moved_since(const Snapshot& snapshot, double level) const {
+double LazyGradients<Real>::moved_since(const Snapshot& snapshot, const Change& change,
+                                        double level) const {
   double half_square = snapshot.objective - objective_, size = std::abs(half_square);
-  for (Size i = 0; i < problem_.n; ++i) {
-    const double change = iterate_.beta[i] - snapshot.beta[i];
-    if (change == 0.0) continue;
-    const double kink = problem_.kink_of(Index(i)), then = snapshot.beta[i];
+  for (Size k = 0; k < change.samples.size(); ++k) {
+    const Index i = change.samples[k];
+    const double kink = problem_.kink_of(i), then = snapshot.beta[Size(i)];
     const double side = side_of(iterate_.beta[i], then);
     const double slope = iterate_.gradient[i] + side * kink - level;
-    const double term = slope * change - crossing(then, side, kink);
+    const double term = slope * change.amounts[k] - crossing(then, side, kink);
     half_square += term;
     size += std::abs(term);
   }
@@ -180,11 +186,12 @@ double LazyGradients<Real>::moved_since(const Snapshot& snapshot, double level) 
 // Those of the samples, all at zero, that may violate by now.
 template <class Real>
 std::vector<Index> LazyGradients<Real>::possible_violators(const Snapshot& snapshot,
+                                                           const Change& change,
                                                            const std::vector<Index>& samples,
                                                            const Extremes& extremes) const {
   std::vector<Index> near;
   if (samples.empty()) return near;
-  const double radius = moved_since(snapshot, extremes.level(problem_.equality));
+  const double radius = moved_since(snapshot, change, extremes.level(problem_.equality));
   for (const Index i : samples) {
     const double reach = radius * std::sqrt(std::max(diagonal_[Size(i)], 0.0));
     if (slack(i, extremes) <= reach) near.push_back(i);
@@ -195,12 +202,12 @@ std::vector<Index> LazyGradients<Real>::possible_violators(const Snapshot& snaps
 // Those of the samples that may violate, judged by how far some of them, updated here, have moved.
 template <class Real>
 std::vector<Index> LazyGradients<Real>::probable_violators(
-    const Snapshot& snapshot, const std::vector<Index>& samples, const Extremes& extremes,
+    const Change& change, const std::vector<Index>& samples, const Extremes& extremes,
     Control& control, const Progress& progress, std::vector<Index>& updated) {
   const std::vector<Index> probes = evenly_spaced(samples, kProbes);
   std::vector<double> before;
   for (const Index i : probes) before.push_back(slack(i, extremes));
-  add_change_since(snapshot, probes, control, progress);
+  add(change, probes, control, progress);
   append(updated, probes);
   double farthest = -kInfinity;
   std::vector<char> probed(problem_.n, 0);

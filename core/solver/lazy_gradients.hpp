@@ -56,19 +56,25 @@ class LazyGradients {
     std::vector<double> beta;
     double objective;  // relative to the start of the solve
   };
+  // What has changed in beta since a snapshot: samples, and by how much.
+  struct Change {
+    std::vector<Index> samples;
+    std::vector<double> amounts;
+  };
   using Groups = std::vector<std::vector<Index>>;  // samples by snapshot
 
   Index latest() const { return Index(snapshots_.size() - 1); }
-  bool always_zero(Index i) const;
-  double moved_since(const Snapshot& snapshot, double level) const;
+  Change change_since(const Snapshot& snapshot) const;
+  double moved_since(const Snapshot& snapshot, const Change& change, double level) const;
   double slack(Index i, const Extremes& extremes) const;
-  std::vector<Index> possible_violators(const Snapshot& snapshot, const std::vector<Index>& samples,
+  std::vector<Index> possible_violators(const Snapshot& snapshot, const Change& change,
+                                        const std::vector<Index>& samples,
                                         const Extremes& extremes) const;
-  std::vector<Index> probable_violators(const Snapshot& snapshot, const std::vector<Index>& samples,
+  std::vector<Index> probable_violators(const Change& change, const std::vector<Index>& samples,
                                         const Extremes& extremes, Control& control,
                                         const Progress& progress, std::vector<Index>& updated);
-  void add_change_since(const Snapshot& snapshot, const std::vector<Index>& samples,
-                        Control& control, const Progress& progress);
+  void add(const Change& change, const std::vector<Index>& samples, Control& control,
+           const Progress& progress);
   void sum_unbounded_anew(std::vector<Index>& samples, Control& control, const Progress& progress);
   void take_snapshot(const std::vector<Index>& active, const Groups& updated);
   void drop_unused_snapshots();
