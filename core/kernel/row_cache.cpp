@@ -74,7 +74,7 @@ void RowCache<Real>::extend(const std::vector<Index>& appended, const std::vecto
   source_.sweep(Sweep<Real>{rows.data(), rows.size(), columns_.data() + before, count, store.data(),
                             weights, gradient + before},
                 team);
-  log_.count(Purpose::inactive, rows.size() * count);
+  log_.count(Purpose::stages, rows.size() * count);
   for (const Slot slot : completed) slots_.set_known(slot, columns_.size());
 }
 

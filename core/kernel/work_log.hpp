@@ -9,9 +9,21 @@
 
 namespace widemargin {
 
-// Why kernel entries are evaluated.
-enum class Purpose : Size { active_rows, blocks, tables, inactive, products, certificate, other };
-constexpr std::array<const char*, 7> kPurposes{"active_rows", "blocks",      "tables", "inactive",
+// Why kernel entries are evaluated. Of inactive samples: where they enter with a stage, between
+// rounds, and before a solution is believed.
+enum class Purpose : Size {
+  active_rows,
+  blocks,
+  tables,
+  stages,
+  inactive,
+  last_check,
+  products,
+  certificate,
+  other
+};
+constexpr std::array<const char*, 9> kPurposes{"active_rows", "blocks",      "tables",
+                                               "stages",      "inactive",    "last_check",
                                                "products",    "certificate", "other"};
 
 // What a solve spends its time on; the rest is selection and bookkeeping.

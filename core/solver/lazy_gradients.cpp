@@ -59,6 +59,7 @@ template <class Real>
 void LazyGradients<Real>::update(const std::vector<Index>& active,
                                  const std::vector<Index>& inactive, const Extremes& extremes,
                                  Skip skip, Control& control, const Progress& progress) {
+  const Purpose purpose = skip == Skip::proven ? Purpose::last_check : Purpose::inactive;
   const Size live = snapshots_.size();
   std::vector<Change> changes;
   std::vector<char> unchanged(problem_.n,
@@ -73,14 +74,14 @@ void LazyGradients<Real>::update(const std::vector<Index>& active,
     (skips ? skippable : updated)[Size(versions_[Size(i)])].push_back(i);
   }
   // First those that may have changed: moved_since() needs their gradients.
-  for (Size v = 0; v < live; ++v) add(changes[v], updated[v], control, progress);
+  for (Size v = 0; v < live; ++v) add(changes[v], updated[v], purpose, control, progress);
   for (Size v = 0; v < live; ++v) {
     std::vector<Index> near = possible_violators(snapshots_[v], changes[v], skippable[v], extremes);
     if (skip == Skip::probable && near.size() > kProbesPay)
       near = probable_violators(changes[v], near, extremes, control, progress, updated[v]);
     append(updated[v], near);
     if (skip == Skip::proven && bounded_) sum_unbounded_anew(near, control, progress);
-    add(changes[v], near, control, progress);
+    add(changes[v], near, purpose, control, progress);
   }
   take_snapshot(active, updated);
 }
@@ -89,7 +90,7 @@ template <class Real>
 void LazyGradients<Real>::enter(const std::vector<Index>& active,
                                 const std::vector<Index>& entering, Control& control,
                                 const Progress& progress) {
-  add(change_since(snapshots_.front()), entering, control, progress);
+  add(change_since(snapshots_.front()), entering, Purpose::stages, control, progress);
   take_snapshot(active, {entering});
 }
 
@@ -108,7 +109,7 @@ typename LazyGradients<Real>::Change LazyGradients<Real>::change_since(
 // gradient += K (change of beta) for the given samples, piece by piece
 template <class Real>
 void LazyGradients<Real>::add(const Change& change, const std::vector<Index>& samples,
-                              Control& control, const Progress& progress) {
+                              Purpose purpose, Control& control, const Progress& progress) {
   const std::vector<Index>& changed = change.samples;
   if (samples.empty() || changed.empty()) return;
   const Size piece =
@@ -124,7 +125,7 @@ void LazyGradients<Real>::add(const Change& change, const std::vector<Index>& sa
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
     source_.sweep(work, team_);
     source_.rounding(work, rounding.data());
-    gram_.log().count(Purpose::inactive, changed.size() * count);
+    gram_.log().count(purpose, changed.size() * count);
     for (Size k = 0; k < count; ++k) {
       const Index i = samples[first + k];
       iterate_.gradient[i] += sums[k];
@@ -147,7 +148,8 @@ void LazyGradients<Real>::sum_unbounded_anew(std::vector<Index>& samples, Contro
     iterate_.errors[i] = 0.0;
   }
   const Snapshot origin{std::vector<double>(problem_.n, 0.0), 0.0};
-  if (!unbounded.empty()) add(change_since(origin), unbounded, control, progress);
+  if (!unbounded.empty())
+    add(change_since(origin), unbounded, Purpose::last_check, control, progress);
 }
 
 // How far a sample at zero is from violating.
@@ -207,7 +209,7 @@ std::vector<Index> LazyGradients<Real>::probable_violators(
   const std::vector<Index> probes = evenly_spaced(samples, kProbes);
   std::vector<double> before;
   for (const Index i : probes) before.push_back(slack(i, extremes));
-  add(change, probes, control, progress);
+  add(change, probes, Purpose::inactive, control, progress);
   append(updated, probes);
   double farthest = -kInfinity;
   std::vector<char> probed(problem_.n, 0);

@@ -73,8 +73,8 @@ class LazyGradients {
   std::vector<Index> probable_violators(const Change& change, const std::vector<Index>& samples,
                                         const Extremes& extremes, Control& control,
                                         const Progress& progress, std::vector<Index>& updated);
-  void add(const Change& change, const std::vector<Index>& samples, Control& control,
-           const Progress& progress);
+  void add(const Change& change, const std::vector<Index>& samples, Purpose purpose,
+           Control& control, const Progress& progress);
   void sum_unbounded_anew(std::vector<Index>& samples, Control& control, const Progress& progress);
   void take_snapshot(const std::vector<Index>& active, const Groups& updated);
   void drop_unused_snapshots();

@@ -142,7 +142,7 @@ WIDEMARGIN_TEST(rows_are_extended_by_new_columns_and_not_evaluated_again) {
   const std::vector<double> weights{0.5, -2.0, 1.5};
   std::vector<double> gradient(100, 0.0);
   cache.extend(appended, rows, weights.data(), gradient.data(), team);
-  require(log.entries(Purpose::inactive) == 3 * 40, "only the new columns");
+  require(log.entries(Purpose::stages) == 3 * 40, "only the new columns");
   for (Size c = 0; c < 100; ++c) {
     double expected = 0.0;
     for (Size k = 0; c >= 60 && k < rows.size(); ++k)

@@ -40,7 +40,8 @@ def test_entries_stay_near_what_is_needed(d, gamma, most):
 def test_entries_by_purpose_and_seconds_by_activity_add_up():
     _, gram = solved(4, 0.5)
     assert sum(gram.entries.values()) == gram.evaluated
-    assert gram.entries["inactive"] > 0
+    for purpose in ("stages", "inactive"):
+        assert gram.entries[purpose] > 0, purpose
     assert gram.entries["certificate"] > 0
     assert set(gram.seconds) == {"entries", "pair_steps", "row_sums", "arranging"}
     assert gram.seconds["entries"] > 0
@@ -51,7 +52,7 @@ def test_on_wide_data_inactive_samples_and_certificates_evaluate_little():
     support = solution.support.size
     # Stages extend the rows they have; of the certificate the support vectors remain,
     # each pair of them once, and what float32 sums of cached rows do not settle.
-    assert gram.entries["inactive"] <= len(gram) * support
+    assert gram.entries["stages"] + gram.entries["inactive"] <= len(gram) * support
     assert gram.entries["certificate"] <= 0.75 * support * support
 
 

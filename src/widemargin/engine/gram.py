@@ -93,7 +93,8 @@ class Gram:
         """Kernel entries computed so far, by purpose.
 
         Rows of the active samples, blocks of working sets, tables of small active sets,
-        inactive samples brought up to date, products in float64, the certificate.
+        inactive samples as a stage enters, between rounds and at the last check,
+        products in float64, the certificate.
         """
         return dict(self._core.entries)
 

@@ -26,7 +26,8 @@ from widemargin_papers.harness.text_tables import layout
 
 RATE_ROWS = 256  # evaluated to measure the rate of the tile
 PURPOSES = (
-    "active_rows", "blocks", "tables", "inactive", "products", "certificate",
+    "active_rows", "blocks", "tables", "stages", "inactive", "last_check", "products",
+    "certificate",
 )  # fmt: skip
 ACTIVITIES = ("entries", "pair_steps", "row_sums", "arranging")
 HEADER = [
