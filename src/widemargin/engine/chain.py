@@ -83,7 +83,7 @@ class ChainSolution:
 
 
 def fits_a_chain(problem: Terms) -> bool:
-    """Whether a chain can start a problem: the origin must be feasible."""
+    """Whether a chain can start a problem, or some behind each other: at the origin."""
     lower, upper = problem.lower, problem.upper
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum() + problem.linear.sum())

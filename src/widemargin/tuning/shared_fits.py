@@ -223,18 +223,17 @@ def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
     chains: dict[Any, _Chain] = {}
     problems: list[Terms] = []
     for fit in begun.fits:
-        own = fit.begun.terms()
-        fit.answers = [None] * len(own)
-        if not all(fits_a_chain(problem) for problem in own):
-            fit.answers = []
+        joined = fit.begun.terms()
+        if joined is None or not fits_a_chain(joined):
             continue
-        for number, problem in enumerate(own):
+        fit.answers = [None] * len(fit.begun.tasks)
+        for number, problem in enumerate(fit.begun.parts(joined)):
             rows = fit.begun.tasks[number].gram
             key = (fit.place, number, problem.total is None, rows.numbers.tobytes())
             others = begun.rows.numbers[fit.place][1]
             chain = chains.setdefault(key, _Chain(rows.numbers, others))
             chain.steps.append((fit, number, problem))
-        problems += own
+        problems.append(joined)
     if not problems:
         return
     single = matrix_precision(begun.gram, problems, begun.tol) is np.float32

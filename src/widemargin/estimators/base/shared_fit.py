@@ -75,13 +75,16 @@ class BegunFit:
         """Return the dual problem of each task."""
         return [self.machine._problem(task) for task in self.tasks]
 
-    def terms(self) -> list[Terms]:
-        """Return the terms of each of these problems."""
-        joined = self.machine._terms_of(self.tasks)
-        if joined is None:
-            found = self.problems()
-            return [Terms(p.linear, p.lower, p.upper, p.total, p.kink) for p in found]
-        linear, lower, upper, total, kink = joined
+    def terms(self) -> Terms | None:
+        """Return the terms of all of these problems, one behind the other.
+
+        None where they have not all the same total.
+        """
+        return self.machine._terms_of(self.tasks)
+
+    def parts(self, terms: Terms) -> list[Terms]:
+        """Return the terms of each problem."""
+        linear, lower, upper, total, kink = terms
         ends = list(accumulate((task.rows.size for task in self.tasks), initial=0))
         return [
             Terms(

@@ -117,7 +117,7 @@ def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
     offsets, members = _members(tasks)
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum())
-    if not (np.diff(offsets).all() and within and finite):
+    if not (all(task.rows.size for task in tasks) and within and finite):
         return None
     return ProblemBatch(
         offsets,
