@@ -90,15 +90,33 @@ def contestants_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "QUICK", 0.01)
 
 
+#: On a busy machine a worker may take a minute to start, and to answer.
+PATIENCE = "600s"
+PATIENT = {
+    "distributed.comm.timeouts.connect": PATIENCE,
+    "distributed.comm.timeouts.tcp": PATIENCE,
+    "distributed.scheduler.worker-ttl": None,  # a late heartbeat is no death
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.admin.tick.limit": PATIENCE,
+}
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """Connect to two dask workers, processes of the file's own: tests may kill one."""
     distributed = pytest.importorskip("dask.distributed")
+    import dask
+
     with (
+        dask.config.set(PATIENT),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            death_timeout=PATIENCE,
         ) as cluster,
-        distributed.Client(cluster) as connected,
+        distributed.Client(cluster, timeout=PATIENCE) as connected,
     ):
         yield connected
 

@@ -155,3 +155,21 @@ def test_a_window_evaluates_what_is_new(monkeypatch):
     monkeypatch.undo()
     twin = copy.copy(model)  # has no columns, and evaluates them anew
     assert twin._updates.tasks[0].columns is None
+
+
+def test_a_row_that_is_erased_leaves_its_column_and_its_entries():
+    """As of rows that leave without a path, between two updates."""
+    held, _ = begun(Gaussian(2.0))
+    gone = held.slots[[3, 7, 200]]  # two have columns
+    before = held._entries.copy()
+    held.erase(gone)
+    assert not np.isin(held._owners, gone).any()
+    assert np.count_nonzero(held._owners >= 0) == 38
+    left = np.flatnonzero(held._owners < 0)
+    assert not held._entries[left].any() and not held._entries[:, gone].any()
+    assert not held._norms[gone].any() and held._norms[held.slots[0]] > 0.0
+    held.begin(np.arange(300))
+    assert not held.held(np.array([3, 7])).any() and held.held(np.array([0, 39])).all()
+    kept = np.setdiff1d(np.arange(300), [3, 7, 200])
+    rows = np.setdiff1d(np.arange(40), [3, 7])
+    assert_array_equal(held.block(rows, kept), before[np.ix_(rows, held.slots[kept])])

@@ -98,7 +98,7 @@ class HeldColumns:
         free = np.ones(self._entries.shape[1], dtype=np.bool_)
         free[self.slots[self.slots >= 0]] = False
         self.slots[fresh] = np.flatnonzero(free)[: fresh.size]
-        self._measure(gram, fresh)
+        self._measure(gram)
         owners = np.flatnonzero(self._places >= 0)
         if fresh.size and owners.size:
             block = gram.rows(owners, columns=fresh)
@@ -180,13 +180,13 @@ class HeldColumns:
     def erase(self, slots: Indices) -> None:
         """Overwrite the entries of rows that have left."""
         self._entries[:, slots] = 0.0
+        self._norms[slots] = 0.0
         own = np.isin(self._owners, slots)
         self._entries[own] = 0.0
         self._owners[own] = -1
 
-    def _measure(self, gram: Gram, fresh: Indices) -> None:
+    def _measure(self, gram: Gram) -> None:
         """Note the squared norms of the samples, of which entries are differences."""
-        self._norms[self.slots[fresh]] = 0.0
         known = self._norms[self.slots]
         self._norms[self.slots] = np.maximum(known, squared_norms(gram))
 
