@@ -27,6 +27,7 @@ from .nu_solution import NuSolution
 Vector = NDArray[np.float64]
 
 LEAST_MARGIN = 1e-6  # of the largest there is: below, the search says whether any is
+NEARLY_BOUND = 1.0 - 1e-12  # of a bound: a member there is at it
 FEW = 10.0  # tolerances: a tube this narrow may be none
 
 
@@ -75,7 +76,7 @@ def nu_answers(
     """Return the answers of a batch; None where one is left open.
 
     Open is what float32 entries, or a hundred steps a row, did not bring to its end,
-    and what has next to no margin, or no tube.
+    and what has next to no margin, no tube, or more than one.
     """
     largest = float(solved.gram.diagonal().max())
     return [
@@ -118,6 +119,9 @@ def _answer(
         least = LEAST_MARGIN * origin.budget * largest
     if not (status.solved and multiplier > least):
         return None
+    beta = solved.beta[solved.batch.part(number)]
+    if not (origin.has_margin or _has_one_tube(origin, beta)):
+        return None
     kernel = origin.gram.kernel
     given = isinstance(kernel, Precomputed | CallableKernel)  # convex or not
     if given or (kernel.semidefinite and not solved.repaired[number]):
@@ -134,8 +138,19 @@ def _answer(
         status.value, objective, bound, gap, violation, n_iter,
         solved.seconds / solved.batch.count, solved.gram.threads,
     )  # fmt: skip
-    beta = solved.beta[solved.batch.part(number)]
     return NuAnswer(beta, intercept, n_iter, status, certificate, multiplier)
+
+
+def _has_one_tube(origin: NuProblem, beta: Vector) -> bool:
+    """Whether a free member on either side fixes both edges of the tube.
+
+    Else tubes of several widths are as good, and the search takes the middle one.
+    """
+    least, most = NEARLY_BOUND * origin.lower, NEARLY_BOUND * origin.upper
+    free = beta[
+        (beta > least) & (beta < most)
+    ]  # what misses a bound by rounding is not
+    return bool(free.min(initial=0.0) < 0.0 < free.max(initial=0.0))
 
 
 def _whole_solution(
