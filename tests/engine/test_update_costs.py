@@ -8,10 +8,12 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-from widemargin import SVC, OneClassSVM
+from widemargin import SVC, SVR, OneClassSVM
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.update_costs import Route, cheapest
+
+from tests.refits import weigh_every_way
 
 STREAMS = {
     "little overlap": (0.15, {"gamma": 2.0}),
@@ -132,6 +134,19 @@ def test_few_rows_are_refitted_at_once(n, exact, handles, entries, monkeypatch):
         assert_array_equal(updated.intercept_, fresh.intercept_)
 
 
+@pytest.mark.parametrize("model", [SVR(gamma=1.0), OneClassSVM(gamma=1.0, nu=0.3)])
+def test_few_rows_of_other_estimators_are_refitted_at_once(model, monkeypatch):
+    monkeypatch.setattr(updates, "change", None)
+    X, _ = make_moons(120, noise=0.3, random_state=0)
+    targets = X[:, 0] * X[:, 1]
+    model = clone(model).set_params(keep_rows=True).fit(X[:100], targets[:100])
+    model.partial_fit(X[100:110], targets[100:110], window=100)
+    assert model.history_[-1]["route"] == "refit"
+    fresh = clone(model).fit(X[10:110], targets[10:110])
+    assert_array_equal(model.dual_coef_, fresh.dual_coef_)
+    assert_array_equal(model.intercept_, fresh.intercept_)
+
+
 def test_few_rows_of_one_class_are_not_refitted():
     X, y = make_moons(60, noise=0.2, random_state=0)
     for intercept in (True, False):
@@ -202,6 +217,7 @@ def test_how_exact_updates_are(exact, rows):
 
 
 def test_a_path_of_too_many_events_is_given_up(monkeypatch):
+    weigh_every_way(monkeypatch)
     hasty = Route.PATH, 3
     monkeypatch.setattr(updates, "cheapest", lambda *_, **__: hasty)
     X, _ = make_moons(200, noise=0.3, random_state=0)

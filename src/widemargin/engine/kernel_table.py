@@ -74,12 +74,13 @@ class ProblemBatch:
         return self.offsets.size - 1
 
     @property
-    def one_sided(self) -> bool:
-        """Whether all boxes of a problem are on one side of zero: one class alone."""
+    def pinned(self) -> bool:
+        """Whether a problem has one point only, as that of one class alone."""
         first = self.offsets[:-1]
+        totals = 0.0 if self.totals is None else self.totals
         lowest = np.add.reduceat(self.lower, first)
         highest = np.add.reduceat(self.upper, first)
-        return not bool(((lowest < 0.0) & (highest > 0.0)).all())
+        return not bool(((lowest < totals) & (highest > totals)).all())
 
     def part(self, number: int) -> slice:
         """Return where the entries of a problem are."""

@@ -170,9 +170,8 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
 
     def _seconds_anew(self, state: UpdateState, n: int) -> float:
         """Estimate a refit of n rows; infinite where it is not one compiled call."""
-        plain = all(task.kink is None and not task.total for task in state.tasks)
         together = self._may_solve_together() and not self._own_way()
-        if not (plain and together and whole_matrix(state.kernel, self.tol)):
+        if not (together and whole_matrix(state.kernel, self.tol)):
             return np.inf
         support = sum(int(np.count_nonzero(task.beta)) for task in state.tasks)
         return refit_seconds(n, support, 0, exact=False, compiled=True)
@@ -190,7 +189,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             if not exact:
                 return None
         batch = self._small_batch(gram, tasks)
-        if batch is None or batch.one_sided:
+        if batch is None or batch.pinned:
             return None
         account = PathAccount(route=Route.REFIT.value)
         solutions = self._refitted(data, gram, tasks, batch)
