@@ -147,9 +147,8 @@ def _has_one_tube(origin: NuProblem, beta: Vector) -> bool:
     Else tubes of several widths are as good, and the search takes the middle one.
     """
     least, most = NEARLY_BOUND * origin.lower, NEARLY_BOUND * origin.upper
-    free = beta[
-        (beta > least) & (beta < most)
-    ]  # what misses a bound by rounding is not
+    # What misses a bound by rounding is at it.
+    free = beta[(beta > least) & (beta < most)]
     return bool(free.min(initial=0.0) < 0.0 < free.max(initial=0.0))
 
 
