@@ -16,7 +16,8 @@ BIN := $(VENV)/bin
 CORE_FILES := $(wildcard core/*.hpp core/*/*.hpp core/*/*.cpp core/*/*.inl)
 TESTS_CORE := $(filter core/tests/%,$(CORE_FILES))
 CORE := CMakeLists.txt $(filter-out $(TESTS_CORE),$(CORE_FILES))
-BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+# setuptools builds libsvm-official, which comes as source only, and brings bdist_wheel since 70.1.
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja 'setuptools>=70.1'
 # The build tools stay in .venv, so that a rebuild compiles only what has changed.
 INSTALL := $(BIN)/python tools/installing.py $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 
