@@ -148,7 +148,8 @@ def test_results_and_entries_do_not_depend_on_the_number_of_threads():
 
 
 def test_limits_and_interruptions():
-    X, labels = classes(SIZES, 60, seed=3)
+    # Large enough for ten times the 20 ms after which the monitor is called.
+    X, labels = classes([1200, 1100, 1000, 40], 60, seed=3)
     batch = pairs_of(labels, C=1e3)
     late = shared_table(X, batch, 0.5).solve(
         batch, BatchOptions(deadline=Deadline.after(0.0))
@@ -162,7 +163,7 @@ def test_limits_and_interruptions():
 
     table = shared_table(X, batch, 0.5, threads=2)
     with pytest.raises(KeyboardInterrupt):
-        table.solve(batch, BatchOptions(monitor=interrupt, threads=2))
+        table.solve(batch, BatchOptions(tol=1e-8, monitor=interrupt, threads=2))
     assert asked == [1]
     again = table.solve(batch, BatchOptions(threads=2))
     assert all(status.solved for status in again.status)
