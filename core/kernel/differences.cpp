@@ -10,13 +10,27 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kColumns = 64;  // evaluated at a time: a multiple of the panel width
+constexpr Size kColumns = 64;              // evaluated at a time: a multiple of the panel width
+constexpr Size kRowBytes = Size(1) << 21;  // of rows prepared for all columns
 
 // entries[r][c] = K(rows[r], columns[c]) for one strip of rows and one piece of columns
 class DenseDifferences {
  public:
-  DenseDifferences(const KernelSpec& kernel, const Samples& rows, const Samples& columns)
-      : kernel_(kernel), row_samples_(rows), column_samples_(columns) {}
+  // Strips of rows, packed [feature][kStripRows].
+  struct Rows {
+    Rows(const Samples& samples, const Index* rows, Size count)
+        : strip_size(kStripRows * samples.features()),
+          packed((count + kStripRows - 1) / kStripRows * strip_size) {
+      for (Size row = 0; row < count; row += kStripRows)
+        samples.pack_given(rows + row, std::min(kStripRows, count - row), kStripRows,
+                           packed.data() + row / kStripRows * strip_size);
+    }
+    Size strip_size;
+    std::vector<double> packed;
+  };
+
+  DenseDifferences(const KernelSpec& kernel, const Rows& rows, const Samples& columns)
+      : kernel_(kernel), rows_(rows), column_samples_(columns) {}
 
   void choose_columns(const Index* columns, Size count) {
     constexpr Size width = panel_width<double>();
@@ -27,13 +41,11 @@ class DenseDifferences {
                                  panels_.data() + first * column_samples_.features());
   }
 
-  void evaluate(const Index* rows, Size count, double (*entries)[kColumns]) {
-    strip_.resize(kStripRows * row_samples_.features());
-    row_samples_.pack_given(rows, count, kStripRows, strip_.data());
+  void evaluate(Size row, Size count, double (*entries)[kColumns]) {
     StripCall<double> call{};
     call.kernel = kernel_;
     call.features = column_samples_.features();
-    call.strip = strip_.data();
+    call.strip = rows_.packed.data() + row / kStripRows * rows_.strip_size;
     call.panels = panels_.data();
     call.n_panels = n_panels_;
     for (Size r = 0; r < count; ++r) call.store[r] = entries[r];
@@ -42,28 +54,32 @@ class DenseDifferences {
 
  private:
   const KernelSpec& kernel_;
-  const Samples& row_samples_;
+  const Rows& rows_;
   const Samples& column_samples_;
   Size n_panels_ = 0;
-  std::vector<double> panels_, strip_;
+  std::vector<double> panels_;
 };
 
 // The same of CSR rows. The features of a strip are renumbered: what is as long as the number of
 // features is allocated once for many strips.
 class SparseDifferences {
  public:
-  SparseDifferences(const KernelSpec& kernel, const Samples& rows, const Samples& columns)
-      : kernel_(kernel),
-        row_samples_(rows),
-        column_samples_(columns),
-        slots_(columns.features(), 0) {}
+  struct Rows {
+    Rows(const Samples& given, const Index* rows, Size) : samples(given), ids(rows) {}
+    const Samples& samples;
+    const Index* ids;
+  };
+
+  SparseDifferences(const KernelSpec& kernel, const Rows& rows, const Samples& columns)
+      : kernel_(kernel), rows_(rows), column_samples_(columns), slots_(columns.features(), 0) {}
 
   void choose_columns(const Index* columns, Size count) {
     columns_ = column_samples_.given_rows(columns, count, column_values_);
   }
 
-  void evaluate(const Index* rows, Size count, double (*entries)[kColumns]) {
-    const std::vector<SparseRow> own = row_samples_.given_rows(rows, count, row_values_);
+  void evaluate(Size row, Size count, double (*entries)[kColumns]) {
+    const std::vector<SparseRow> own =
+        rows_.samples.given_rows(rows_.ids + row, count, row_values_);
     scatter(own);
     SparseDistanceCall call{};
     call.kernel = kernel_;
@@ -107,7 +123,7 @@ class SparseDifferences {
   }
 
   const KernelSpec& kernel_;
-  const Samples& row_samples_;
+  const Rows& rows_;
   const Samples& column_samples_;
   std::vector<Index> slots_, strip_slots_;
   std::vector<double> strip_, strip_values_, column_, row_values_, column_values_;
@@ -119,8 +135,9 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   const double cost =
       2.0 * double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
+  const typename Differences::Rows rows(row_samples, work.rows, work.n_rows);
   team.run(work.n_columns, kColumns, cost, [&](Size begin, Size end) {
-    Differences differences(kernel, row_samples, column_samples);
+    Differences differences(kernel, rows, column_samples);
     double entries[kStripRows][kColumns];
     const double least = std::exp2(kLeastExponent<Real>);
     for (Size first = begin; first < end; first += kColumns) {
@@ -128,7 +145,7 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
       differences.choose_columns(work.columns + first, count);
       for (Size row = 0; row < work.n_rows; row += kStripRows) {
         const Size present = std::min(kStripRows, work.n_rows - row);
-        differences.evaluate(work.rows + row, present, entries);
+        differences.evaluate(row, present, entries);
         for (Size r = 0; r < present; ++r) {
           if (work.store && work.store[row + r])
             for (Size c = 0; c < count; ++c)
@@ -142,15 +159,30 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
   });
 }
 
+// The rows [first, first + count) of a sweep.
+template <class Real>
+Sweep<Real> some_rows(const Sweep<Real>& work, Size first, Size count) {
+  Sweep<Real> out = work;
+  out.rows += first, out.n_rows = count;
+  if (out.store) out.store += first;
+  if (out.weights) out.weights += first;
+  return out;
+}
+
 }  // namespace
 
 template <class Real>
 void sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
                        const Samples& column_samples, const Sweep<Real>& work, Team& team) {
-  if (column_samples.sparse())
-    sweep_pieces<Real, SparseDifferences>(kernel, row_samples, column_samples, work, team);
-  else
-    sweep_pieces<Real, DenseDifferences>(kernel, row_samples, column_samples, work, team);
+  const Size row_bytes = std::max<Size>(1, row_samples.features()) * sizeof(double);
+  const Size most = std::max<Size>(1, kRowBytes / row_bytes / kStripRows) * kStripRows;
+  for (Size first = 0; first < work.n_rows; first += most) {
+    const Sweep<Real> piece = some_rows(work, first, std::min(most, work.n_rows - first));
+    if (column_samples.sparse())
+      sweep_pieces<Real, SparseDifferences>(kernel, row_samples, column_samples, piece, team);
+    else
+      sweep_pieces<Real, DenseDifferences>(kernel, row_samples, column_samples, piece, team);
+  }
 }
 
 template void sweep_differences<float>(const KernelSpec&, const Samples&, const Samples&,

@@ -24,6 +24,24 @@ double bounded(double value) {
   return std::max(-kFarthest, std::min(kFarthest, value));
 }
 
+constexpr Size kTogether = 4;  // columns whose values are stored side by side; panels are multiples
+
+// out[k * width + c] = feature k of sample ids[c]; zero for count <= c < width
+template <class From, class To>
+void pack_rows(const From* samples, Size features, const Index* ids, Size count, Size width,
+               To* out) {
+  const Size whole = count / kTogether * kTogether;
+  for (Size c = 0; c < whole; c += kTogether) {
+    const From* row[kTogether];
+    for (Size j = 0; j < kTogether; ++j) row[j] = samples + Size(ids[c + j]) * features;
+    for (Size k = 0; k < features; ++k)
+      for (Size j = 0; j < kTogether; ++j) out[k * width + c + j] = To(row[j][k]);
+  }
+  for (Size c = whole; c < width; ++c)
+    for (Size k = 0; k < features; ++k)
+      out[k * width + c] = c < count ? To(samples[Size(ids[c]) * features + k]) : To(0);
+}
+
 }  // namespace
 
 Samples::Samples(const float* dense, Size n, Size features)
@@ -120,28 +138,18 @@ const Real* Samples::transformed() const {
 
 template <class Real>
 void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
-  const Real* samples = transformed<Real>();
-  for (Size c = 0; c < width; ++c) {
-    if (c >= count) {
-      for (Size k = 0; k < features_; ++k) out[k * width + c] = Real(0);
-      continue;
-    }
-    const Size first = Size(ids[c]) * features_;
-    if (samples != nullptr)
-      for (Size k = 0; k < features_; ++k) out[k * width + c] = samples[first + k];
-    else
-      for (Size k = 0; k < features_; ++k) out[k * width + c] = value<Real>(first + k, k);
-  }
+  if (const Real* samples = transformed<Real>())
+    return pack_rows(samples, features_, ids, count, width, out);
+  for (Size c = 0; c < width; ++c)
+    for (Size k = 0; k < features_; ++k)
+      out[k * width + c] = c < count ? value<Real>(Size(ids[c]) * features_ + k, k) : Real(0);
 }
 
 void Samples::pack_given(const Index* ids, Size count, Size width, double* out) const {
-  for (Size c = 0; c < width; ++c) {
-    const Size first = c < count ? Size(ids[c]) * features_ : 0;
-    for (Size k = 0; k < features_; ++k)
-      out[k * width + c] = c >= count ? 0.0
-                           : dense32_ ? double(dense32_[first + k])
-                                      : dense64_[first + k];
-  }
+  if (dense32_)
+    pack_rows(dense32_, features_, ids, count, width, out);
+  else
+    pack_rows(dense64_, features_, ids, count, width, out);
 }
 
 std::vector<SparseRow> Samples::given_rows(const Index* ids, Size count,
