@@ -14,6 +14,7 @@ from widemargin.engine.kernels import Gaussian, Precomputed
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
+from widemargin.multilevel import level as level_module
 from widemargin.multilevel.driver import (
     Plan,
     automatic_levels,
@@ -232,6 +233,35 @@ def test_same_level_whatever_the_number_of_jobs():
     alone, together = level(1), level(4)
     assert_array_equal(alone.betas[0], together.betas[0])
     assert_array_equal(alone.intercepts, together.intercepts)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "cache", "threads"),
+    [(1, 600, 6), (2, 300, 3), (4, 150, 1), (9, 100, 1)],
+)
+def test_few_clusters_share_all_threads_and_memory(
+    clusters, cache, threads, monkeypatch
+):
+    X, problem = moons(n=300)
+    partition = divide(X, problem.gram.kernel, clusters, seed=0)
+    made = []
+
+    def noted(*arguments, **settings):
+        made.append(settings)
+        return Gram(*arguments, **settings)
+
+    monkeypatch.setattr(level_module, "Gram", noted)
+    solved = solve_level(
+        1, partition, Division.of(problem), [np.zeros(300)], SolveOptions(),
+        Limits(600.0, 1, 6),
+    )  # fmt: skip
+    own = {"cache_mb": cache, "threads": threads}
+    assert made == [own] * len(made) and made  # some have one class, and no Gram
+    monkeypatch.undo()
+    alone = solve_level(
+        1, partition, Division.of(problem), [np.zeros(300)], SolveOptions(), Limits()
+    )
+    assert_array_equal(solved.betas[0], alone.betas[0])
 
 
 def test_dense_and_csr_levels_agree():

@@ -73,6 +73,8 @@ class Plan:
         Solve on the support vectors of level 1 before the whole problem.
     seed : int
         Seed of the clustering.
+    partition : Partition or None
+        Clusters of the finest level, where they are known.
     """
 
     n_levels: int
@@ -81,6 +83,7 @@ class Plan:
     sample_size: int | None = None
     refine: bool = True
     seed: int = 0
+    partition: Partition | None = None
 
 
 def automatic_levels(n: int, n_branches: int = 4) -> int:
@@ -201,6 +204,8 @@ def _partition_of(
 ) -> Partition:
     """Clusters of a level: unions of those below, or made anew on its support."""
     n_clusters = plan.n_branches**number
+    if below is None and plan.partition is not None:
+        return plan.partition
     if below is not None and nested:
         return coarsen(below.partition, n_clusters, seed=plan.seed)
     candidates = None

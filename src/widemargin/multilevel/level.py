@@ -8,7 +8,7 @@ they are those of a feasible start, all zero for a classifier (mathematics 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,18 +68,26 @@ class Limits:
     Parameters
     ----------
     cache_mb : float
-        Row cache of each cluster that is being solved.
+        Row cache of all clusters that are solved at a time.
     n_jobs : int or None
         Clusters solved at a time, through joblib (threads unless configured).
+    threads : int
+        Threads of all of them: fewer clusters have several each.
     """
 
     cache_mb: float = 200.0
     n_jobs: int | None = None
+    threads: int = 1
 
     @classmethod
     def of(cls, gram: Gram) -> Limits:
         """Limits of a fit that has the memory and threads of its Gram."""
-        return cls(gram.cache_mb / gram.threads, _jobs(gram.threads))
+        return cls(gram.cache_mb, _jobs(gram.threads), gram.threads)
+
+    def shared(self, clusters: int) -> dict[str, Any]:
+        """Return what one of so many clusters may use, as settings of its Gram."""
+        at_once = max(1, min(clusters, self.threads))
+        return {"cache_mb": self.cache_mb / at_once, "threads": self.threads // at_once}
 
 
 def _jobs(threads: int) -> int | None:
@@ -170,12 +178,12 @@ def solve_cluster(
     kernel: Kernel,
     parts: Sequence[Part],
     options: SolveOptions,
-    cache_mb: float = 200.0,
+    shared: Mapping[str, Any] | None = None,
 ) -> list[PartSolution]:
     """Solve every problem that has samples in one cluster; one Gram serves them all.
 
     Takes and returns plain data, so that it can run in a thread, a process or on
-    another machine.
+    another machine. `shared` is what its Gram may use (:meth:`Limits.shared`).
     """
     options = replace(options, monitor=check_cancelled)
     gram: Gram | None = None
@@ -186,7 +194,7 @@ def solve_cluster(
             solved.append(_constant(part))
             continue
         if gram is None:
-            gram = Gram(samples, kernel, cache_mb=cache_mb)
+            gram = Gram(samples, kernel, **(shared or {}))
         own = gram if part.rows is None else gram.subset(part.rows)
         problem = DualProblem(
             own, part.linear, part.lower, part.upper, part.total, part.kink
@@ -254,6 +262,7 @@ def solve_level(
     betas = [np.zeros(problem.n) for problem in problems]
     intercepts = np.zeros((partition.n_clusters, len(problems)))
     present = np.zeros(intercepts.shape, dtype=bool)
+    shared = limits.shared(partition.n_clusters)
     # large clusters first, so that none is left to a single worker at the end
     order = np.argsort(-partition.sizes, kind="stable")
 
@@ -273,7 +282,7 @@ def solve_level(
                 division.kernel,
                 parts,
                 options,
-                limits.cache_mb,
+                shared,
             )
 
     # no job is made before its turn: another process counts its seconds from there

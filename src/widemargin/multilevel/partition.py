@@ -86,6 +86,16 @@ class Partition:
         """Cluster of each row of `Z`."""
         return self.groups[self.router.assign(Z)]
 
+    def of_cells(self, cells: Indices) -> Partition:
+        """Return the division of other points, of known cells, into their clusters.
+
+        Clusters that have none of them are left out.
+        """
+        used = np.unique(self.groups[cells])
+        numbers = np.zeros(self.n_clusters, dtype=np.intp)
+        numbers[used] = np.arange(len(used))
+        return Partition(self.router, numbers[self.groups], cells)
+
 
 def resolve_clustering(clustering: str, kernel: Kernel) -> str:
     """Way of clustering that ``"auto"`` stands for with this kernel.
@@ -213,20 +223,29 @@ def coarsen(partition: Partition, n_clusters: int, *, seed: int = 0) -> Partitio
 def mass_between_clusters(
     X: Samples, kernel: Kernel, *, n_clusters: int = 16, seed: int = 0
 ) -> float:
-    """Share of the kernel mass of a sample that lies between clusters.
+    """Share of the kernel mass of a sample that lies between clusters made for it.
 
     D(pi) of Theorem 1, over all pairs: near 0 the clusters' problems are nearly
     independent, near 1 they say little about the whole.
     """
     drawn = _draw(np.arange(X.shape[0]), 1000, np.random.default_rng(seed))
+    square = isinstance(kernel, Precomputed)
+    sample = X[np.ix_(drawn, drawn) if square else drawn]
+    parts = divide(sample, kernel, n_clusters, seed=seed)
+    return mass_apart(sample, kernel, parts.labels)
+
+
+def mass_apart(
+    X: Samples, kernel: Kernel, labels: Indices, *, most: int = 1000, seed: int = 0
+) -> float:
+    """Share of the kernel mass between rows of different labels; of `most` rows."""
+    drawn = _draw(np.arange(X.shape[0]), most, np.random.default_rng(seed))
     block = np.abs(_kernel_block(X, kernel, drawn))
     np.fill_diagonal(block, 0.0)
-    square = isinstance(kernel, Precomputed)
-    parts = divide(
-        X[np.ix_(drawn, drawn) if square else drawn], kernel, n_clusters, seed=seed
-    )
-    apart = parts.labels[:, None] != parts.labels
-    return float(block[apart].sum() / max(block.sum(), 1e-300))
+    own, total = labels[drawn], float(block.sum())
+    places = [np.flatnonzero(own == label) for label in np.unique(own)]
+    within = sum(float(block[np.ix_(rows, rows)].sum()) for rows in places)
+    return max(0.0, total - within) / max(total, 1e-300)
 
 
 def _centre_products(partition: Partition) -> Array:

@@ -24,6 +24,11 @@ TEST = 3000
 
 
 @pytest.fixture(autouse=True)
+def ask_of_few_rows_too(monkeypatch):
+    monkeypatch.setattr(level_evidence, "AT_ONCE", 0)
+
+
+@pytest.fixture(autouse=True)
 def no_processes():
     """Run the tasks here: what is asked is the same, and workers take seconds."""
     with dask.config.set(scheduler="synchronous"):
@@ -106,7 +111,8 @@ def test_rows_of_regions_are_the_rows_with_their_weights(smooth, monkeypatch):
     model = early(class_weight={0: 1, 1: 3, 2: 5}, early_tolerance=1.0)
     model.fit(*chunked(X, y, weight))
     for clusters in (1, 4):
-        rows, members, _ = seen[0].regions(clusters, np.random.default_rng(0))
+        level = seen[0].divided(clusters)
+        rows, members, _ = seen[0].regions(level, np.random.default_rng(0))
         assert_array_equal(rows.samples, X[rows.numbers])
         assert_array_equal(rows.codes, y[rows.numbers])
         factors = np.array([1, 3, 5])[rows.codes]
@@ -124,8 +130,9 @@ def test_rows_of_regions_are_the_rows_with_their_weights(smooth, monkeypatch):
 
 
 def test_nothing_is_asked_of_a_local_kernel_or_of_ones_own_level(smooth):
+    Z, blob = make_blobs(4000, 12, centers=4, cluster_std=0.3, random_state=0)
+    assert evidence_of(early(gamma=0.5).fit(*chunked(Z, blob % 2))) == []
     X, y, _, _ = smooth
-    assert evidence_of(early(gamma=200.0).fit(*chunked(X, y))) == []
     model = early(early_level=1).fit(*chunked(X, y))
     assert evidence_of(model) == [] and model.early_.n_clusters == 4
     assert model.early_.kernel == Gaussian(model.gamma_)

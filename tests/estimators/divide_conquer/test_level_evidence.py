@@ -2,21 +2,30 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.preprocessing import scale
 
 from widemargin import SVC, DivideConquerSVC
+from widemargin.engine.gram import Gram
 from widemargin.estimators.divide_conquer import level_evidence
 from widemargin.estimators.divide_conquer.level_quality import (
     EarlyWarning,
     Evidence,
     Quality,
+    area_under_curve,
+    disappointing,
 )
 
 TEST = 4000
+RANKED = ((20, 0.95), (10, 0.9), (5, 0.92))  # one row of so many is wrong, and the AUC
+
+
+@pytest.fixture(autouse=True)
+def ask_of_few_rows_too(monkeypatch):
+    monkeypatch.setattr(level_evidence, "AT_ONCE", 0)
 
 
 def generated(n, n_features, **keywords):
@@ -57,6 +66,44 @@ def test_a_smooth_boundary_is_not_cut_into_pieces(smooth):
     assert first["coarser_balanced_accuracy"] > first["finer_balanced_accuracy"]
     assert first["expected_loss"] - first["deviation"] > 0.005
     assert 2000 <= first["held_out"] <= 10_000
+
+
+def test_few_rows_are_solved_whole_and_nothing_is_asked(smooth, monkeypatch):
+    X, y, Z, _ = smooth
+    monkeypatch.setattr(level_evidence, "AT_ONCE", 4000**2)
+    model = early().fit(X[:4000], y[:4000])
+    assert evidence_of(model) == [] and model.early_.n_clusters == 1
+    exact = SVC().fit(X[:4000], y[:4000])
+    assert_allclose(model.decision_function(Z), exact.decision_function(Z), atol=0.01)
+    assert evidence_of(early().fit(X[:4001], y[:4001]))
+
+
+def test_evidence_takes_a_small_part_of_the_work(smooth, monkeypatch):
+    """Counted: at most 40 % of the kernel entries of the fit, at every level asked."""
+    X, y, _, _ = smooth
+    handles, begin, compare = [], Gram.__init__, level_evidence.compare_levels
+
+    def noted(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        handles.append(self)
+
+    def evaluated():
+        return sum(handle.evaluated for handle in handles)
+
+    asked = []
+
+    def counted(*arguments):
+        before = evaluated()
+        found = compare(*arguments)
+        asked.append(evaluated() - before)
+        return found
+
+    monkeypatch.setattr(Gram, "__init__", noted)
+    monkeypatch.setattr(level_evidence, "compare_levels", counted)
+    for tolerance in (0.005, 0.02, 1.0):  # one cluster, four, sixteen
+        handles.clear(), asked.clear()
+        early(early_tolerance=tolerance, n_jobs=1).fit(X, y)
+        assert 0 < sum(asked) <= 0.4 * evaluated()
 
 
 def test_nothing_is_asked_of_a_local_kernel():
@@ -115,8 +162,25 @@ def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
     for figure in ("finer", "coarser"):
         assert f"{100 * record[f'{figure}_balanced_accuracy']:.1f} %" in words
     assert record["sampled_rows"] == rows
-    wins = record["sampled_auc"] > record["finer_auc"]
-    assert wins == (level == 1) == ("random rows" in words)
+    assert record["sampled_auc"] > record["finer_auc"] and "random rows" in words
+
+
+def test_the_area_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=300), 1)  # with ties
+    positive = rng.random(300) < 0.1
+    found = area_under_curve(values, positive)
+    assert_allclose(found, roc_auc_score(positive, values), rtol=1e-12)
+
+
+def test_random_rows_are_named_only_where_they_win():
+    truth = np.repeat([0, 1], 100)
+    found = [Quality(np.arange(200) % k > 0, truth, auc) for k, auc in RANKED]
+    for sampled, wins in zip(found, (True, False, False), strict=True):
+        evidence = Evidence(
+            1, found[1], found[0], truth, 1, 50, 20, 0.0, sampled=sampled
+        )
+        assert ("random rows" in disappointing(evidence, early())) == wins
 
 
 def test_the_tolerance_is_the_users(smooth):

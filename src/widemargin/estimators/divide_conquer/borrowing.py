@@ -94,6 +94,7 @@ def borrow(
     # plain solves of plain data: they may run in other processes (`solve_level`)
     plain = replace(options, screen=None, every_value=False, monitor=None, certify=True)
     plain = replace(plain, exact=False)
+    shared = limits.shared(level.partition.n_clusters)
     borrowers: list[tuple[int, int, Indices, int]] = []
 
     def jobs() -> Iterator[Any]:
@@ -108,7 +109,7 @@ def borrow(
             borrowers.append((cluster, pair, rows, len(lent)))
             yield delayed(scope.run)(
                 solve_cluster, division.samples[rows], division.kernel, [part], plain,
-                limits.cache_mb,
+                shared,
             )  # fmt: skip
 
     parallel = Parallel(limits.n_jobs, prefer="threads", pre_dispatch="n_jobs")

@@ -179,12 +179,13 @@ def early_model(
         pairs.append(np.full(len(used), loan.pair))
         values.append(loan.solution.beta[used])
         intercepts[loan.cluster, loan.pair] = loan.solution.intercept
-    places = np.column_stack([np.concatenate(clusters), np.concatenate(owners)])
-    found, at = np.unique(places, axis=0, return_inverse=True)  # by cluster, then row
+    n = samples.shape[0]
+    places = np.concatenate(clusters) * n + np.concatenate(owners)
+    found, at = np.unique(places, return_inverse=True)  # by cluster, then row
     coefficients = np.zeros((len(found), n_pairs))
-    coefficients[at.ravel(), np.concatenate(pairs)] = np.concatenate(values)
-    support = found[:, 1].astype(np.intp)
-    counts = np.bincount(found[:, 0], minlength=partition.n_clusters)
+    coefficients[at, np.concatenate(pairs)] = np.concatenate(values)
+    support = found % n
+    counts = np.bincount(found // n, minlength=partition.n_clusters)
     return EarlyModel(
         partition.router,
         partition.groups,

@@ -29,10 +29,10 @@ from widemargin.multilevel.level import Division, Limits
 from widemargin.runtime.dask_collections import is_dask
 
 from . import checkpoint as checkpoints
+from .cluster_models import division_of
 from .early import EarlyModel, early_model
 from .level_choice import check_levels, exact_levels, skipped_stage
-from .level_evidence import Rows, RowsInMemory, levels_by_evidence
-from .level_quality import Evidence
+from .level_evidence import Chosen, Rows, RowsInMemory, levels_by_evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
 from .sources import fit_elsewhere
 
@@ -226,8 +226,7 @@ feature_names_in_
             return complete
         data, gram, tasks = self._begin(X, y, sample_weight, ids)
         kernel = gram.kernel
-        problems = [self._problem(task) for task in tasks]
-        division = Division(data.X, kernel, problems, [task.rows for task in tasks])
+        division = division_of(self, data, kernel, tasks)
         run = self._levels(data, division, Limits.of(gram), tasks[0])
         with ClusterProgress(self.verbose, type(self).__name__) as progress:
             run.solve(progress)
@@ -245,25 +244,25 @@ feature_names_in_
         self, data: LabelledData, division: Division, limits: Limits, task: BinaryTask
     ) -> LevelRun:
         n, seed, kernel = division.samples.shape[0], task.seed, division.kernel
-        evidence: list[Evidence] = []
         check_levels(self.n_levels, self.early_level)
         if self.prediction == "early":
             rows = Rows(np.arange(n), data.X, data.labels, self._costs(data) / self.C)
             source = RowsInMemory(self, rows, kernel, seed)
-            found = levels_by_evidence(self, source, kernel, seed, task.deadline)
-            finest, end, evidence = found
+            chosen = levels_by_evidence(self, source, kernel, seed, task.deadline)
         else:
             forced = self.n_levels != "auto" or self.checkpoint is not None
             wanted = forced or levels_pay(division.samples, kernel, seed)
-            finest, end = exact_levels(n, self.n_levels, self.n_branches, wanted)
+            levels = exact_levels(n, self.n_levels, self.n_branches, wanted)
+            chosen = Chosen(*levels, [])
         options = self._solve_options(division.problems[0].n, task)
         plan = Plan(
-            finest, self.n_branches, self.clustering, self.sample_size, seed=seed
-        )
-        records = [own.record(n) for own in evidence]
+            chosen.finest, self.n_branches, self.clustering, self.sample_size,
+            seed=seed, partition=chosen.partition,
+        )  # fmt: skip
         return LevelRun(
-            division, plan, end, options, limits, self.checkpoint, evidence=records
-        )
+            division, plan, chosen.end, options, limits, self.checkpoint,
+            evidence=chosen.stages,
+        )  # fmt: skip
 
     def _finished(self, run: LevelRun, tasks: list[BinaryTask]) -> list[Answer] | None:
         """Solve the whole problem from the last level; None to keep that level."""

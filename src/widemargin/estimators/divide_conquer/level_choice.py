@@ -49,11 +49,15 @@ def exact_levels(
 
 def skipped_stage(size: int) -> dict[str, Any]:
     """Return the stage record of levels that were left out."""
+    return _stage("levels", size, 0.0) | {"skipped": SKIPPED}
+
+
+def clustering_stage(size: int, seconds: float) -> dict[str, Any]:
+    """Return the stage record of clusters that are made before a level is chosen."""
+    return _stage("clustering", size, seconds)
+
+
+def _stage(name: str, size: int, seconds: float) -> dict[str, Any]:
     return {
-        "stage": "levels",
-        "size": size,
-        "seconds": 0.0,
-        "objective": None,
-        "gap": None,
-        "skipped": SKIPPED,
-    }
+        "stage": name, "size": size, "seconds": seconds, "objective": None, "gap": None,
+    }  # fmt: skip

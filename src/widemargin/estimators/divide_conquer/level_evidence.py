@@ -3,21 +3,21 @@
 A level of clusters is worth having where its local models predict about as well as
 those of the level above, which has fewer and larger clusters. That is measured, not
 assumed: in some clusters of the level above (regions) part of the rows train both, one
-model for the region against one for each of its parts, and the others compare them.
+model for the region against one for each of its clusters, and the others compare them.
 Training both on fewer rows than there will be favours the larger clusters, so that the
 finer level is taken only where it deserves it.
 
 Two figures decide, the worse of the two: balanced accuracy and, for two classes, the
 area under the ROC curve, which also sees whether the values of different clusters are
 on one scale. Where hardly any kernel mass lies between clusters nothing is asked:
-Theorem 1 of Hsieh, Si and Dhillon (2014) bounds the loss by it.
+Theorem 1 of Hsieh, Si and Dhillon (2014) bounds the loss by it. Nor is it of few rows,
+whose whole problem takes about as long as the question.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -26,17 +26,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.engine.kernels import Kernel, Precomputed
-from widemargin.multilevel.partition import divide, mass_between_clusters
+from widemargin.multilevel.partition import Partition, coarsen, divide, mass_apart
 from widemargin.multilevel.router import Samples
 from widemargin.runtime.deadline import NEVER, Deadline
 
-from .level_choice import early_levels
+from .cluster_models import models_of_clusters
+from .level_choice import clustering_stage, early_levels
 from .level_quality import EarlyWarning, Evidence, Quality, disappointing
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 LOCAL = 0.1  # share of kernel mass between clusters below which nothing is asked
+AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is solved
 # Kernel entries of the largest cluster, rows times support vectors: "auto" takes no
 # coarser level than that, and warns where it should.
 MOST_ENTRIES = 2e9
@@ -83,10 +85,13 @@ class RowSource(Protocol):
 
     @property
     def sample(self) -> Rows:
-        """Rows that stand for all where the kernel's reach is asked for."""
+        """Rows that stand for all where clusters are made."""
 
-    def regions(self, clusters: int, rng: np.random.Generator) -> Regions:
-        """Return some of so many clusters."""
+    def divided(self, clusters: int) -> Partition:
+        """Divide the sample into so many clusters."""
+
+    def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
+        """Return some clusters of a level."""
 
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw random rows that were not compared."""
@@ -106,15 +111,18 @@ class RowsInMemory:
         """Number of rows."""
         return len(self.sample.codes)
 
-    def regions(self, clusters: int, rng: np.random.Generator) -> Regions:
-        """Return clusters that hold a share of the rows."""
-        parts = divide(
+    def divided(self, clusters: int) -> Partition:
+        """Divide all rows into so many clusters."""
+        return divide(
             self.sample.samples, self.kernel, clusters, seed=self.seed,
             clustering=self.machine.clustering, sample_size=self.machine.sample_size,
         )  # fmt: skip
-        chosen = drawn_regions(parts.sizes, rng)
-        share = training_share(parts.sizes, chosen, self.machine.n_branches)
-        return Regions(self.sample, [parts.members(c) for c in chosen], share)
+
+    def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
+        """Return clusters that hold a share of the rows."""
+        chosen = drawn_regions(level.sizes, rng)
+        share = training_share(level.sizes, chosen, self.machine.n_branches)
+        return Regions(self.sample, [level.members(c) for c in chosen], share)
 
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw random rows that were not compared."""
@@ -123,22 +131,12 @@ class RowsInMemory:
         return self.sample.take(np.sort(rng.choice(others, size=size, replace=False)))
 
 
-def reaches_across(rows: Rows, kernel: Kernel, clusters: int, seed: int) -> bool:
-    """Whether the kernel reaches from cluster to cluster, so that there is a question.
-
-    Not for a kernel matrix, whose rows cannot be divided like samples.
-    """
-    if isinstance(kernel, Precomputed) or clusters <= 1:
-        return False
-    mass = mass_between_clusters(rows.samples, kernel, n_clusters=clusters, seed=seed)
-    return mass >= LOCAL
-
-
 def compare_levels(
     machine: Any,
     source: RowSource,
     kernel: Kernel,
-    level: int,
+    number: int,
+    levels: tuple[Partition, Partition],
     seed: int,
     deadline: Deadline,
 ) -> Evidence | None:
@@ -152,40 +150,42 @@ def compare_levels(
         All training rows.
     kernel : Kernel
         Resolved kernel.
-    level : int
-        The finer level, at least 1.
+    number : int
+        Of the finer level, at least 1.
+    levels : tuple of Partition
+        Clusters of the finer level, and of the one above, which are unions of them.
     seed : int
         Of every draw.
     deadline : Deadline
         When the fit must end.
     """
-    begun, rng = time.perf_counter(), np.random.default_rng((seed, level))
-    local = _settings(machine, kernel, seed)
-    rows, members, share = source.regions(machine.n_branches ** (level - 1), rng)
+    begun, rng = time.perf_counter(), np.random.default_rng((seed, number))
+    rows, members, share = source.regions(levels[1], rng)
     splits = [_split(own, rows.codes, share, rng) for own in members]
     splits = [own for own in splits if len(own[0]) >= FEWEST and len(own[1])]
-    splits = list(_limited(splits, rows.codes, rng)) if splits else []
-    coarser, finer, support, trained = list[Vector](), list[Vector](), 0, 0
-    for training, compared in splits:
-        for depth, answers in ((0, coarser), (1, finer)):
-            if deadline.passed:
-                return None
-            model = _fitted(local, rows.take(training), depth, deadline)
-            answers.append(_values(model, rows.samples[compared], rows.codes))
-            if depth == 0:
-                support += 0 if isinstance(model, np.integer) else len(model.support_)
-                trained += len(training)
     if not splits:
         return None
-    tested = rows.take(np.concatenate([compared for _, compared in splits]))
+    training = rows.take(np.concatenate([own for own, _ in splits]))
+    pooled = np.concatenate([compared for _, compared in splits])
+    tested = rows.take(_limited(pooled, rows.codes, rng))
+    if len(np.unique(training.codes)) == 1:
+        return None
+    local = _settings(machine, kernel, seed, deadline)
+    cells = levels[0].router.assign(training.samples)
+    models = models_of_clusters(
+        local, *training[1:], [one.of_cells(cells) for one in levels]
+    )
+    if models is None:
+        return None
+    finer, coarser = (_values(model, tested) for model in models)
     return Evidence(
-        level,
-        Quality.of(np.concatenate(finer), tested.codes),
-        Quality.of(np.concatenate(coarser), tested.codes),
+        number,
+        Quality.of(finer, tested.codes),
+        Quality.of(coarser, tested.codes),
         tested,
         len(splits),
-        trained,
-        support,
+        len(training.codes),
+        len(models[1].support_),
         time.perf_counter() - begun,
     )
 
@@ -205,19 +205,24 @@ def against_sample(
     # a model of so many rows costs about as much as the level
     size = np.sqrt(n * n / machine.n_branches**evidence.level)
     drawn = source.others(tested, int(0.5 * size), np.random.default_rng(seed))
-    model = _fitted(_settings(machine, kernel, seed), drawn, 0, NEVER)
-    sampled = Quality.of(_values(model, tested.samples, tested.codes), tested.codes)
+    if len(np.unique(drawn.codes)) == 1:
+        return evidence
+    local = _settings(machine, kernel, seed, NEVER)
+    models = models_of_clusters(local, *drawn[1:], [divide(drawn.samples, kernel, 1)])
+    assert models is not None  # whatever time it takes
+    sampled = Quality.of(_values(models[0], tested), tested.codes)
     return replace(evidence, sampled=sampled, sampled_rows=len(drawn.codes))
 
 
-def _settings(machine: Any, kernel: Kernel, seed: int) -> Any:
+def _settings(machine: Any, kernel: Kernel, seed: int, deadline: Deadline) -> Any:
     """Return the estimator that is fitted to regions: plain, quiet, one seed."""
-    gamma = getattr(kernel, "gamma", None)
+    gamma, seconds = getattr(kernel, "gamma", None), deadline.seconds_left
     return clone(machine).set_params(
         gamma=machine.gamma if gamma is None else gamma,
         class_weight=None, random_state=seed, verbose=False, warm_start=False,
         checkpoint=None, prediction="early", n_levels="auto",
         decision_function_shape="ovr", break_ties=False,
+        max_time=None if np.isinf(seconds) else max(seconds, 1e-3),
     )  # fmt: skip
 
 
@@ -252,63 +257,54 @@ def _split(
     return np.sort(np.concatenate(training)), np.sort(np.concatenate(compared))
 
 
-def _limited(
-    splits: list[tuple[Indices, Indices]], codes: Indices, rng: np.random.Generator
-) -> Iterator[tuple[Indices, Indices]]:
+def _limited(pooled: Indices, codes: Indices, rng: np.random.Generator) -> Indices:
     """Keep so many of the rows that compare, but every row of a rare class."""
-    pooled = np.concatenate([compared for _, compared in splits])
     kept = np.zeros(len(codes), dtype=bool)
     classes, counts = np.unique(codes[pooled], return_counts=True)
     for own, count in zip(classes, counts, strict=True):
         size = max(min(count, RARE), round(HELD_OUT * count / len(pooled)))
         members = pooled[codes[pooled] == own]
         kept[rng.choice(members, size=min(size, count), replace=False)] = True
-    for training, compared in splits:
-        yield training, compared[kept[compared]]
+    return pooled[kept[pooled]]
 
 
-def _fitted(local: Any, rows: Rows, depth: int, deadline: Deadline) -> Any:
-    """Fit one model, or one for each of the parts; a class number where all are one."""
-    if len(np.unique(rows.codes)) == 1:
-        return rows.codes[0]
-    seconds = deadline.seconds_left
-    model = clone(local).set_params(
-        early_level=depth, max_time=None if np.isinf(seconds) else max(seconds, 1e-3)
-    )
-    with warnings.catch_warnings():  # the fit itself will warn
-        warnings.simplefilter("ignore")
-        return model.fit(rows.samples, rows.codes, rows.weights)
-
-
-def _values(model: Any, samples: Samples, codes: Indices) -> Vector:
+def _values(model: Any, tested: Rows) -> Vector:
     """Return a value of each class at each sample; of an absent class the least."""
-    n_classes = int(codes.max()) + 1
-    if isinstance(model, np.integer):
-        values = np.full((samples.shape[0], n_classes), -1.0)
-        values[:, model] = 1.0
-        return values
-    given = model.decision_function(samples) if samples.shape[0] else np.empty(0)
+    given = model.decision_function(tested.samples)
     if len(model.classes_) == 2:
         given = np.column_stack([-given, given])
-    values = np.full((samples.shape[0], n_classes), -np.inf)
+    n_classes = 1 + max(int(tested.codes.max()), int(model.classes_.max()))
+    values = np.full((len(tested.codes), n_classes), -np.inf)
     values[:, model.classes_] = given
     return values
 
 
+class Chosen(NamedTuple):
+    """The finest level to solve, the one to stop at, and how that is known.
+
+    ``stages`` are the records of ``history_``; ``partition`` are the clusters of the
+    finest level, where they were made.
+    """
+
+    finest: int
+    end: int
+    stages: list[dict[str, Any]]
+    partition: Partition | None = None
+
+
 def levels_by_evidence(
     machine: Any, source: RowSource, kernel: Kernel, seed: int, deadline: Deadline
-) -> tuple[int, int, list[Evidence]]:
-    """Return the finest level to solve, the one to stop at, and how that is known.
-
-    Only ``early_level="auto"`` is asked about.
-    """
+) -> Chosen:
+    """Return the levels of an early fit; only ``early_level="auto"`` is asked about."""
     finest, end = early_levels(
         source.n, machine.n_levels, machine.early_level, machine.n_branches
     )
-    if machine.early_level != "auto":
-        return finest, end, []
-    end, evidence = chosen_level(machine, source, kernel, end, seed, deadline)
-    return (end if machine.n_levels == "auto" else finest), end, evidence
+    if machine.early_level != "auto" or isinstance(kernel, Precomputed) or end == 0:
+        return Chosen(finest, end, [])
+    chosen = chosen_level(machine, source, kernel, end, seed, deadline)
+    if machine.n_levels == "auto":
+        return chosen
+    return Chosen(finest, chosen.end, chosen.stages)
 
 
 def chosen_level(
@@ -318,25 +314,35 @@ def chosen_level(
     finest: int,
     seed: int,
     deadline: Deadline,
-) -> tuple[int, list[Evidence]]:
+) -> Chosen:
     """Return the finest level that loses no more than allowed, and how that is known.
 
     Where even the coarsest level that "auto" takes is expected to lose more, a warning
     says so with the figures.
     """
-    found = list[Evidence]()
+    begun, size, samples = time.perf_counter(), source.n, source.sample.samples
+    finer = source.divided(machine.n_branches**finest)
+    stages = [clustering_stage(size, time.perf_counter() - begun)]
     for level in range(finest, 0, -1):
-        if not reaches_across(source.sample, kernel, machine.n_branches**level, seed):
-            return level, found
-        evidence = compare_levels(machine, source, kernel, level, seed, deadline)
+        chosen = Chosen(level, level, stages, finer)
+        if mass_apart(samples, kernel, finer.labels, seed=seed) < LOCAL:
+            return chosen
+        if size**2 <= AT_ONCE:
+            break
+        coarser = coarsen(finer, machine.n_branches ** (level - 1), seed=seed)
+        evidence = compare_levels(
+            machine, source, kernel, level, (finer, coarser), seed, deadline
+        )
         if evidence is None:
-            return level, found
-        found.append(evidence)
-        if evidence.loss - evidence.deviation <= machine.early_tolerance:
-            return level, found
-        larger = source.n / machine.n_branches ** (level - 1)
-        if evidence.entries(larger) > MOST_ENTRIES:
-            found[-1] = against_sample(evidence, machine, source, kernel, seed)
-            warnings.warn(disappointing(found[-1], machine), EarlyWarning, stacklevel=2)
-            return level, found
-    return 0, found
+            return chosen
+        costs = evidence.entries(size / machine.n_branches ** (level - 1))
+        enough = evidence.loss - evidence.deviation <= machine.early_tolerance
+        if costs > MOST_ENTRIES and not enough:
+            evidence = against_sample(evidence, machine, source, kernel, seed)
+            warnings.warn(disappointing(evidence, machine), EarlyWarning, stacklevel=2)
+            enough = True
+        stages.append(evidence.record(size))
+        if enough:
+            return chosen
+        finer = coarser
+    return Chosen(0, 0, stages)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -16,6 +16,17 @@ Indices = NDArray[np.intp]
 
 class EarlyWarning(UserWarning):
     """An early model is expected to predict worse than an exact one."""
+
+
+def area_under_curve(values: Vector, positive: NDArray[np.bool_]) -> float:
+    """Return the area under the ROC curve, by the ranks of the positive rows.
+
+    It is the share of pairs of rows, one of each class, that are in order; ties count
+    half (Mann and Whitney 1947).
+    """
+    count = int(np.count_nonzero(positive))
+    below = float(rankdata(values)[positive].sum()) - count * (count + 1) / 2
+    return below / (count * (len(values) - count))
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Quality:
         """Judge values of each class, one column a class."""
         auc = None
         if values.shape[1] == 2 and len(np.unique(truth)) == 2:
-            auc = float(roc_auc_score(truth, values[:, 1]))
+            auc = area_under_curve(values[:, 1], truth == 1)
         return cls(values.argmax(axis=1) == truth, truth, auc)
 
     @property

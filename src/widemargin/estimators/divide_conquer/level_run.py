@@ -149,7 +149,7 @@ class LevelRun:
             for array in (problem.linear, problem.lower, problem.upper)
         ]
         settings = {
-            "plan": asdict(self.plan),
+            "plan": asdict(replace(self.plan, partition=None)),  # it follows
             "stop_at": self.stop_at,
             "tol": self.options.tol,
             "equality": [problem.total for problem in division.problems],

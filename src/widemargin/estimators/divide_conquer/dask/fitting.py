@@ -33,7 +33,7 @@ from widemargin.estimators.divide_conquer.level_evidence import (
 )
 from widemargin.estimators.divide_conquer.level_run import block_certificate
 from widemargin.multilevel.driver import level_record
-from widemargin.multilevel.partition import Partition, divide
+from widemargin.multilevel.partition import Partition
 from widemargin.runtime.deadline import NEVER
 
 from .cluster_loans import borrowing_stage
@@ -64,16 +64,12 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
         estimator.class_weight, seen.classes, np.arange(len(seen.mass)), seen.mass
     )
     source = RowsOnWorkers(estimator, blocks, seen, factors, kernel, seed)
-    _, level, evidence = levels_by_evidence(estimator, source, kernel, seed, NEVER)
-    compared = time.perf_counter()
-    partition = divide(
-        seen.sample,
-        kernel,
-        estimator.n_branches**level,
-        clustering=estimator.clustering,
-        sample_size=len(seen.sample),
-        seed=seed,
+    _, level, stages, partition = levels_by_evidence(
+        estimator, source, kernel, seed, NEVER
     )
+    compared = time.perf_counter()
+    if partition is None:
+        partition = source.divided(estimator.n_branches**level)
     clustered = time.perf_counter()
     trained = train(
         blocks,
@@ -100,7 +96,7 @@ def fit_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bool:
     pairs = _pairs(own.codes, len(seen.classes))
     record = level_record(level, trained.sizes, trained.parts, len(own.codes), seconds)
     answers = _answers(trained, pairs, time.perf_counter() - clock)
-    history = [*(one.record(blocks.n) for one in evidence), record]
+    history = [*stages, record]
     if trained.loans:
         history.append(borrowing_stage(trained.loans))
     early = fitted_classifier(data, kernel, factors, pairs, answers, history)

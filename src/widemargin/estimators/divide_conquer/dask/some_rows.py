@@ -80,18 +80,21 @@ class RowsOnWorkers:
         weights = seen.weights * self.factors[seen.codes]
         return Rows(seen.rows, seen.sample, seen.codes, weights)
 
-    def regions(self, clusters: int, rng: np.random.Generator) -> Regions:
+    def divided(self, clusters: int) -> Partition:
+        """Divide the rows of the survey into so many clusters."""
+        return divide(
+            self.seen.sample, self.kernel, clusters, seed=self.seed,
+            clustering=self.machine.clustering, sample_size=len(self.seen.sample),
+        )  # fmt: skip
+
+    def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
         """Bring the rows of some clusters here; a share of them where they are many.
 
         Fewer rows favour the larger clusters: the finer level has to deserve it. Of a
         rare class there are all, up to a number.
         """
-        parts = divide(
-            self.seen.sample, self.kernel, clusters, seed=self.seed,
-            clustering=self.machine.clustering, sample_size=len(self.seen.sample),
-        )  # fmt: skip
         scale = self.n / len(self.seen.sample)
-        sizes = np.ceil(scale * parts.sizes).astype(np.intp)
+        sizes = np.ceil(scale * level.sizes).astype(np.intp)
         chosen = drawn_regions(sizes, rng)
         some = np.cumsum(sizes[chosen]) <= GATHERED
         chosen = chosen[: max(1, np.count_nonzero(some))]
@@ -100,7 +103,7 @@ class RowsOnWorkers:
         expected = scale * np.maximum(masses, 1)
         shares = np.minimum(1.0, np.maximum(share, RARE / expected))
         wanted = _Wanted(
-            self.seen.classes, shares, self.factors, self.seed, parts, chosen
+            self.seen.classes, shares, self.factors, self.seed, level, chosen
         )
         rows, clusters_of = some_rows(self.blocks, wanted)
         members = [np.flatnonzero(clusters_of == number) for number in chosen]
