@@ -180,6 +180,7 @@ CORE_CALLERS = {
     "estimators/chance_constrained/solvers/descent.py",
     "cli/doctor_command.py",
     "cli/files.py",
+    "cli/csv_tables.py",
     "cli/mixed_tables.py",
 }
 PACKAGE = ROOT / "src" / "widemargin"

@@ -13,7 +13,8 @@ import pytest
 from scipy import sparse
 
 from widemargin.cli import files, sample_collector
-from widemargin.cli.files import Data, DataError, read
+from widemargin.cli.files import read
+from widemargin.cli.parsed_data import Data, DataError
 
 from tests.campaigns.mutations import bytes_changed, data_mutant
 

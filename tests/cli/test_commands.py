@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import ignore_warnings
 
 import widemargin
 from widemargin.cli.estimator_names import METHODS, estimator_class
-from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.options import _HIDDEN
+from widemargin.cli.parsed_data import Data
 from widemargin_papers.dpwss import tasks as dpwss
 
 from tests.cli.running import command, spawn
@@ -142,10 +142,10 @@ def test_not_converged_is_exit_code_1(folder: Path) -> None:
         ("train data nowhere/model", "nowhere/model: No such file"),
         ("train -s 5 data", "only -s 0 (C-SVC), 1 (nu-SVC), 2 (one-class SVM)"),
         ("train -b 1 data", "CalibratedClassifierCV"),
-        ("train -n 0.5 data", "--nu is no parameter of --method svc"),
+        ("train -n 0.5 data", "--nu is not a parameter of --method svc"),
         ("train --C -1 data", "-c, --C: '-1' is not among (0.0, inf]"),
         ("train --kernel magic data", "-t, --kernel: 'magic' is not among 0 linear, 1"),
-        ("train --risk 0.2 data", "no parameter of --method svc"),
+        ("train --risk 0.2 data", "not a parameter of --method svc"),
         ("train --method nothing data", "'nothing' is not one of"),
         ("train one model", "class"),
         ("train --scale minmax --method private --clip-norm 1 data", "guarantee"),

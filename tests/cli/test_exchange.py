@@ -63,7 +63,7 @@ def test_what_has_no_such_form_is_refused(folder):
     widemargin.save(laplacian, folder / "laplacian")
     private, _ = fitted("PrivateSVC")
     widemargin.save(private, folder / "private")
-    for name, why in (("laplacian", "has no place"), ("private", "no kernel model")):
+    for name, why in (("laplacian", "has no place"), ("private", "not a kernel model")):
         done = command("export", name, "out", cwd=folder)
         assert done.returncode == 2
         assert why in done.stderr

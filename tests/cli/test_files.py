@@ -16,7 +16,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from widemargin.cli import files, sample_collector
-from widemargin.cli.files import DataError, read
+from widemargin.cli.files import read
+from widemargin.cli.parsed_data import DataError
 
 
 def write(tmp_path: Path, text: str | bytes, name: str = "data") -> Path:

@@ -91,8 +91,8 @@ def test_text_in_a_table_may_be_the_label(
         (",", "IDS name no row"),
         ("@none", "IDS name no row"),
         ("@missing", "missing: No such file"),
-        ("x", "'x' is no row number nor a range"),
-        ("1-2-3", "'1-2-3' is no row number nor a range"),
+        ("x", "'x' is neither a row number nor a range"),
+        ("1-2-3", "'1-2-3' is neither a row number nor a range"),
         ("2 2", "more than once"),
         ("0-3", "no row would be left: delete model instead"),
         ("2 --output nowhere/model", "nowhere/model: No such file"),
@@ -110,7 +110,7 @@ def test_a_model_without_rows_forgets_none(folder: Path) -> None:
     message = refusal("forget", "ramp", "1", cwd=folder)
     assert message.endswith("train with --keep-rows and --method svc or --method cost")
     message = refusal("train", "--keep-rows", "--method", "ramp", "data", cwd=folder)
-    assert "--keep-rows is no parameter of --method ramp" in message
+    assert "--keep-rows is not a parameter of --method ramp" in message
 
 
 def test_info_lists_the_live_rows(folder: Path) -> None:
@@ -158,8 +158,8 @@ def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
         ("fractions", "fractions: the label 1.5 is a fraction"),
         ("one", "one: every label is 1"),
         ("bare", "bare: no sample has a feature"),
-        ("missing -", "'-' is no name for a model"),  # these are said before reading
-        ("missing fifo", "'fifo' is no name for a model"),
+        ("missing -", "'-' is not a name for a model"),  # these are said before reading
+        ("missing fifo", "'fifo' is not a name for a model"),
         ("missing folder", "folder: Is a directory"),
         ("missing nowhere/model", "nowhere/model: No such file"),
         ("-", "say where to write MODEL"),

@@ -15,7 +15,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from widemargin.cli import files
-from widemargin.cli.files import DataError, read
+from widemargin.cli.files import read
+from widemargin.cli.parsed_data import DataError
 from widemargin.cli.streams import writing
 
 from tests.cli.running import command

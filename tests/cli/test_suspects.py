@@ -87,7 +87,7 @@ def test_no_suspects_is_a_file_with_a_header(folder: Path) -> None:
         (["--method", "ramp", "--suspects", "model"], "is the model's file"),
         (["--method", "ramp", "--suspects", "data.csv"], "would overwrite"),
         (["--method", "ramp", "--suspects", "none/out.csv"], "none/out.csv"),
-        (["--method", "ramp", "--suspects", "-"], "no name for a list of suspects"),
+        (["--method", "ramp", "--suspects", "-"], "not a name for a list of suspects"),
     ],
 )
 def test_mistakes_are_refused_before_training(

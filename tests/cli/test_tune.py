@@ -100,11 +100,11 @@ def test_out_of_time(folder: Path) -> None:
     [
         ("--grid gamma", "NAME=VALUE"),
         ("--grid C=1:2", "FROM:TO:HOW_MANY"),
-        ("--grid colour=1", "colour is no parameter of SVC"),
+        ("--grid colour=1", "colour is not a parameter of SVC"),
         ("-log2c 1,2", "BEGIN,END,STEP"),
         ("-log2g 1,2,0", "BEGIN,END,STEP"),
         ("--method private --clip-norm 1", "has no kernel to share"),
-        ("--max-time never", "no number of seconds"),
+        ("--max-time never", "not a number of seconds"),
         ("--grid C=1 --plot x.png", "two parameters"),
         ("--grid C=1 --scoring nonsense", "nonsense"),
     ],

@@ -13,6 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mixed_tables import Mixed
+from .parsed_data import (
+    Data,
+    DataError,
+    TableOptions,
+    as_integers,
+    check_size,
+    label_values,
+    no_label,
+    numbered_column,
+)
 
 #: how the names of such files end
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
@@ -111,3 +121,51 @@ def features(
         if len(missing):
             mixed.missing[i] = f" row {missing[0] + 1}: no value"
     return X, mixed
+
+
+def read_arrow(path: str, options: TableOptions) -> Data:
+    """Read a Parquet or Arrow file."""
+    label, mixed = options.label, options.mixed
+    try:
+        table = load_table(path)
+        names: list[str] = table.column_names
+        if len(set(names)) < len(names):
+            raise ValueError("two columns have the same name")
+        column = numbered_column(label, len(names))
+        column = names.index(label) if label in names else column
+        if column is None and options.label_required:
+            raise DataError(no_label(path, label, names))
+        chosen = [i for i in range(len(names)) if i != column]
+        check_size(path, table.num_rows, len(chosen))
+        X, kinds = features(table, chosen, mixed or ())
+        y = None
+        if column is not None:
+            y = _label_column(path, table, column, options.text_labels)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    columns = [names[i] for i in chosen]
+    if mixed is not None:
+        return Data(X, y, columns, True, kinds)
+    for offence in kinds.text.values():
+        raise DataError(f"{path}:{offence}")
+    for i, offence in kinds.missing.items():
+        raise DataError(f"{path}: column {columns[i]!r},{offence}")
+    return Data(X, y, columns, True)
+
+
+def _label_column(path: str, table: Any, column: int, text: bool) -> NDArray[Any]:
+    """Return the labels of a column, as integers, floats or text."""
+    name, values = table.column_names[column], table.column(column)
+    if is_text(values) or text:
+        codes, texts = categories(name, values)
+    else:
+        codes, texts = numbers(name, values), None
+    missing = np.flatnonzero(np.isnan(codes))
+    if len(missing):
+        raise DataError(f"{path}: row {missing[0] + 1}: empty label")
+    if texts is None:
+        return as_integers(codes)
+    distinct = [one.encode() for one in texts]
+    return label_values(distinct, path, text)[codes.astype(np.intp)]

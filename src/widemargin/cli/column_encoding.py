@@ -18,14 +18,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 from widemargin.cli.suggestions import listed_names
 
 from .output import InputError, remark
 
 _STEP, _NUMBERS, _CATEGORIES = "table", "numbers", "categories"
-_MISSING = ""  # the category of rows that have none
-_MANY = 20  # categories that may be names or numbers of the rows
+_MISSING = ""  # the category of missing values
+_MANY = 20  # categories from which a column may hold names of rows
 
 
 def mixed_options(function: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 from widemargin.uncertainty.error_columns import paired_columns, variances_of
 
 from .output import InputError

@@ -1,4 +1,4 @@
-"""``widemargin export`` and ``widemargin import``: models leave and come."""
+"""``widemargin export`` and ``widemargin import``: exchange of models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def export(model: str, output: str, form: str, quiet: bool) -> None:
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(final, "to_sklearn"):
         raise InputError(
-            f"{model}: a {type(final).__name__} is no kernel model, and has no form "
+            f"{model}: a {type(final).__name__} is not a kernel model: it has no form "
             "that another program reads; its weights are in Python, by widemargin.load"
         )
     try:

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
 _DOMINANT = 0.95
-# From so many support vectors on early prediction is ten times faster:
+# Number of support vectors from which early prediction is ten times faster:
 # python benchmarks/command.py early --print (a test holds the two together)
 _EARLY_PAYS = 9_000
 _PILOTS = (500, 2000)  # rows of the two fits that tell how support vectors grow
@@ -58,7 +58,7 @@ def hints(
 
 
 def expected_support(estimator: Any, content: Data) -> float:
-    """Guess how many support vectors a fit would have, from two small ones.
+    """Estimate the number of support vectors of a fit from two small ones.
 
     Their number grows about like a power of the rows, at most like the rows.
     """

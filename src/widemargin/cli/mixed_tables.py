@@ -1,8 +1,8 @@
 """Tables with columns of categories and with values that are missing.
 
-A column is one of categories as soon as one of its fields is no number. That may show
-in the last line, so the text is kept while it is parsed, and parsed again from the
-start with that column as categories: once for each of them, and mostly in line 1.
+A column holds categories as soon as one of its fields is not a number. That may show in
+the last line, so the text is kept while it is parsed, and parsed again from the start
+with that column as categories: once for each of them, and mostly in line 1.
 """
 
 from __future__ import annotations

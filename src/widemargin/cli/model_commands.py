@@ -109,7 +109,7 @@ def forget(
     """Remove the rows IDS from MODEL, exactly as if they had never been there.
 
     IDS are the rows' identifiers: numbers counted from 0 in the order of the training
-    file, ranges such as 10-19, or @FILE with one a line; widemargin info MODEL shows
+    file, ranges such as 10-19, or @FILE with one per line; widemargin info MODEL shows
     those that are left. MODEL must have been trained with --keep-rows; it is replaced
     whole or not at all.
     """
@@ -175,7 +175,7 @@ def _numbers(word: str, live: NDArray[Any]) -> range:
     try:
         low, high = int(first), int(last if dash else first)
     except ValueError as error:
-        raise InputError(f"{word!r} is no row number nor a range") from error
+        raise InputError(f"{word!r} is neither a row number nor a range") from error
     if high < low:
         raise InputError(f"{word!r} is a range that ends before it begins")
     if high - low >= len(live):

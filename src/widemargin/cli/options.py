@@ -163,8 +163,8 @@ def estimator_parameters(
         name = option.removeprefix("param_")
         if name not in names:
             raise click.UsageError(
-                f"--{name.replace('_', '-')} is no parameter of --method {method}; it "
-                f"has {', '.join(n for n in names if n not in _HIDDEN)}"
+                f"--{name.replace('_', '-')} is not a parameter of --method {method}; "
+                f"it has {', '.join(n for n in names if n not in _HIDDEN)}"
             )
         parameters[name] = convert(name, text)
     return parameters
@@ -179,7 +179,7 @@ def check_parameters(estimator: Any, given: dict[str, Any]) -> None:
         name = found[1] if found else ""
         text, choices = given.get(f"param_{name}"), _choices(type(estimator), name)
         if text is None or not choices:
-            return  # what was not typed is for the fit to complain of
+            return  # defaults are left to the checks of the fit
         if name == "kernel":
             possible = choices.split("|")
             numbered = [f"{n} {k}" for n, k in _KERNELS.items() if k in possible]
@@ -238,7 +238,7 @@ def convert(name: str, text: str) -> Any:
 
 
 def _matrix(path: str) -> list[list[float]]:
-    """Read a matrix from a file: a row a line, numbers with commas between."""
+    """Read a matrix from a file: one row per line, numbers separated by commas."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line for line in file if line.strip()]
@@ -247,7 +247,7 @@ def _matrix(path: str) -> list[list[float]]:
         raise click.UsageError(f"--covariance: {path}: {refusal(error)}") from error
     except ValueError as error:
         raise click.UsageError(
-            f"--covariance: {path}: not a matrix, a row a line, numbers with commas "
+            f"--covariance: {path}: not a matrix: one row per line, with commas "
             f"between: {error}"
         ) from error
     if not rows or any(len(row) != len(rows) for row in rows):
@@ -260,7 +260,7 @@ def _matrix(path: str) -> list[list[float]]:
 
 
 def _labels(text: str) -> list[Any] | None:
-    """Labels with commas between: numbers if all are, as in a file of labels."""
+    """Labels separated by commas: numbers if all are, as in a file of labels."""
     if text.lower() == "none":
         return None
     words = text.split(",")

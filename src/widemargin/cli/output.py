@@ -13,7 +13,8 @@ import click
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from widemargin.cli.files import Data, DataError, read
+from widemargin.cli.files import read
+from widemargin.cli.parsed_data import Data, DataError
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_stream
 from widemargin.estimators.base.feature_scales import ScaleWarning
@@ -85,7 +86,7 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
 def check_model_path(path: str, *inputs: str, what: str = "a model") -> None:
     """Raise, before any work, if no model (or `what`) can be written there."""
     if path == "" or is_stream(path):  # a device would be replaced by the file
-        raise InputError(f"{path!r} is no name for {what}, which must be a file")
+        raise InputError(f"{path!r} is not a name for {what}, which must be a file")
     if os.path.isdir(path):
         raise InputError(f"{path}: Is a directory")
     try:

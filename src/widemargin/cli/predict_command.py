@@ -18,7 +18,7 @@ from widemargin.cli.column_encoding import (
     encoding_step,
     matching_table,
 )
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_standard_output, writing
 from widemargin.cli.suggestions import did_you_mean
@@ -41,7 +41,7 @@ from .scores import are_numbers, evaluation, show, summary_lines
 @click.option("--label", metavar="COLUMN", help="CSV: the label, if the file has it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
-    """Predict DATA by MODEL and write one label or number a line to OUT.
+    """Predict DATA by MODEL and write one label or number per line to OUT.
 
     Several quantiles stand in one line; outliers are -1, all others 1.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 
 from .output import InputError, read_data
 

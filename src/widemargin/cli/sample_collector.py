@@ -32,7 +32,7 @@ class Growing:
         self._array[before : self._size] = values
 
     def lengthen(self, size: int) -> NDArray[Any]:
-        """Make room for so many values, and return all of them, the new ones unset."""
+        """Make room for `size` values; return all of them, the new ones unset."""
         if size > len(self._array):
             room = max(size, len(self._array) + len(self._array) // 4)
             self._array.resize(room, refcheck=False)
@@ -40,7 +40,7 @@ class Growing:
         return self._array[:size]
 
     def finish(self, columns: int | None = None) -> NDArray[Any]:
-        """Return the values, in rows of so many columns; the array owns its memory."""
+        """Return the values as rows of `columns` entries; the array owns its memory."""
         rows = self._size // max(columns or 1, 1)
         shape = (rows,) if columns is None else (rows, columns)
         self._array.resize(shape, refcheck=False)
@@ -57,7 +57,7 @@ class Samples:
     def extend(
         self, counts: NDArray[Any], indices: NDArray[Any], values: NDArray[Any]
     ) -> None:
-        """Append rows with so many entries each."""
+        """Append rows; `counts` are their numbers of entries."""
         if not len(counts):
             return  # comments say nothing about the rows
         self._count += len(counts)

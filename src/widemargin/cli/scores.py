@@ -20,11 +20,11 @@ from sklearn.metrics import (
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.demo.stage import plain_table
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 
 from .output import InputError
 
-_MOST_ROWS = 10_000  # of the training rows, to score a model on
+_MOST_ROWS = 10_000  # training rows on which a model is scored, at most
 #: figures with a line of their own, where a model has them
 _LINES = {
     "rows": "rows               {}",
@@ -71,7 +71,7 @@ def evaluation(estimator: Any, content: Data) -> dict[str, Any]:
 
 
 def show(scores: dict[str, Any]) -> None:
-    """Print scores, one a line, and those of classes or quantiles as a table."""
+    """Print scores, one per line, and those of classes or quantiles as a table."""
     for name, line in _LINES.items():
         if scores.get(name) is not None:
             click.echo(line.format(scores[name]))
@@ -220,7 +220,7 @@ def summary_lines(estimator: Any, truth: NDArray[Any], predicted: Any) -> list[s
 def training_line(estimator: Any, X: Any, y: NDArray[Any] | None) -> str | None:
     """Return how well a model fits the rows it was trained on.
 
-    Of many rows some are drawn: all would take as long as the training.
+    A large set is sampled: scoring all rows would take as long as the training.
     """
     if y is None or is_outlier_detector(estimator):
         return None
@@ -241,7 +241,7 @@ def training_line(estimator: Any, X: Any, y: NDArray[Any] | None) -> str | None:
 
 
 def regression_lines(targets: NDArray[Any], predicted: Any, form: str) -> list[str]:
-    """Return error and correlation as LIBSVM does; of several quantiles nothing."""
+    """Return error and correlation as LIBSVM does; nothing for several quantiles."""
     predicted = np.asarray(predicted)
     if predicted.ndim > 1:
         return []

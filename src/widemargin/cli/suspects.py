@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.files import Data
+from widemargin.cli.parsed_data import Data
 from widemargin.cli.refusals import refusal
 from widemargin.runtime.atomic_file import replacing
 

@@ -24,7 +24,6 @@ from widemargin.cli.column_encoding import (
     name_columns,
 )
 from widemargin.cli.estimator_names import estimator_class
-from widemargin.cli.files import Data
 from widemargin.cli.hints import hints
 from widemargin.cli.options import (
     MethodCommand,
@@ -32,6 +31,7 @@ from widemargin.cli.options import (
     check_weights,
     estimator_parameters,
 )
+from widemargin.cli.parsed_data import Data
 from widemargin.cli.streams import is_stream
 
 from .error_bars import check_error_columns, split_errors
@@ -72,7 +72,7 @@ _BLOCK = 1 << 20  # entries scaled at a time
     "-v",
     "--folds",
     type=click.IntRange(min=2),
-    help="Cross-validate in so many folds; no model is written.",
+    help="Cross-validate with this number of folds; no model is written.",
 )
 @click.option(
     "--suspects",
@@ -189,7 +189,7 @@ def _read(
 def _hints(
     ready: Prepared, method: str, scale: str | None, parameters: dict[str, Any]
 ) -> list[str]:
-    """Return what may be better done otherwise."""
+    """Return the hints for this method and data."""
     if not ready.encoded:
         return hints(ready.seen, method, scale, parameters, ready.estimator)
     found = hints(ready.seen, method, scale, parameters, ready.final)
@@ -220,7 +220,7 @@ def modest_cache(content: Data) -> dict[str, Any]:
 
 
 def _fit(estimator: Any, content: Data, extras: dict[str, Any]) -> None:
-    """Fit without a second copy of the data: the command needs it no more."""
+    """Fit without a second copy of the data, which the command no longer needs."""
     final = estimator
     if isinstance(estimator, Pipeline):
         if encoding_step(estimator) is None:

@@ -23,8 +23,8 @@ from .column_encoding import (
     mixed_options,
 )
 from .estimator_names import METHODS
-from .files import Data
 from .output import InputError, catching_warnings, read_data
+from .parsed_data import Data
 from .scores import numbers
 
 Command = Callable[..., Any]

@@ -35,6 +35,7 @@ from .output import (
     save_model,
     show_progress,
 )
+from .parsed_data import Data
 from .train_command import carry_names, describe
 from .training_input import ColumnOptions, input_options, prepared, read_rows
 
@@ -108,28 +109,13 @@ def tune(
     if content.y is None:
         raise InputError(f"{data}: tuning needs labels to compare with")
     ready = prepared(cls(**parameters), method, scale, content, columns, quiet)
-    estimator, content = ready.estimator, ready.by_folds
     values = _values(cls(**parameters), ready.seen.X, grid, log2c, log2g)
-    prefix = "model__" if isinstance(estimator, Pipeline) else ""
-    form = StratifiedKFold if is_classifier(estimator) else KFold
-    search = SharedGridSearchCV(
-        estimator,
-        {f"{prefix}{name}": each for name, each in values.items()},
-        scoring=scoring,
-        cv=form(folds, shuffle=True, random_state=0),
-    )
+    prefix = "model__" if isinstance(ready.estimator, Pipeline) else ""
+    search = _search(ready.estimator, values, prefix, folds, scoring)
     started = time.perf_counter()
-    total = folds * int(np.prod([len(each) for each in values.values()]))
-    with (
-        catching_warnings(quiet) as outcome,
-        tqdm(
-            total=total, unit="fit", delay=1.0, leave=False,
-            disable=not show_progress(quiet),
-        ) as bar,
-    ):  # fmt: skip
-        searched_within(search, content.X, content.y, deadline, bar.update)
+    with catching_warnings(quiet) as outcome:
+        _run(search, ready.by_folds, deadline, quiet)
         seconds = time.perf_counter() - started
-        carry_names(search.best_estimator_, content)
         save_model(search.best_estimator_, model)
     table = _Table(search, values, prefix)
     click.echo(table.text(), nl=False)
@@ -144,6 +130,37 @@ def tune(
     ctx.exit(0 if outcome.converged else 1)
 
 
+def _search(
+    estimator: Any,
+    values: dict[str, Values],
+    prefix: str,
+    folds: int,
+    scoring: str | None,
+) -> SharedGridSearchCV:
+    """Return the search over the values, on shuffled folds."""
+    form = StratifiedKFold if is_classifier(estimator) else KFold
+    return SharedGridSearchCV(
+        estimator,
+        {f"{prefix}{name}": each for name, each in values.items()},
+        scoring=scoring,
+        cv=form(folds, shuffle=True, random_state=0),
+    )
+
+
+def _run(
+    search: SharedGridSearchCV, content: Data, deadline: Deadline, quiet: bool
+) -> None:
+    """Run a search with a bar of its fits; the best model gets the column names."""
+    grid = search.param_grid.values()
+    total = search.cv.get_n_splits() * int(np.prod([len(each) for each in grid]))
+    with tqdm(
+        total=total, unit="fit", delay=1.0, leave=False,
+        disable=not show_progress(quiet),
+    ) as bar:  # fmt: skip
+        searched_within(search, content.X, content.y, deadline, bar.update)
+    carry_names(search.best_estimator_, content)
+
+
 def _seconds(text: str | None) -> float | None:
     if text is None:
         return None
@@ -152,7 +169,7 @@ def _seconds(text: str | None) -> float | None:
     except ValueError:
         seconds = -1.0
     if not seconds > 0.0:
-        raise click.UsageError(f"--max-time: {text!r} is no number of seconds")
+        raise click.UsageError(f"--max-time: {text!r} is not a number of seconds")
     return seconds
 
 
@@ -168,8 +185,8 @@ def _values(
     unknown = [name for name in values if name not in known]
     if unknown:
         raise click.UsageError(
-            f"--grid: {unknown[0]} is no parameter of {type(estimator).__name__}; it "
-            f"has {', '.join(known)}"
+            f"--grid: {unknown[0]} is not a parameter of {type(estimator).__name__}; "
+            f"it has {', '.join(known)}"
         )
     if values:
         return values
@@ -245,7 +262,7 @@ class _Table:
         ]  # fmt: skip
 
     def text(self) -> str:
-        """One row a setting, or a grid where there are two parameters."""
+        """One row per setting, or a grid where there are two parameters."""
         names = list(self.values)
         if len(names) != 2:
             lines = [

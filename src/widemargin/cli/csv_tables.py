@@ -1,0 +1,165 @@
+"""CSV: a header or none, a separator that is found out, a label in any column."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin import _core
+
+from .mixed_tables import ParsedTable, parse_mixed
+from .parsed_data import (
+    Data,
+    DataError,
+    TableOptions,
+    check_offence,
+    check_size,
+    is_number,
+    label_values,
+    no_label,
+    numbered_column,
+)
+from .sample_collector import Growing
+
+_MAX_COLUMNS = 50_000_000
+_LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the first line says of a table.
+
+    Attributes
+    ----------
+    fields : list of str
+        Fields of the first line.
+    named : bool
+        Whether they are the names of the columns.
+    label : int or None
+        Column of the labels, if there is one.
+    separator : str
+        Between two fields.
+    """
+
+    fields: list[str]
+    named: bool
+    label: int | None
+    separator: str
+
+    @property
+    def features(self) -> list[int]:
+        """Columns of the features."""
+        return [i for i in range(len(self.fields)) if i != self.label]
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the features, if the table has any."""
+        return [self.fields[i] for i in self.features] if self.named else None
+
+
+def read_csv(pieces: Iterator[bytes], path: str, options: TableOptions) -> Data:
+    """Read a table from pieces of whole lines."""
+    first = next(pieces, b"")
+    if not first.strip():
+        raise DataError(f"{path}: no samples in the file")
+    layout = _layout(first, path, options)
+    line = 1
+    if layout.named:
+        first, line = first[len(first.split(b"\n", 1)[0]) + 1 :], 2
+    kinds = None
+    if options.mixed is not None:
+        text = itertools.chain([first], pieces)
+        parsed = _parsed_mixed(text, path, line, layout, options)
+        X, distinct, codes = parsed.values, parsed.distinct, parsed.codes
+        kinds = parsed.mixed
+    else:
+        X, distinct, codes = _parsed_numbers(first, pieces, path, line, layout)
+    y = None
+    if layout.label is not None:
+        y = label_values(distinct, path, options.text_labels)[codes]
+    return Data(X, y, layout.names, table=True, mixed=kinds)
+
+
+def _layout(first: bytes, path: str, options: TableOptions) -> _Layout:
+    """Return the layout of a table by its first line."""
+    head = first.split(b"\n", 1)[0].rstrip(b"\r")
+    separator = chr(max(b",;\t", key=lambda code: head.count(code)))
+    fields = _fields(head, separator, path)
+    if len(fields) > _MAX_COLUMNS:
+        raise DataError(f"{path}:1:1: {len(fields)} columns are too many")
+    named, label = _header(fields, options.label, path)
+    if label is None and options.label_required:
+        raise DataError(no_label(path, options.label, fields if named else None))
+    return _Layout(fields, named, label, separator)
+
+
+def _parsed_mixed(
+    text: Iterator[bytes], path: str, line: int, layout: _Layout, options: TableOptions
+) -> ParsedTable:
+    """Parse a table with categories and missing values."""
+    mixed = options.mixed or ()
+    known = {
+        i
+        for number, i in enumerate(layout.features)
+        if (layout.fields[i] if layout.named else number) in mixed
+    }
+    label = -1 if layout.label is None else layout.label
+    try:
+        parsed = parse_mixed(
+            text, line, layout.separator, len(layout.fields), label, known
+        )
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: a category is not UTF-8 text") from error
+    check_offence(path, parsed.offence)
+    check_size(path, *parsed.values.shape)
+    return parsed
+
+
+def _parsed_numbers(
+    first: bytes, pieces: Iterator[bytes], path: str, line: int, layout: _Layout
+) -> tuple[NDArray[Any], list[bytes], NDArray[np.int32]]:
+    """Features, the distinct labels as written, and which of them each row has."""
+    values, codes = Growing(np.float64), Growing(np.int32)
+    distinct: dict[bytes, int] = {}
+    columns = len(layout.fields)
+    label, hint = (-1, _LABEL_HINT) if layout.label is None else (layout.label, "")
+    rows = 0
+    while first or rows == 0:
+        parsed = _core.parse_csv(first, line, layout.separator, columns, label)
+        check_offence(path, parsed[5], hint)
+        values.extend(parsed[0])
+        known = [distinct.setdefault(text, len(distinct)) for text in parsed[2]]
+        codes.extend(np.asarray(known, dtype=np.int32)[parsed[1]])
+        rows, line = rows + parsed[3], line + parsed[4]
+        first = next(pieces, b"")
+        if not first:
+            break
+    features = len(layout.features)
+    check_size(path, rows, features)
+    return values.finish(features), list(distinct), codes.finish()
+
+
+def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int | None]:
+    """Whether the first line has names, and which column is the label if one is."""
+    if label in fields and not is_number(label):
+        if fields.count(label) > 1:
+            raise DataError(f"{path}:1:1: two columns are called {label!r}")
+        return True, fields.index(label)
+    column = numbered_column(label, len(fields))
+    features = [field for i, field in enumerate(fields) if i != column]
+    return not any(is_number(field) for field in features), column
+
+
+def _fields(head: bytes, separator: str, path: str) -> list[str]:
+    try:
+        return [
+            f.strip() for f in next(csv.reader([head.decode()], delimiter=separator))
+        ]
+    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
+        raise DataError(f"{path}:1:1: the first line is not CSV text") from error

@@ -1,0 +1,124 @@
+"""What is read from a data file, whatever its format, and what is refused alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.cli.suggestions import did_you_mean, listed_names
+
+from .mixed_tables import Mixed
+
+
+class DataError(ValueError):
+    """A data file cannot be read; the message has its name, line and column."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples, their labels if the file has them, and the names of the features.
+
+    ``table`` says that every row has every column (CSV); in LIBSVM's format a feature
+    that is not there is zero, and their number is unknown. ``mixed`` tells of columns
+    of categories and of missing values, where these were asked for.
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    names: list[str] | None = None
+    table: bool = False
+    mixed: Mixed | None = None
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How the columns of a table are read.
+
+    Attributes
+    ----------
+    label : str or None
+        Name or number (counted from 1) of the column of labels.
+    label_required : bool
+        Whether a table without that column is refused.
+    text_labels : bool
+        Whether labels stay text even if all of them are numbers.
+    mixed : collection of str or int, or None
+        Columns of categories; None refuses categories and missing values.
+    """
+
+    label: str | None
+    label_required: bool
+    text_labels: bool
+    mixed: Collection[str | int] | None
+
+
+def check_offence(
+    path: str, offence: tuple[int, int, str] | None, text_hint: str = ""
+) -> None:
+    """Raise `DataError` for an offence of a parser: line, column, what is wrong."""
+    if offence is not None:
+        line, column, what = offence
+        hint = text_hint if what.endswith("not a finite number") else ""
+        raise DataError(f"{path}:{line}:{column}: {what}{hint}")
+
+
+def check_size(path: str, rows: int, features: int) -> None:
+    """Refuse a table without features or without rows."""
+    if features == 0:
+        raise DataError(f"{path}: no column is left for a feature")
+    if rows == 0:
+        raise DataError(f"{path}: no samples in the file")
+
+
+def as_integers(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels such as +1 and -1 are integers to the eye, so they are here."""
+    if np.all(labels == np.trunc(labels)) and np.all(np.abs(labels) < 2**53):
+        return labels.astype(np.int64)
+    return labels
+
+
+def label_values(distinct: list[bytes], path: str, text_labels: bool) -> NDArray[Any]:
+    """Distinct labels as integers or floats if all are numbers, else as text."""
+    try:
+        texts = [text.decode("utf-8") for text in distinct]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: a label is not UTF-8 text") from error
+    if not text_labels and all(is_number(text) for text in texts):
+        return as_integers(np.array([float(text) for text in texts]))
+    return np.array(texts)
+
+
+def numbered_column(label: str | None, columns: int) -> int | None:
+    """Return the column of a number counted from 1, None if it is no such number."""
+    try:
+        number = int(label or "")
+    except ValueError:
+        return None
+    if number < 0:  # -1 is the last, as in Python
+        number += columns + 1
+    return number - 1 if 1 <= number <= columns else None
+
+
+def no_label(path: str, label: str | None, names: list[str] | None) -> str:
+    """Return the message for a table without the column of labels."""
+    if label is None:
+        return f"{path}: say which column is the label: --label NAME or --label NUMBER"
+    if names is None:
+        return f"{path}:1:1: no column {label!r}"
+    near = did_you_mean(label, names)
+    return (
+        f"{path}:1:1: no column {label!r}{near or f'; they are {listed_names(names)}'}"
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    return bool(np.isfinite(value)) and "_" not in text
