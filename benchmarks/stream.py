@@ -1,7 +1,6 @@
 """Follow a stream: 10,000 chunks of 10 rows of ijcnn1, a window of 5,000 rows.
 
 python benchmarks/stream.py                   measure what is missing, then print
-python benchmarks/stream.py --chunks 500      a shorter stream
 python benchmarks/stream.py --only window     models with this in their names
 python benchmarks/stream.py --again           measure what older commits have measured
 python benchmarks/stream.py --print --write   print, and draw the picture of the page
@@ -12,7 +11,8 @@ run goes on with the models that are missing. ``python tools/measured_tables.py`
 writes the table to the page.
 """
 
-from widemargin_papers.streams.campaigns import main
+from widemargin_papers.harness.campaign import main
+from widemargin_papers.streams.campaigns import CAMPAIGNS
 
 if __name__ == "__main__":
-    main()
+    main(CAMPAIGNS, "Follow a stream of ijcnn1.")

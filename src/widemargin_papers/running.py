@@ -83,7 +83,7 @@ def listed_data(data_dir: str | None) -> str:
 
 
 def listed() -> str:
-    """Return the named problems of the benchmark, one a line."""
+    """Return the named problems of the benchmark, one per line."""
     return "\n".join(speed.problems())
 
 

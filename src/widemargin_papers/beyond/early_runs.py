@@ -43,7 +43,7 @@ def work() -> Iterator[Measurement]:
 
 
 def table(store: ResultStore) -> str:
-    """Return a row a run."""
+    """Return one row per run."""
     records = sorted(store.records.values(), key=lambda r: int(r["rows"]))
     return records_table(
         records,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from widemargin_papers.harness.dask_workers import fitted_on_workers, worker_pro
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table
+from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 
 from .generated import FEATURES, HELD, SETTINGS, as_dask, make_block, write_map
@@ -81,11 +81,11 @@ def fitted_from_map(
     rows = np.memmap(folder / "rows", mode="r", dtype=np.float32, shape=shape)
     estimator = DivideConquerSVC if rounds else SVC
     model = estimator(cache_size=CACHE, n_jobs=threads, **settings)
-    spent, clock = time.process_time(), time.perf_counter()
-    model.fit(rows, labels)
+    with spending() as spent:
+        model.fit(rows, labels)
     found = (figures if rounds else proved)(model) | {
-        "processor": time.process_time() - spent,
-        "wall": time.perf_counter() - clock,
+        "processor": spent.processor,
+        "wall": spent.wall,
         "peak MB": peak_megabytes(),
     }
     held = np.load(folder / "held.npy")
@@ -167,7 +167,7 @@ def _entries(record: Record) -> str:
 
 
 def table(store: ResultStore) -> str:
-    """Return a row a run."""
+    """Return one row per run."""
     records = sorted(store.records.values(), key=lambda r: (r["source"], r["rows"]))
     table = records_table(
         records,

@@ -69,7 +69,7 @@ def work() -> Iterator[Measurement]:
 
 
 def table(store: ResultStore) -> str:
-    """Return a row a measurement."""
+    """Return one row per measurement."""
     return records_table(
         store.records.values(),
         {

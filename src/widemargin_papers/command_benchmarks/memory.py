@@ -95,7 +95,7 @@ def generate(
 ) -> int:
     """Write a data file of about that size; return the bytes of its parsed arrays.
 
-    With `distinct` so many blocks are drawn and repeated: the same size, sooner.
+    Only `distinct` blocks are drawn, if given, and repeated: the same size, sooner.
     """
     rng = np.random.default_rng(0)
     blocks: Iterator[tuple[list[str], int]]

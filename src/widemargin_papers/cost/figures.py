@@ -42,7 +42,7 @@ Curve = tuple[list[int], list[float]]
 
 
 def draw_growth(cells: Sequence[Cell], rows: Rows) -> dict[str, Any]:
-    """Draw each quantity against the training rows, one panel a data set.
+    """Draw each quantity against the training rows, one panel per data set.
 
     The notes of the cells say which peer was stopped; `rows` are the figures by row.
     """

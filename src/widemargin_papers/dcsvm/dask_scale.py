@@ -9,7 +9,6 @@ sample in memory.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from widemargin_papers.harness.dask_workers import (
     worker_processes,
 )
 from widemargin_papers.harness.sampling import sampled
+from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 
 FEATURES = 20
@@ -91,13 +91,11 @@ def scale(n: int, workers: int) -> Iterable[Cell]:
         X, y = rows_of(n)
         model = DivideConquerSVC(**SETTINGS)
         with sampled(partial(client.run_on_scheduler, _shuffled), 0.5) as sent:
-            clock = time.perf_counter()
-            model.fit(X, y)
-            fitted = time.perf_counter() - clock
+            with spending() as fitted:
+                model.fit(X, y)
         fit_peak = max(client.run(peak_megabytes).values())
-        clock = time.perf_counter()
-        right = float((model.predict(X) == y).mean().compute())
-        predicted = time.perf_counter() - clock
+        with spending() as predicted:
+            right = float((model.predict(X) == y).mean().compute())
         peak = max(client.run(peak_megabytes).values())
         # a nanny kills a worker over its limit and starts another in its place
         killed = len(born - set(client.run(os.getpid).values()))
@@ -109,11 +107,11 @@ def scale(n: int, workers: int) -> Iterable[Cell]:
     shuffled = sum(max(s.get(name, 0.0) for s in sent) for name in shuffles)
     note = f"limit {LIMIT}; workers killed: {killed}"
     figures: dict[str, Figure] = {
-        "fit rows per second": n / fitted,
-        "fit seconds": fitted,
+        "fit rows per second": n / fitted.wall,
+        "fit seconds": fitted.wall,
         "survey and clustering s": stage["clustering_seconds"],
         "shuffle and training s": stage["training_seconds"],
-        "predict rows per second": n / predicted,
+        "predict rows per second": n / predicted.wall,
         "clusters": float(stage["clusters"]),
         "support vectors": float(stage["n_support"]),
         "worker's peak MB in fit": (fit_peak, note),

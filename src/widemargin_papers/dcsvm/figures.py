@@ -44,7 +44,7 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _panels(curves: Panels, labels: tuple[str, str], log: bool = False) -> Any:
-    """One panel a data set, side by side."""
+    """One panel per data set, side by side."""
     figure = draw_panels(curves, labels, size=(4.5, 4), log=log, log_x=True)
     for ax in figure.axes:
         ax.tick_params(axis="x", which="minor", labelrotation=60, labelsize=7)

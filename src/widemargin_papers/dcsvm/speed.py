@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,6 +24,7 @@ from widemargin.estimators.svc import SVC
 from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem, run
+from widemargin_papers.harness.timing import Spent
 from widemargin_papers.harness.worker import peak_megabytes, timed
 
 from . import printed as paper
@@ -80,21 +80,10 @@ def _early(name: str, **more: Any) -> DivideConquerSVC:
     return DivideConquerSVC(**{**common, **_parameters(name), **more})
 
 
-@dataclass(frozen=True)
-class Spent:
-    """Least wall and processor seconds of some fits.
-
-    On a machine that others use too, the processor's seconds are the steadier ones.
-    """
-
-    wall: float
-    processor: float
-
-
 def _best(make: Callable[[], Any], data: Split, repeats: int) -> tuple[Any, Spent]:
     """Fit some times; the last model and the least seconds."""
     runs = timed(lambda: make().fit(data.X, data.y), repeats, budget=600.0)
-    return runs.result, Spent(min(runs.wall), min(runs.processor))
+    return runs.result, Spent(min(runs.processor), min(runs.wall))
 
 
 def early_speed(name: str, n: int | None) -> Iterable[Cell]:

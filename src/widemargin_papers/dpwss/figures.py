@@ -113,7 +113,7 @@ def _sweep(cells: Sequence[Cell]) -> Any:
 
 
 def _accuracy(cells: Sequence[Cell]) -> Any:
-    """Accuracy on unseen rows against the stated epsilon, one panel a data set."""
+    """Accuracy on unseen rows against the stated epsilon, one panel per data set."""
     found = by_row(cells, "Accuracy on unseen")
     if not found:
         return None

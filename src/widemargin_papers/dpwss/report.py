@@ -104,7 +104,7 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
     for setting in SHOWN:
         header += [f"ours, epsilon/sigma {setting}", "paper"]
     done = sum(c.column.endswith("KKT violation") for c in own.values())
-    wanted = 2 * len(SETTINGS) * (len(FILES) - 2)  # two files are not to be had
+    wanted = 2 * len(SETTINGS) * (len(FILES) - 2)  # two files are not available
     count = f"{done} of {wanted} settings (with and without shrinking) are stored."
     return f"{_list_table(header, rows)}\n{count}\n"
 

@@ -11,7 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,12 +30,14 @@ class Campaign:
     """Measurements kept in one file, and the table made of them.
 
     ``store`` is the file's name in ``benchmarks/results``, without suffix; ``work``
-    lists the measurements; ``table`` shows the stored ones in reStructuredText.
+    lists the measurements; ``table`` shows the stored ones in reStructuredText;
+    ``pictures`` draw them, by their paths in the repository.
     """
 
     store: str
     work: Callable[[], Iterable[Measurement]]
     table: Callable[[ResultStore], str]
+    pictures: Mapping[str, Callable[[ResultStore], Any]] = field(default_factory=dict)
 
 
 def run_missing(
@@ -150,9 +152,11 @@ def main(
     description: str,
     arguments: Sequence[str] | None = None,
 ) -> None:
-    """Run one of some campaigns, or print the tables of all."""
+    """Run one of some campaigns, the only one by default; or print all tables."""
     parser = _options(description)
-    parser.add_argument("campaign", nargs="?", choices=campaigns)
+    single = next(iter(campaigns)) if len(campaigns) == 1 else None
+    parser.add_argument("campaign", nargs="?", choices=campaigns, default=single)
+    parser.add_argument("--write", action="store_true", help="draw the pictures, too")
     options = parser.parse_args(arguments)
     for name, campaign in campaigns.items():
         folder = options.root / "benchmarks" / "results"
@@ -162,3 +166,5 @@ def main(
             run_missing(store, campaign.work(), minutes=options.minutes, **wanted)
         if store.records and options.campaign in (name, None):
             print(campaign.table(store))
+            for path, draw in campaign.pictures.items() if options.write else ():
+                save(draw(store), options.root / path)

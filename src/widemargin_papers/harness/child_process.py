@@ -37,7 +37,7 @@ def in_child(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def limit_data(megabytes: float, *, more: bool = False) -> None:
-    """Let the data of this process take so many MB, or so many more than now."""
+    """Limit the data of this process to `megabytes`, or to that much more than now."""
     used = (status_megabytes("VmData") or 0.0) if more else 0.0
     limit = int((used + megabytes) * 1e6)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .results import Record
+from .timing import spending
 from .worker import peak_megabytes
 
 BLOCK = 50_000  # rows that a worker makes at a time
@@ -19,7 +20,7 @@ BLOCK = 50_000  # rows that a worker makes at a time
 
 @contextmanager
 def worker_processes(count: int, limit: str) -> Iterator[Any]:
-    """A client of so many dask workers, one thread each."""
+    """A client of `count` dask workers, one thread each."""
     from dask.distributed import Client, LocalCluster
 
     with (
@@ -64,15 +65,13 @@ def fitted_on_workers(client: Any, fit: Callable[[], Any]) -> Record:
     """
     born = set(client.run(os.getpid).values())
     before = sum(client.run(time.process_time).values())
-    spent, clock = time.process_time(), time.perf_counter()
-    fit()
-    wall = time.perf_counter() - clock
-    here = time.process_time() - spent
+    with spending() as here:
+        fit()
     there = sum(client.run(time.process_time).values()) - before
     return {
-        "processor": here + there,
+        "processor": here.processor + there,
         "processor of workers": there,
-        "wall": wall,
+        "wall": here.wall,
         "peak MB": max(client.run(peak_megabytes).values()),
         "killed": len(born - set(client.run(os.getpid).values())),
     }

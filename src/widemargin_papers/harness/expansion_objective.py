@@ -35,7 +35,7 @@ class Terms:
 
 
 def terms_of(settings: Settings, y: Vector) -> list[Terms]:
-    """Return the problems that an estimator's settings stand for, one an output."""
+    """Return the problems that an estimator's settings stand for, one per output."""
     C, n = settings.C, len(y)
     if settings.estimator == "SVR":
         return [Terms(y, -C, C, 0.0, settings.epsilon)]

@@ -1,4 +1,4 @@
-"""Results as JSON: one record a run, with machine, commit, threads and versions.
+"""Results as JSON: one record per run, with machine, commit, threads and versions.
 
 A store is one file, rewritten whole after each record, so a campaign that was stopped
 goes on where it was: a run is skipped when its record is there and was made by the same

@@ -12,7 +12,7 @@ Sample = TypeVar("Sample")
 
 @contextmanager
 def sampled(read: Callable[[], Sample], every: float) -> Iterator[list[Sample]]:
-    """Collect what `read` returns, once and then every so many seconds."""
+    """Collect what `read` returns, at once and then at intervals of `every` seconds."""
     samples = [read()]
     ended = threading.Event()
 

@@ -44,7 +44,7 @@ Column = str | Callable[[Record], str]  # a format of the record's entries, or i
 def record_rows(
     records: Iterable[Record], columns: Mapping[str, Column]
 ) -> list[list[str]]:
-    """Return a row a record: its text in each column."""
+    """Return one row per record: its text in each column."""
     return [
         [
             column.format_map(record) if isinstance(column, str) else column(record)

@@ -1,14 +1,34 @@
-"""Processor seconds, which other jobs of the machine disturb least."""
+"""Seconds of a run; those of the processor other jobs disturb least."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .results import Record
 
 Result = TypeVar("Result")
+
+
+@dataclass
+class Spent:
+    """Seconds of the processor, all threads of this process, and of the clock."""
+
+    processor: float = 0.0
+    wall: float = 0.0
+
+
+@contextmanager
+def spending() -> Iterator[Spent]:
+    """Measure the block; the figures are there when it has ended."""
+    spent = Spent()
+    processor, wall = time.process_time(), time.perf_counter()
+    yield spent
+    spent.processor = time.process_time() - processor
+    spent.wall = time.perf_counter() - wall
 
 
 def processor_seconds(
@@ -17,9 +37,9 @@ def processor_seconds(
     """Return the least processor seconds of some runs, and what the last returned."""
     least = float("inf")
     for _ in range(repeats):
-        begun = time.process_time()
-        result = run()
-        least = min(least, time.process_time() - begun)
+        with spending() as spent:
+            result = run()
+        least = min(least, spent.processor)
     return least, result
 
 

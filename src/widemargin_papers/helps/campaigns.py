@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from widemargin_papers.harness.campaign import Campaign
 
 from . import (
@@ -19,15 +22,23 @@ from . import (
     quantile_prices,
     quantiles,
 )
+from .suite import measurements
+
+
+def _of_suite(store: str, measured: Any, report: Any, **chosen: Any) -> Campaign:
+    """Return a campaign over splits of the suite."""
+    work = partial(measurements, measured.measured, **chosen)
+    return Campaign(f"helps_{store}", work, report.table)
+
 
 CAMPAIGNS = {
-    "candidates": Campaign("helps_candidates", candidates.work, candidates.table),
-    "ceilings": Campaign("helps_ceilings", ceilings.work, ceilings.table),
-    "units": Campaign("helps_units", cost_units.work, cost_units.table),
-    "costs": Campaign("helps_costs", costs.work, cost_report.table),
+    "candidates": _of_suite("candidates", candidates, candidates, half="choose"),
+    "ceilings": _of_suite("ceilings", ceilings, ceilings, splits=ceilings.SPLITS),
+    "units": _of_suite("units", cost_units, cost_units, half="choose", multiclass=True),
+    "costs": _of_suite("costs", costs, cost_report),
     "early": Campaign("helps_early", early_levels.work, early_levels.table),
-    "grids": Campaign("helps_grids", grid_widths.work, grid_widths.table),
-    "labels": Campaign("helps_labels", labels.work, label_report.table),
+    "grids": _of_suite("grids", grid_widths, grid_widths, splits=grid_widths.SPLITS),
+    "labels": _of_suite("labels", labels, label_report),
     "quantiles": Campaign("helps_quantiles", quantiles.work, quantiles.table),
     "prices": Campaign("helps_prices", quantile_prices.work, quantile_prices.table),
     "private": Campaign("helps_private", private_models.work, private_report.table),

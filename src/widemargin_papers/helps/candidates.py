@@ -8,20 +8,18 @@ the same one would pass.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
 from widemargin import SVC, RampSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
 from .noise import given_labels
-from .suite import DataSet, key, problems, split
+from .suite import DataSet, split
 
 CUTS = (0.0, -0.5, -1.0, -2.0)
 STARTS = ("continuation", "svm")
@@ -34,13 +32,6 @@ MOST_LOST = 0.2  # points on clean labels, mean over data sets
 def name_of(s: float, init: str) -> str:
     """Return a candidate's name."""
     return f"s={s:g}, {init}"
-
-
-def work() -> Iterator[Measurement]:
-    """Yield every split of the data sets of the choosing half."""
-    for data, number in problems():
-        if data.half == "choose":
-            yield key(data, number), partial(measured, data, number)
 
 
 def measured(data: DataSet, number: int) -> Record:
@@ -59,7 +50,7 @@ def measured(data: DataSet, number: int) -> Record:
             )
             for name, model in models.items()
         }
-    return {"set": data.name, "split": number, "figures": figures}
+    return {"figures": figures}
 
 
 def gains(store: ResultStore) -> dict[str, dict[str, dict[str, float]]]:

@@ -6,32 +6,20 @@ test labels choose it, for both: what is left is the most that the ramp loss can
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
 from widemargin import RampSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
 from .label_methods import COSTS, Trial
 from .noise import given_labels
-from .suite import DataSet, key, problems, split
+from .suite import HALVES, DataSet, split
 
 SPLITS = 3
 KINDS = ("clean", "uniform 20 %", "uniform 30 %")
 CUTS = {"SVC": -np.inf, "default": RampSVC().s, "s=-0.5": -0.5}
-HALVES = ("choose", "check")
-
-
-def work() -> Iterator[Measurement]:
-    """Yield the first splits of every data set."""
-    for data, number in problems():
-        if number < SPLITS:
-            yield key(data, number), partial(measured, data, number)
 
 
 def measured(data: DataSet, number: int) -> Record:
@@ -49,7 +37,7 @@ def measured(data: DataSet, number: int) -> Record:
             ]
             for name, s in CUTS.items()
         }
-    return {"set": data.name, "half": data.half, "split": number, "figures": figures}
+    return {"figures": figures}
 
 
 def best(store: ResultStore, half: str, kind: str, name: str) -> dict[str, float]:

@@ -8,19 +8,16 @@ and the mean of the costs. The rule: the least geometric mean of the cost over S
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
 from widemargin import SVC, CostSensitiveSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
 from .cost_report import Case, CaseCosts, geometric_mean, not_above, worst
 from .costs import CONSTANT, PLAIN, cheapest_answer, matrices, mean_cost, shortened
-from .suite import DataSet, Vector, key, problems, split
+from .suite import DataSet, Vector, split
 
 UNITS = ("least cost", "geometric mean", "mean")
 
@@ -34,13 +31,6 @@ def unit(costs: Vector, name: str) -> float:
     if name == "mean":
         return float(off_diagonal.mean()) / least
     return float(np.exp(np.log(off_diagonal).mean())) / least
-
-
-def work() -> Iterator[Measurement]:
-    """Yield every split of the multiclass sets of the choosing half."""
-    for data, number in problems():
-        if data.half == "choose" and data.multiclass:
-            yield key(data, number), partial(measured, data, number)
 
 
 def measured(data: DataSet, number: int) -> Record:
@@ -62,7 +52,7 @@ def measured(data: DataSet, number: int) -> Record:
             method: round(mean_cost(costs, part.y_test, found), 6)
             for method, found in answers.items()
         }
-    return {"set": data.name, "split": number, "rows": len(part.y_test), "cases": cases}
+    return {"rows": len(part.y_test), "cases": cases}
 
 
 def table(store: ResultStore) -> str:

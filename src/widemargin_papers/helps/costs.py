@@ -10,9 +10,9 @@ rows: every pair of them takes all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from zlib import crc32
 
 import numpy as np
@@ -21,14 +21,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from widemargin import SVC, CostSensitiveSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record
 
-from .suite import DataSet, Labels, Split, Vector, key, problems, split
+from .suite import DataSet, Labels, Split, Vector, split
 
 MATRICES = 3  # of each kind
 SPREAD = 100.0  # the largest cost over the least
-MANY_CLASSES, ROWS_OF_MANY = 5, 400  # above so many classes, so many training rows
+MANY_CLASSES, ROWS_OF_MANY = 5, 400  # training rows of a set with more classes
 FOLDS = 3
 FIXED, CHOSEN = "C=1", "C by the cost of held-out rows"
 GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)  # what the cost of held-out rows chooses from
@@ -63,12 +62,6 @@ def matrices(name: str, n_classes: int) -> dict[str, Vector]:
     }
 
 
-def work() -> Iterator[Measurement]:
-    """Yield every split of every data set."""
-    for data, number in problems():
-        yield key(data, number), partial(measured, data, number)
-
-
 def measured(data: DataSet, number: int) -> Record:
     """Return the mean costs on the test rows by matrix, setting of C and method."""
     part = shortened(split(data, number))
@@ -82,9 +75,7 @@ def measured(data: DataSet, number: int) -> Record:
         }
         for name, costs in matrices(data.name, int(part.y.max()) + 1).items()
     }
-    rows = len(part.y_test)
-    return {"set": data.name, "half": data.half, "split": number, "rows": rows,
-            "cases": cases}  # fmt: skip
+    return {"rows": len(part.y_test), "cases": cases}
 
 
 def shortened(part: Split) -> Split:
@@ -144,7 +135,7 @@ def _compared(
 def _best(choices: dict[float, _Answers], costs: Vector) -> Labels:
     """Return the answers on the test rows of the choice with the least held-out cost.
 
-    Of equal ones the smallest C: the simplest model.
+    Ties go to the smallest C: the simplest model.
     """
     if len(choices) == 1:
         return next(iter(choices.values())).test

@@ -6,7 +6,6 @@ while looking at the sets of "choose"; those of "check" were not looked at befor
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from widemargin_papers.harness.datasets import (
 )
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import spending
 
 Vector = NDArray[np.float64]
 Loader = Callable[[], tuple[Vector, Vector]]
@@ -130,12 +130,11 @@ def measured(setting: Setting) -> Record:
         "early": DivideConquerSVC(prediction="early", **setting.parameters),
     }
     for title, model in contestants.items():
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, spending() as spent:
             warnings.simplefilter("always")
-            begun = time.process_time()
             model.fit(train, y_train)
-            seconds = time.process_time() - begun
-        record[title] = _figures(model, test, y_test) | {"seconds": round(seconds, 3)}
+        seconds = {"seconds": round(spent.processor, 3)}
+        record[title] = _figures(model, test, y_test) | seconds
         warned = any(issubclass(one.category, EarlyWarning) for one in caught)
         record[title]["warned"] = warned
     early = contestants["early"]

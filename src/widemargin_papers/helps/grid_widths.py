@@ -8,20 +8,17 @@ accuracy on the choosing half.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import partial
-from time import process_time
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 
 from widemargin import SVCCV
 from widemargin.tuning.grids import LEAST_C, LEAST_SHARE, MOST_C, MOST_SHARE
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import spending
 
-from .suite import HALVES, DataSet, key, problems, split
+from .suite import HALVES, DataSet, split
 
 COUNT = 10
 MOST_ROWS = 400  # for training
@@ -33,12 +30,6 @@ WIDTHS = {
     DEFAULT: (LEAST_C, MOST_C, LEAST_SHARE, MOST_SHARE),
     "wide": (0.01, 1e4, 0.001, 100.0),
 }
-
-
-def work() -> Iterator[Measurement]:
-    """Yield every split of all data sets."""
-    for data, number in problems(SPLITS):
-        yield key(data, number), partial(measured, data, number)
 
 
 def measured(data: DataSet, number: int) -> Record:
@@ -54,14 +45,11 @@ def measured(data: DataSet, number: int) -> Record:
             gammas=scale * np.geomspace(low, high, COUNT),
             n_jobs=1,
         )
-        began = process_time()
-        answers = model.fit(X, y).predict(part.X_test)
-        seconds[name] = process_time() - began
+        with spending() as spent:
+            answers = model.fit(X, y).predict(part.X_test)
+        seconds[name] = spent.processor
         figures[name] = float(accuracy_score(part.y_test, answers))
-    return {
-        "set": data.name, "half": data.half, "split": number,
-        "figures": figures, "seconds": seconds,
-    }  # fmt: skip
+    return {"figures": figures, "seconds": seconds}
 
 
 def table(store: ResultStore) -> str:

@@ -7,7 +7,6 @@ once for a data set with its labels and shared; each method is charged for what 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from widemargin import SVC, RampSVC
+from widemargin_papers.harness.timing import spending
 
 from .suite import Labels, Split, Vector
 
@@ -66,20 +66,24 @@ class Trial:
     def held_out(self, C: float, s: float) -> HeldOut:
         """Cross-validate one choice; the score is balanced accuracy on given labels."""
         if (C, s) not in self._held:
-            begun = time.process_time()
-            X, y = self.split.X, self.given
-            folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.seed)
-            predicted, tables = y.copy(), []
-            for train, test in folds.split(X, y):
-                model = _machine(C, s).fit(X[train], y[train])
-                predicted[test] = model.predict(X[test])
-                tables.append((test, _columns(model.decision_function(X[test]))))
-            table = np.zeros((len(y), tables[0][1].shape[1]))
-            for test, values in tables:
-                table[test] = values
-            score = float(balanced_accuracy_score(y, predicted))
-            self._held[C, s] = HeldOut(score, table, time.process_time() - begun)
+            with spending() as spent:
+                score, table = self._cross_validated(C, s)
+            self._held[C, s] = HeldOut(score, table, spent.processor)
         return self._held[C, s]
+
+    def _cross_validated(self, C: float, s: float) -> tuple[float, Vector]:
+        """Return the score of one choice, and its decision values at held-out rows."""
+        X, y = self.split.X, self.given
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.seed)
+        predicted, tables = y.copy(), []
+        for train, test in folds.split(X, y):
+            model = _machine(C, s).fit(X[train], y[train])
+            predicted[test] = model.predict(X[test])
+            tables.append((test, _columns(model.decision_function(X[test]))))
+        table = np.zeros((len(y), tables[0][1].shape[1]))
+        for test, values in tables:
+            table[test] = values
+        return float(balanced_accuracy_score(y, predicted)), table
 
     def chosen(
         self, costs: Sequence[float], cuts: Sequence[float]
@@ -95,13 +99,12 @@ class Trial:
     def fitted(self, C: float, s: float) -> Answer:
         """Fit one choice to all training rows."""
         if (C, s) not in self._fitted:
-            begun = time.process_time()
-            model = _machine(C, s).fit(self.split.X, self.given)
-            seconds = time.process_time() - begun
+            with spending() as spent:
+                model = _machine(C, s).fit(self.split.X, self.given)
             listed = len(model.outliers_) if isinstance(model, RampSVC) else 0
             doubts = margin_doubts(model, self.split.X, self.given)
             predicted = model.predict(self.split.X_test)
-            self._fitted[C, s] = Answer(predicted, doubts, seconds, listed)
+            self._fitted[C, s] = Answer(predicted, doubts, spent.processor, listed)
         return self._fitted[C, s]
 
 
@@ -161,29 +164,27 @@ def by_cleanlab(trial: Trial, costs: Sequence[float]) -> Answer:
 
     C, s, searched = trial.chosen(costs, (-np.inf,))
     held = trial.held_out(C, s)
-    begun = time.process_time()
     X, y = trial.split.X, trial.given
-    calibration = LogisticRegression(max_iter=1000).fit(held.table, y)
-    probabilities = calibration.predict_proba(held.table)
-    kept = ~find_label_issues(y, probabilities, n_jobs=1)
-    if len(np.unique(y[kept])) < len(np.unique(y)):
-        kept[:] = True
-    model = _machine(C, s).fit(X[kept], y[kept])
-    seconds = time.process_time() - begun + (searched or held.seconds)
+    with spending() as spent:
+        calibration = LogisticRegression(max_iter=1000).fit(held.table, y)
+        probabilities = calibration.predict_proba(held.table)
+        kept = ~find_label_issues(y, probabilities, n_jobs=1)
+        if len(np.unique(y[kept])) < len(np.unique(y)):
+            kept[:] = True
+        model = _machine(C, s).fit(X[kept], y[kept])
+    seconds = spent.processor + (searched or held.seconds)
     doubts = -get_label_quality_scores(y, probabilities)
     return Answer(model.predict(trial.split.X_test), doubts, seconds)
 
 
 def by_boosting(trial: Trial) -> Answer:
     """Gradient boosted trees, which have no C."""
-    begun = time.process_time()
     model = HistGradientBoostingClassifier(random_state=0)
-    with threadpool_limits(1):  # more threads than free cores spin
+    with spending() as spent, threadpool_limits(1):  # more threads than cores spin
         model.fit(trial.split.X, trial.given)
-    seconds = time.process_time() - begun
     sure = model.predict_proba(trial.split.X)
     doubts = -sure[np.arange(len(trial.given)), trial.given]
-    return Answer(model.predict(trial.split.X_test), doubts, seconds)
+    return Answer(model.predict(trial.split.X_test), doubts, spent.processor)
 
 
 METHODS: dict[str, Callable[[Trial, Sequence[float]], Answer]] = {

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 
 from .label_methods import BOOSTING, METHODS, SETTINGS, Answer, Trial, by_boosting
 from .noise import NOISES, given_labels
-from .suite import DataSet, Labels, Vector, key, problems, split
+from .suite import DataSet, Labels, Vector, split
 
 FIGURES = ("balanced", "accuracy", "seconds", "listed", "found")
 
 Figures = dict[str, float]
-
-
-def work() -> Iterator[Measurement]:
-    """Yield every split of every data set, with all kinds of labels."""
-    for data, number in problems():
-        yield key(data, number), partial(measured, data, number)
 
 
 def measured(data: DataSet, number: int) -> Record:
@@ -35,7 +26,7 @@ def measured(data: DataSet, number: int) -> Record:
     for kind in NOISES:
         given = given_labels(kind, part.X, part.y, number)
         noise[kind] = compared(Trial(part, given, number))
-    return {"set": data.name, "half": data.half, "split": number, "noise": noise}
+    return {"noise": noise}
 
 
 def compared(trial: Trial) -> dict[str, Any]:

@@ -10,7 +10,6 @@ are in units of the targets' standard deviation. The default C was chosen on one
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_dense
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.timing import spending
 
 from .suite import HALVES
 
@@ -123,11 +123,10 @@ def measured(name: str, number: int) -> Record:
     part = split(name, number)
     record: Record = {"name": name, "rows": len(part.y_train)}
     for method, predict in METHODS.items():
-        begun = time.process_time()
-        table = predict(part.train, part.y_train, part.test)
-        record[method] = figures(table, part) | {
-            "seconds": round(time.process_time() - begun, 3)
-        }
+        with spending() as spent:
+            table = predict(part.train, part.y_train, part.test)
+        seconds = {"seconds": round(spent.processor, 3)}
+        record[method] = figures(table, part) | seconds
     return record
 
 

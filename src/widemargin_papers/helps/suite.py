@@ -8,7 +8,7 @@ multiclass apart, in turn. Of several files of one source the suite has one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 
@@ -18,7 +18,9 @@ from sklearn import datasets as bundled
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_libsvm
+from widemargin_papers.harness.results import Record
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -107,19 +109,29 @@ SUITE: tuple[DataSet, ...] = (
 )
 
 
-def problems(splits: int = SPLITS) -> Iterator[tuple[DataSet, int]]:
+Measure = Callable[[DataSet, int], Record]
+
+
+def measurements(
+    measure: Measure, splits: int = SPLITS, **wanted: object
+) -> Iterator[Measurement]:
     """Yield the data sets that are there, split by split.
 
-    A campaign that was stopped has then seen every set about equally often.
+    A campaign that was stopped has then seen every set about equally often. Only the
+    sets whose attributes are as `wanted`, such as ``half="choose"``.
     """
-    sets = [data for data in SUITE if data.there]
+    sets = [
+        data for data in SUITE if data.there and wanted.items() <= asdict(data).items()
+    ]
     for number, data in product(range(splits), sets):
-        yield data, number
+        name = f"{data.half}: {data.name}, split {number}"
+        yield name, partial(_record, measure, data, number)
 
 
-def key(data: DataSet, number: int) -> str:
-    """Return the name of a set's split in the stored results."""
-    return f"{data.half}: {data.name}, split {number}"
+def _record(measure: Measure, data: DataSet, number: int) -> Record:
+    """Measure a split; the record says of which set and half it is."""
+    split_of = {"set": data.name, "half": data.half, "split": number}
+    return split_of | measure(data, number)
 
 
 def split(data: DataSet, number: int) -> Split:

@@ -8,7 +8,6 @@ so that a ratio compares neighbours in time. Figure 3 asks the rule along one so
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -28,7 +27,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.runtime.deadline import Deadline
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
+from widemargin_papers.harness.timing import fastest_in_turn, spending
 
 from . import printed
 from .printed import (
@@ -74,19 +73,17 @@ def fit_in_turn(
 
 
 def _fit(model: Any, X: Any, y: Vector) -> Record:
-    started = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), spending() as spent:
         warnings.simplefilter("ignore", ConvergenceWarning)
-        processor, _ = processor_seconds(lambda: model.fit(X, y))
-    spent = {"seconds": time.perf_counter() - started, "processor": processor}
-    return outcome(model) | spent
+        model.fit(X, y)
+    return outcome(model) | {"seconds": spent.wall, "processor": spent.processor}
 
 
 def shares(setting: Setting, *, threads: int = 1) -> Record:
     """Return Figure 3's curve: the share of samples decided, against the iteration.
 
-    Of the first convex problem, the plain SVM, from a cold start to the tolerance: the
-    rule is asked wherever the largest violation has halved. What it has decided once is
+    The first convex problem, the plain SVM, is solved from a cold start: the rule is
+    evaluated wherever the largest violation has halved. What it has decided once is
     decided.
     """
     X, y = printed.load(setting.dataset, setting.size)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from widemargin_papers.harness.campaign import Campaign, Measurement, run_missing
+from widemargin_papers.harness.campaign import Campaign, Measurement
 from widemargin_papers.harness.datasets import available
-from widemargin_papers.harness.figures import draw_panels, save
+from widemargin_papers.harness.figures import draw_panels
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
@@ -18,11 +16,11 @@ from . import update_choice
 from .learners import learners
 from .prequential import CHUNKS, followed, ijcnn1
 
-PICTURE = Path("docs/systems/incremental_stream.svg")
+PICTURE = "docs/systems/incremental_stream.svg"
 
 
 def work(chunks: int = CHUNKS) -> Iterator[Measurement]:
-    """Yield a measurement a model; none without the data."""
+    """Yield one measurement per model; none without the data."""
     if not (available("ijcnn1") and available("ijcnn1.t")):
         return
     for name, (make, every) in learners().items():
@@ -72,25 +70,5 @@ def picture(store: ResultStore) -> Any:
     return draw_panels({"ijcnn1, chunks of 10": curves}, labels, size=(9.0, 4.0))
 
 
-CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table)}
+CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table, {PICTURE: picture})}
 UPDATES = {"choice": Campaign("updates", update_choice.work, update_choice.table)}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is missing, print the table, draw the picture."""
-    parser = argparse.ArgumentParser(description="Follow a stream of ijcnn1.")
-    parser.add_argument("--root", type=Path, default=Path(), help="of the repository")
-    parser.add_argument("--chunks", type=int, default=CHUNKS, help="of 10 rows")
-    parser.add_argument("--only", nargs="*", default=[""], help="names with one of it")
-    parser.add_argument("--again", action="store_true", help="those of old commits too")
-    parser.add_argument("--print", action="store_true", help="measure nothing, print")
-    parser.add_argument("--write", action="store_true", help="draw the picture, too")
-    options = parser.parse_args(arguments)
-    store = ResultStore(options.root / "benchmarks" / "results" / "stream.json")
-    if not options.print:
-        wanted = {"only": options.only, "again": options.again}
-        run_missing(store, work(options.chunks), **wanted)
-    if store.records:
-        print(table(store))
-    if options.write and store.records:
-        save(picture(store), options.root / PICTURE)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from widemargin_papers.harness.datasets import load_dense, scale_to_interval
+from widemargin_papers.harness.timing import spending
 
 from .learners import WINDOW, Labels, Learner, Rows, Window
 
@@ -18,7 +18,7 @@ POINTS = 50  # of the curve of accuracy
 
 
 def ijcnn1(chunks: int) -> tuple[Rows, Labels]:
-    """Return a window and so many chunks of ijcnn1, train and test, in their order."""
+    """Return a window and `chunks` chunks of ijcnn1, train and test, in their order."""
     n = WINDOW + CHUNK * chunks
     parts = [load_dense("ijcnn1"), load_dense("ijcnn1.t")]
     X = np.concatenate([samples for samples, _ in parts])[:n]
@@ -29,7 +29,7 @@ def ijcnn1(chunks: int) -> tuple[Rows, Labels]:
 def followed(
     make: Callable[[], Learner], every: int, X: Rows, y: Labels, window: int = WINDOW
 ) -> dict[str, Any]:
-    """Follow a stream behind a first window; `every` so many chunks are measured.
+    """Follow a stream after a first window; every `every`-th chunk is measured.
 
     Times are processor seconds of learning a chunk. What was passed over is learnt
     before the chunk is answered, and not timed.
@@ -45,9 +45,9 @@ def followed(
         right.append(float(np.mean(answers == y[rows])))
         found += int(np.sum(answers[positive] > 0))
         asked += int(np.sum(positive))
-        begun = time.process_time()
-        learner.learn(X[rows], y[rows])
-        seconds.append(time.process_time() - begun)
+        with spending() as spent:
+            learner.learn(X[rows], y[rows])
+        seconds.append(spent.processor)
     parts = np.array_split(right, min(POINTS, len(right)))
     record = {
         "chunks": (len(y) - window) // CHUNK,

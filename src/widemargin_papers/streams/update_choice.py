@@ -137,7 +137,7 @@ def by_way(model: SVC, move: Move, X: Any, y: Any) -> Row | None:
 
 
 def measured(name: str) -> Record:
-    """Return a row a setting, size and move of one data set."""
+    """Return a row for each setting, size and move of one data set."""
     rows: list[Row] = []
     for n in SIZES:
         X, y = rows_of(name, n + MOST)
@@ -155,7 +155,7 @@ def measured(name: str) -> Record:
 
 
 def work() -> Iterator[Measurement]:
-    """Yield a measurement a data set that is there."""
+    """Yield one measurement per available data set."""
     for name in SETS:
         if available(name):
             yield name, partial(measured, name)

@@ -97,3 +97,18 @@ def test_a_campaign_prints_its_table_and_all_are_printed_by_default(tmp_path, ca
     assert main("slow", "--only", "two") == "slow: ['two']\n"
     assert main("fast") == "fast: ['one', 'two']\n"
     assert main() == "fast: ['one', 'two']\nslow: ['two']\n"
+
+
+def test_the_only_campaign_needs_no_name_and_draws_its_pictures(tmp_path, capsys):
+    own = campaign.Campaign(
+        "one",
+        lambda: [("a", lambda: {"x": 1})],
+        lambda store: str(sorted(store.records)),
+        {"docs/one.png": lambda store: Figure()},
+    )
+    root = ["--root", str(tmp_path)]
+    campaign.main({"one": own}, "one", root)
+    assert capsys.readouterr().out == "['a']\n"
+    assert not (tmp_path / "docs").exists()
+    campaign.main({"one": own}, "one", [*root, "--print", "--write"])
+    assert (tmp_path / "docs" / "one.png").is_file()

@@ -21,7 +21,7 @@ from widemargin_papers.helps.label_methods import (
 )
 from widemargin_papers.helps.labels import FIGURES, packed, unpacked
 from widemargin_papers.helps.noise import NOISES, given_labels
-from widemargin_papers.helps.suite import HALVES, SUITE, DataSet, split
+from widemargin_papers.helps.suite import HALVES, SUITE, DataSet, measurements, split
 
 WINE = next(data for data in SUITE if data.name == "wine")
 BREAST = next(data for data in SUITE if data.name == "breast_cancer")
@@ -33,6 +33,17 @@ def test_both_halves_have_sets_of_both_kinds() -> None:
         kinds = [data.multiclass for data in SUITE if data.half == half]
         assert kinds.count(False) >= 10
         assert kinds.count(True) >= 3
+
+
+def test_a_record_says_of_which_set_half_and_split_it_is() -> None:
+    work = measurements(lambda data, number: {"rows": 3}, 2, multiclass=True)
+    found = {name: measure() for name, measure in work}
+    (iris,) = (data for data in SUITE if data.name == "iris")
+    own = {"set": "iris", "half": iris.half, "rows": 3}
+    for number in range(2):
+        assert found[f"{iris.half}: iris, split {number}"] == own | {"split": number}
+    assert {record["set"] for record in found.values()} >= {"digits", "iris", "wine"}
+    assert not any(record["set"] == "breast_cancer" for record in found.values())
 
 
 def test_a_split_is_the_same_each_time_and_another_is_another() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from widemargin_papers.harness.campaign import main
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.streams import campaigns
 from widemargin_papers.streams.learners import (
@@ -77,6 +78,6 @@ def test_the_table_and_the_picture_of_a_store(tmp_path):
 def test_without_the_data_there_is_nothing_to_measure(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("WIDEMARGIN_DATA", str(tmp_path))
     assert list(campaigns.work(1)) == []
-    campaigns.main(["--root", str(tmp_path)])
+    main(campaigns.CAMPAIGNS, "a stream", ["--root", str(tmp_path)])
     assert capsys.readouterr().out == ""
     assert {"SVC, window", "SVC, refit"} <= set(learners())
