@@ -159,14 +159,14 @@ std::vector<Index> SubsetSource::map(const Index* ids, Size count) const {
   for (Size k = 0; k < count; ++k) out[k] = ids_[Size(ids[k])];
   return out;
 }
-template <class Real>
-void SubsetSource::forward(const Sweep<Real>& work, Team& team) const {
+template <class Real, class Use>
+void SubsetSource::in_base(const Sweep<Real>& work, const Use& use) const {
   const std::vector<Index> rows = map(work.rows, work.n_rows);
   const std::vector<Index> columns = map(work.columns, work.n_columns);
   Sweep<Real> inner = work;
   inner.rows = rows.data();
   inner.columns = columns.data();
-  base_->sweep(inner, team);
+  use(inner);
 }
 void SubsetSource::diagonal(const Index* ids, Size count, double* out) const {
   base_->diagonal(map(ids, count).data(), count, out);
@@ -177,26 +177,17 @@ void SubsetSource::prepare(const Index* columns, Size count, Prepared<float>& ou
 void SubsetSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
   base_->prepare(map(columns, count).data(), count, out);
 }
-template <class Real>
-void SubsetSource::forward_rounding(const Sweep<Real>& work, double* error) const {
-  const std::vector<Index> rows = map(work.rows, work.n_rows);
-  const std::vector<Index> columns = map(work.columns, work.n_columns);
-  Sweep<Real> inner = work;
-  inner.rows = rows.data();
-  inner.columns = columns.data();
-  base_->rounding(inner, error);
-}
 void SubsetSource::rounding(const Sweep<float>& work, double* error) const {
-  forward_rounding(work, error);
+  in_base(work, [&](const Sweep<float>& inner) { base_->rounding(inner, error); });
 }
 void SubsetSource::rounding(const Sweep<double>& work, double* error) const {
-  forward_rounding(work, error);
+  in_base(work, [&](const Sweep<double>& inner) { base_->rounding(inner, error); });
 }
 void SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
-  forward(work, team);
+  in_base(work, [&](const Sweep<float>& inner) { base_->sweep(inner, team); });
 }
 void SubsetSource::sweep(const Sweep<double>& work, Team& team) const {
-  forward(work, team);
+  in_base(work, [&](const Sweep<double>& inner) { base_->sweep(inner, team); });
 }
 
 void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {

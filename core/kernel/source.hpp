@@ -27,7 +27,7 @@ struct Sweep {
   Real* const* store = nullptr;     // n_rows destinations of n_columns entries; each may be nullptr
   const double* weights = nullptr;  // n_rows; needed with accumulate
   double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
-  const Prepared<Real>* prepared = nullptr;  // of these columns, and so many before them: whole
+  const Prepared<Real>* prepared = nullptr;  // of these columns and of the panels before them
   Size prepared_before = 0;                  // panels
   double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
 };
@@ -147,11 +147,10 @@ class SubsetSource final : public Source {
   bool mirrors() const override { return base_->mirrors(); }
 
  private:
-  template <class Real>
-  void forward(const Sweep<Real>& work, Team& team) const;
-  template <class Real>
-  void forward_rounding(const Sweep<Real>& work, double* error) const;
   std::vector<Index> map(const Index* ids, Size count) const;
+  // use(the same sweep over the samples of the base)
+  template <class Real, class Use>
+  void in_base(const Sweep<Real>& work, const Use& use) const;
 
   std::shared_ptr<const Source> base_;
   std::vector<Index> ids_;

@@ -26,12 +26,12 @@ LOWER, UPPER, MARGIN, PINNED = 0, 1, 2, 3  # core/path/path.hpp: Side
 WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each mover and margin member
 BATCH = 32  # kernel columns evaluated together: one costs nearly as much
-LOOK = 16  # columns at hand that are given without a look at the clock
-HELD = 64_000_000  # bytes of columns held before they are asked for
-ROUNDING = 1e-12  # margin gradients this small, per unit of the linear term, are zero
-TIE = 1e-11  # a bound row may violate this much: it is rounding, and asks for no step
-CANCELLED = 1e-3  # of the terms of a sum: smaller sums are measured by this share
-SUM = 1e-14  # of sum(|beta|): a total missed by so little is rounding, asks for none
+LOOK = 16  # columns handed out between two checks of the deadline
+HELD = 64_000_000  # bytes of columns fetched in advance
+ROUNDING = 1e-12  # margin gradients below it, per unit of the linear term, are zero
+TIE = 1e-11  # violation of a bound row that counts as rounding
+CANCELLED = 1e-3  # sums below this share of their terms are measured by that share
+SUM = 1e-14  # share of sum(|beta|) by which the total may be missed: rounding
 
 
 @dataclass(frozen=True)
@@ -145,50 +145,29 @@ def follow(
     nothing move like the others), and the counts have where their gradients change
     sign; all rows must then be watched.
     """
-    gradient = start.values + start.intercept - start.linear
-    side = _sides(start, gradient, target)
     scale = gradient_unit(target, start.beta, start.values)
-    # The start solves the problem whose linear term is shifted by what it misses: the
-    # path from there to the true linear term is the repair (3.2, case 5).
-    missed = np.where(
-        side == LOWER,
-        np.minimum(gradient, 0.0),
-        np.where(side == UPPER, np.maximum(gradient, 0.0), gradient),
-    )
-    pinned = side == PINNED
-    missed[pinned] = 0.0
-    gradient = gradient - missed
-    small = np.where(side == MARGIN, ROUNDING, TIE) * scale
-    missed[np.abs(missed) <= small] = 0.0
-    linear_rate = target.linear - start.linear - missed
-    lower = np.where(pinned, start.beta, start.lower)
-    upper = np.where(pinned, start.beta, start.upper)
-    rate = np.where(side == UPPER, target.upper - upper, target.lower - lower)
-    rate[side == MARGIN] = 0.0
-    concerned = (side == MARGIN) | (rate != 0.0) | (linear_rate != 0.0)
-    watched = _watch(gradient, concerned, watched)
+    motion = _Motion.between(start, target, scale)
+    watched = _watch(motion.gradient, motion.concerned, watched)
     everything = watched.size == target.n
     rows = slice(None) if everything else watched
-    drive = (
-        target.gram.times(rate, indices=None if everything else watched)
-        if rate.any()
-        else np.zeros(watched.size)
-    )
+    drive = np.zeros(watched.size)
+    if motion.rate.any():
+        drive = target.gram.times(motion.rate, indices=None if everything else watched)
     columns = _Columns(
-        target.gram, watched, np.flatnonzero(concerned[rows]), gradient[rows],
-        limits.deadline, start.columns,
+        target.gram, watched, np.flatnonzero(motion.concerned[rows]),
+        motion.gradient[rows], limits.deadline, start.columns,
     )  # fmt: skip
     beta, _, _, counts = _core.follow_path(
         start.beta[rows],
-        gradient[rows],
+        motion.gradient[rows],
         diagonal[rows],
-        lower[rows],
-        upper[rows],
+        motion.lower[rows],
+        motion.upper[rows],
         target.lower[rows],
         target.upper[rows],
-        linear_rate[rows],
+        motion.linear_rate[rows],
         drive,
-        side[rows],
+        motion.side[rows],
         target.total is not None,
         _sum_change(start, target),
         scale,
@@ -200,6 +179,61 @@ def follow(
     moved = start.beta.copy()
     moved[rows] = beta
     return moved, counts, watched
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """Where each row is at the start of a path, and how fast its terms change.
+
+    Attributes
+    ----------
+    side : ndarray of int8
+        Bound or margin set that a row belongs to.
+    gradient, lower, upper : ndarray
+        Gradient and box at the start.
+    rate, linear_rate : ndarray
+        Change of beta (of rows that a bound drags along) and of the linear term.
+    """
+
+    side: NDArray[np.int8]
+    gradient: Vector
+    lower: Vector
+    upper: Vector
+    rate: Vector
+    linear_rate: Vector
+
+    @property
+    def concerned(self) -> NDArray[np.bool_]:
+        """Mask of rows in the margin set and of rows whose terms change."""
+        changes = (self.rate != 0.0) | (self.linear_rate != 0.0)
+        concerned: NDArray[np.bool_] = (self.side == MARGIN) | changes
+        return concerned
+
+    @classmethod
+    def between(cls, start: Start, target: DualProblem, scale: float) -> _Motion:
+        """Return the motion from the start to the target.
+
+        The start solves the problem whose linear term is shifted by what it misses: the
+        path from there to the true linear term is the repair (3.2, case 5).
+        """
+        gradient = start.values + start.intercept - start.linear
+        side = _sides(start, gradient, target)
+        missed = np.where(
+            side == LOWER,
+            np.minimum(gradient, 0.0),
+            np.where(side == UPPER, np.maximum(gradient, 0.0), gradient),
+        )
+        pinned = side == PINNED
+        missed[pinned] = 0.0
+        gradient = gradient - missed
+        small = np.where(side == MARGIN, ROUNDING, TIE) * scale
+        missed[np.abs(missed) <= small] = 0.0
+        lower = np.where(pinned, start.beta, start.lower)
+        upper = np.where(pinned, start.beta, start.upper)
+        rate = np.where(side == UPPER, target.upper - upper, target.lower - lower)
+        rate[side == MARGIN] = 0.0
+        linear_rate = target.linear - start.linear - missed
+        return cls(side, gradient, lower, upper, rate, linear_rate)
 
 
 def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.int8]:
@@ -223,8 +257,8 @@ def _sides(start: Start, gradient: Vector, target: DualProblem) -> NDArray[np.in
 def _sum_change(start: Start, target: DualProblem) -> float:
     """Return by how much sum(beta) has to change.
 
-    Rounding is no change. It would have the last stretch of a path counted on which no
-    row moves: once for a chunk, but fifty times for its fifty rows one by one.
+    A change within rounding is none: it would add a last piece of the path on which no
+    row moves, once for a chunk but fifty times for its fifty rows one by one.
     """
     if target.total is None:
         return 0.0
