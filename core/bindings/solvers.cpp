@@ -112,12 +112,12 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
   const Size n_steps = betas.shape(0), m = members.shape(0), read = m + others.shape(0);
   for (const auto* array : {&linear, &lower, &upper})
     if (array->shape(0) != n_steps || array->shape(1) != m)
-      throw std::invalid_argument("arrays must have one row a step, one entry per member");
+      throw std::invalid_argument("arrays must have one row per step, one entry per member");
   if (kink && (kink->shape(0) != n_steps || kink->shape(1) != m))
-    throw std::invalid_argument("kink must have one row a step, one entry per member");
+    throw std::invalid_argument("kink must have one row per step, one entry per member");
   if (betas.shape(1) != m || values.shape(0) != n_steps || values.shape(1) != read ||
       intercepts.shape(0) != n_steps || pair_steps.shape(0) != n_steps)
-    throw std::invalid_argument("arrays must have one row a step, one entry per member");
+    throw std::invalid_argument("arrays must have one row per step, one entry per member");
   const MatrixPart<Real> part{matrix.data(), matrix.shape(1), members.data(), m,
                               others.data(), others.shape(0)};
   const ChainSteps steps{

@@ -67,9 +67,9 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
                           repaired.shape(0), multipliers.shape(0)})
     if (size != count) throw std::invalid_argument("arrays must have one entry per problem");
   if (budgets && budgets->shape(0) != count)
-    throw std::invalid_argument("budgets need an entry a problem");
+    throw std::invalid_argument("budgets need one entry per problem");
   if (!budgets && second_sum != "none") throw std::invalid_argument("a second sum needs budgets");
-  if (kink && kink->shape(0) != total) throw std::invalid_argument("kink needs an entry a member");
+  if (kink && kink->shape(0) != total) throw std::invalid_argument("kink: one entry per member");
   if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
   const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),

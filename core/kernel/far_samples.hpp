@@ -1,7 +1,7 @@
 // Samples far from the centre, under a Gaussian kernel.
 //
 // The expansion |x|^2 + |z|^2 - 2 x'z is off by a share of the squared norms, whatever the
-// distance. With a near row that does no harm: a far column is at a distance of its own norm, and
+// distance. With a near row this is harmless: a far column is at a distance of its own norm, and
 // the entry is zero. Between two far samples the distance may be small: there differences are
 // taken (differences.hpp), whose error is a share of the distance itself (mathematics 8).
 #pragma once

@@ -36,7 +36,7 @@ class Positions {
   Size count_;
 };
 
-// A vector with one entry a position, and no other index.
+// A vector with one entry per position, and no other index.
 template <class T>
 class ByPosition {
  public:

@@ -1,5 +1,5 @@
 // Products of dense matrices, by the threads of a fit. A BLAS has threads of its own, as many as
-// the process may use: in the way of each other as soon as anything else runs on the machine.
+// the process may use, which delay each other as soon as anything else runs on the machine.
 // Every sum is taken by one thread in a fixed order: results do not depend on how many there are.
 #pragma once
 

@@ -8,8 +8,8 @@
 //
 //   [dg_N; dbeta_M] = U [dbeta_N; -dg_M],   U_NN positive, U_MM negative semidefinite.
 //
-// U is computed once. On its way a removal changes the kind of a few rows Q only: what these hold
-// fast is a system of their number (a Schur complement of U, as in active-set methods: Gill,
+// U is computed once. A removal changes the kind of a few rows Q only: keeping their conditions
+// takes a system of that size (a Schur complement of U, as in active-set methods: Gill,
 // Murray, Saunders and Wright, 1990), and a piece of the path is a sum of |Q| columns, where a path
 // of its own would pass over rows x margin set.
 #pragma once

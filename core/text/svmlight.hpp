@@ -1,4 +1,4 @@
-// LIBSVM's text format: `label index:value index:value ...`, one sample a line.
+// LIBSVM's text format: `label index:value index:value ...`, one sample per line.
 //
 // A caller passes whole lines, as many as it likes at a time, so that memory is bounded by the
 // piece and not by the file. Parsing stops at the first offence and says where it is.

@@ -28,7 +28,7 @@ class Team {
   // Calls work(begin, end) on disjoint ranges that cover [0, count), each a multiple of `grain`
   // but the last. `cost` is the number of kernel entries or equivalent: small work stays on the
   // calling thread. Results must not depend on how the range is cut. An exception of the work is
-  // thrown once no thread is at it any more.
+  // thrown once all threads have left it.
   void run(Size count, Size grain, double cost, const std::function<void(Size, Size)>& work);
 
  private:

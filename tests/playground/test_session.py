@@ -186,13 +186,13 @@ HOSTILE = {
     "other op": ({"op": "__init__"}, "is none of reset"),
     "op of another type": ({"op": ["add"]}, "is none of"),
     "unknown preset": ({"op": "reset", "preset": "../x"}, "preset"),
-    "no points": ({"op": "add"}, "points is no list"),
-    "points of another type": ({"op": "add", "points": {"id": 1}}, "is no list"),
-    "a point of another type": ({"op": "add", "points": [7]}, "no object"),
+    "no points": ({"op": "add"}, "points is not a list"),
+    "points of another type": ({"op": "add", "points": {"id": 1}}, "is not a list"),
+    "a point of another type": ({"op": "add", "points": [7]}, "not an object"),
     "too many": ({"op": "add", "points": _points(10_000)}, "10,120 points are more"),
     "text": (
         {"op": "add", "points": [{"id": 900, "x": "0", "y": 0, "label": 1}]},
-        "x is no number",
+        "x is not a number",
     ),
     "infinite": (
         {"op": "add", "points": [{"id": 900, "x": 1e999, "y": 0, "label": 1}]},
@@ -219,10 +219,10 @@ HOSTILE = {
     "id twice": ({"op": "add", "points": _points(1) * 2}, "2000 already"),
     "id below 0": ({"op": "move", "id": -1, "x": 0, "y": 0}, "from 0 on"),
     "unknown id": ({"op": "forget", "ids": [1, 77777]}, "no point 77777"),
-    "no ids": ({"op": "flip", "ids": []}, "no list of points"),
+    "no ids": ({"op": "flip", "ids": []}, "not a list of points"),
     "price": ({"op": "set", "C": 1e99}, "C is not between"),
     "price below 0": ({"op": "set", "C": -1, "gamma": 1}, "C is not between"),
-    "true": ({"op": "set", "C": True}, "C is no number"),
+    "true": ({"op": "set", "C": True}, "C is not a number"),
     "nothing to set": ({"op": "set", "kernel": "linear"}, "names none of"),
 }
 

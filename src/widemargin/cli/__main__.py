@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "train": ("train_command", "train", "Train on DATA and write MODEL."),
     "tune": ("tune_command", "tune", "Try a grid of parameters, write the best MODEL."),
-    "predict": ("predict_command", "predict", "Predict DATA by MODEL, a label a line."),
+    "predict": ("predict_command", "predict", "Predict DATA, one label per line."),
     "evaluate": ("predict_command", "evaluate", "Score MODEL on labelled DATA."),
     "info": (
         "model_commands",
@@ -58,7 +58,7 @@ GROUP = "widemargin.commands"
 
 def _added() -> dict[str, EntryPoint]:
     """Return the commands of the packages beside this one."""
-    from importlib.metadata import distribution  # not loaded where no other is asked
+    from importlib.metadata import distribution  # only if it is needed
 
     points = distribution("widemargin").entry_points.select(group=GROUP)
     return {point.name: point for point in points}
@@ -115,7 +115,7 @@ def main() -> NoReturn:
     try:
         code = widemargin.main(standalone_mode=False, prog_name="widemargin")
     except click.ClickException as error:
-        with contextlib.suppress(OSError):  # not even stderr can be written to
+        with contextlib.suppress(OSError):  # stderr cannot be written to either
             error.show()
         code = 2
     except click.exceptions.Exit as request:
@@ -143,7 +143,7 @@ def _complain(text: str) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Let what could not be written go, or Python would try once more at the end."""
+    """Discard what could not be written, or Python would try again at exit."""
     with contextlib.suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_NO_THREAD = "can't start new thread"  # Python's own words
+_NO_THREAD = "can't start new thread"  # the message of Python
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def listed_names(names: Sequence[str]) -> str:
-    """Return names with commas between, and of a long list how many more there are."""
+    """Return names separated by commas; a long list is cut and its rest counted."""
     more = len(names) - _SHOWN
     shown = ", ".join(names[:_SHOWN])
     return f"{shown} and {more} more" if more > 0 else shown

@@ -75,7 +75,7 @@ class BandDisplay:
         Parameters
         ----------
         estimator : fitted regressor
-            Of one feature; ours, a Pipeline, or any other.
+            Model of one feature: ours, a Pipeline, or any other.
         X : array-like of shape (n, 1)
             Samples whose range is covered.
         y : array-like of shape (n,), optional

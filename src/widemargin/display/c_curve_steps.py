@@ -1,4 +1,4 @@
-"""The exact cross-validation error over C as a picture."""
+"""The exact cross-validation error as a function of C, drawn."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class LeaveOneOutDisplay:
     """Each training row as the whole model sees it, and as the others would have.
 
-    Rows on the diagonal are no support vectors. A row below the line y = 0 on the side
-    of its own class was learnt by heart: without it, the model takes it for another.
+    Rows on the diagonal are not support vectors. A row below the line y = 0 on the side
+    of its own class was memorised: without it, the model gives it another label.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many times faster: a group of bars a problem, one bar a peer."""
+"""How many times faster: a group of bars per problem, one bar per peer."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 
 UNIT = 2.0**-53  # unit roundoff of float64
 BLOCK = 1 << 16  # members at a time
-SUM = 64.0 * UNIT  # of numpy's pairwise sums and of the products in them, relative
+SUM = 64.0 * UNIT  # relative error of numpy's pairwise sums of products
 
 
 def gap_between(objective: float, bound: float | None) -> float | None:
@@ -98,7 +98,7 @@ def loss_terms(
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    """Cut all members into pieces: on big data every array counts."""
+    """Cut all members into blocks: on large data every temporary array matters."""
     for first in range(0, n, BLOCK):
         yield slice(first, first + BLOCK)
 
@@ -129,9 +129,9 @@ def dual_bound(
 def repair_cost(
     problem: DualProblem, beta: Vector, values: Vector, errors: Vector
 ) -> float | None:
-    """Return what the dual loses at most when ``sum(beta) = total`` is made exact.
+    """Bound the loss of dual value when ``sum(beta) = total`` is made exact.
 
-    Members with most room take up what is missing: moving ``beta_j`` by ``t`` costs at
+    Members with most room absorb the difference: moving ``beta_j`` by ``t`` costs at
     most ``|t| (|linear_j - values_j| + errors_j + kink_j)``, and all together half the
     square of the sum of ``|t_j| sqrt(K_jj)``. None where ``beta`` is outside its box,
     or no member has the room.
@@ -206,7 +206,7 @@ def violation_of(growth: float, fall: float, *, has_equality: bool) -> float:
 
 
 def half_square_above(beta: Vector, values: Vector, errors: Vector) -> float:
-    """Return an upper bound on 1/2 beta' K beta, of the values and their rounding."""
+    """Return an upper bound on 1/2 beta' K beta from the values and their rounding."""
     return sum_above(_half_square(beta, values, errors))
 
 
@@ -217,7 +217,7 @@ def _half_square(beta: Vector, values: Vector, errors: Vector) -> Vector:
 
 
 def square_terms(beta: Vector, values: Vector, errors: Vector) -> Vector:
-    """Return of each member what it adds at most to 1/2 beta' K beta."""
+    """Return an upper bound on each member's contribution to 1/2 beta' K beta."""
     return np.asarray(0.5 * (beta * values + np.abs(beta) * errors))
 
 

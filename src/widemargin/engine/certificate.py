@@ -81,7 +81,7 @@ class Certificate:
 
 
 def total_gap(gaps: Iterable[float | None]) -> float | None:
-    """Return the sum of the gaps of problems solved side by side, if all have one."""
+    """Return the summed gap of problems solved side by side; None if one has none."""
     known = list(gaps)
     return None if None in known else float(sum([gap for gap in known if gap]))
 

@@ -28,16 +28,16 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[Any]
 Indices = NDArray[np.intp]
 
-SINGLE_TOLERANCE = 1e-4  # below this the matrix is of float64
+SINGLE_TOLERANCE = 1e-4  # tolerance below which the matrix is float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
 SINGLE_SHARE = 10.0
-BLOCK = 1 << 21  # entries evaluated at a time, beside the matrix
+BLOCK = 1 << 21  # entries evaluated at a time, in addition to the matrix
 
 
 @dataclass(frozen=True, eq=False)
 class ChainSolution:
-    """Where a chain stood at one of its problems.
+    """The solution of one problem of a chain.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ChainSolution:
 
 
 def fits_a_chain(problem: Terms) -> bool:
-    """Whether a chain can start a problem, or some behind each other: at the origin."""
+    """Whether a chain can start a problem (or several) at the origin."""
     lower, upper = problem.lower, problem.upper
     within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
     finite = math.isfinite(lower.sum() + upper.sum() + problem.linear.sum())
@@ -130,8 +130,8 @@ def solve_chain(
     """Solve problems over the same members in the given order.
 
     Best with boxes that grow: a member at a bound stays there, the others keep their
-    value, and once no member is at a bound that moves the solution of all further
-    problems is found at a look (mathematics 9.4).
+    value, and once no member is at a moving bound the solution of all further
+    problems is known without a step (mathematics 9.4).
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def solve_chain(
     Returns
     -------
     list of ChainSolution
-        One a problem; fewer where the monitor returned False.
+        One per problem; fewer where the monitor returned False.
     """
     count, size = len(problems), members.size
     linear, lower, upper = (

@@ -1,4 +1,4 @@
-"""A model made of a solution: what it has from the solve under it."""
+"""Models derived from a solution: what they take over from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .status import Status
 
 
 class DerivedSolution:
-    """An answer with an intercept, scale or certificate of its own over ``solution``.
+    """An answer with its own intercept, scale or certificate on top of ``solution``.
 
     A derived class is a dataclass that has the field ``solution``.
     """

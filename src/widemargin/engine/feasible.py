@@ -45,12 +45,12 @@ def project(
         share = 0.0 if fall <= 0.0 else (float(high.sum()) - total) / fall
         clipped = high + min(max(share, 0.0), 1.0) * (low - high)
         clipped = np.clip(clipped, lower, upper)
-    for _ in range(3):  # push the rounding residue where there is most room
+    for _ in range(3):  # the rounding residue goes to the member with most room
         residue = total - float(clipped.sum())
         if residue == 0.0:
             break
         room = np.minimum(upper - clipped, clipped - lower)
-        if room.max() <= abs(residue):  # none is free: one must leave its bound
+        if room.max() <= abs(residue):  # no member is free: one must leave its bound
             room = upper - clipped if residue > 0 else clipped - lower
         widest = int(np.argmax(room))
         moved = clipped[widest] + residue
@@ -84,7 +84,7 @@ def starting_point(
 
 
 def vertex(problem: DualProblem) -> Vector:
-    """Return a vertex of the feasible set where the origin is no member of it.
+    """Return a vertex of the feasible set where the origin is infeasible.
 
     The projection of the origin would have every variable free, and each would take
     pair steps to its bound. From the gradient there, estimated on some columns of the

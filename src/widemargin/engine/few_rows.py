@@ -11,7 +11,7 @@ from widemargin import _core
 
 from .kernels import CallableKernel, Kernel, Precomputed, compiled_form
 
-FEW = 64  # rows
+FEW = 64  # rows, at most
 FEW_PRODUCTS = 400_000  # multiplications: beyond, packed tiles are faster
 
 

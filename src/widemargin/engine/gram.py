@@ -35,7 +35,7 @@ from .sample_layout import array_parts, matched, prepared_samples
 # multiplications between two looks at signals: a tenth of a second
 PIECE_WORK = 1 << 31
 HALF_DIGIT = 0.5 * float(np.finfo(np.float32).eps)
-ENTRY_WORK = 20  # of an entry, beside one for each feature
+ENTRY_WORK = 20  # multiplications per entry, in addition to one per feature
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
 
@@ -173,7 +173,7 @@ class Gram:
         Only samples with a non-zero change are evaluated.
         """
         weights = np.asarray(changes, dtype=np.float64)
-        if isinstance(self.kernel, Linear):  # two thin products, not n x n entries
+        if isinstance(self.kernel, Linear):  # two thin products, no entries
             samples = self.samples
             primal = transposed_times(samples, weights, self.threads)
             chosen = samples if indices is None else samples[self._indices(indices)]
@@ -223,9 +223,9 @@ class Gram:
         return values, error, squares
 
     def roughly_times(self, changes: ArrayLike) -> NDArray[np.float64]:
-        """Return K @ changes with float32 entries, from cached rows where there are.
+        """Return K @ changes with float32 entries, from cached rows where available.
 
-        As a solve would have added it: what it has left in the cache is not evaluated
+        As within a solve: rows that a solve has left in the cache are not evaluated
         again.
         """
         if isinstance(self.kernel, Linear):
@@ -271,7 +271,7 @@ class Gram:
         return self.__dict__["_core"]  # type: ignore[no-any-return]
 
     def release(self) -> None:
-        """Give the memory of the row cache back; rows are evaluated again if asked."""
+        """Free the memory of the row cache; rows are evaluated again when requested."""
         self._core.release()
 
     def cross(
@@ -347,7 +347,7 @@ class Gram:
         return np.concatenate(parts) if parts else np.empty(shape)
 
     def _pieces(self, size: int, others: int) -> Iterator[slice]:
-        """Cut work on ``size`` x ``others`` entries so that Ctrl-C is heard between."""
+        """Cut work on ``size`` x ``others`` entries: Ctrl-C is checked in between."""
         features = self._X.shape[1] if self._X.ndim == 2 else 1  # objects have none
         work = max(others, 1) * (features + ENTRY_WORK)
         piece = max(256, PIECE_WORK // work)
@@ -368,7 +368,7 @@ class Gram:
 
 
 def release_kept_memory() -> None:
-    """Give the memory that row caches left to the process back to the system.
+    """Return the memory that the process keeps for row caches to the system.
 
     Two blocks at most are kept for the next fits; the system may take them.
     """

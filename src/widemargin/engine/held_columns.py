@@ -21,10 +21,10 @@ Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 HELD = 64_000_000  # bytes of all columns together
-ROOM = 8  # one more slot for so many rows: they come before others leave
+ROOM = 8  # rows per spare slot: new rows come before others leave
 UNIT = 2.0**-53
 EXP2 = 4e-16  # of the power of an entry, relative
-SPARE = 1.01  # for norms and sums that are themselves rounded
+SPARE = 1.01  # factor that covers the rounding of norms and sums
 _CLAIMS = threading.Lock()
 
 
@@ -39,10 +39,10 @@ class HeldColumns:
     Attributes
     ----------
     version : int
-        Of the solution that may use it: an update that fails, or is made from the same
-        model beside another, leaves its former model without columns.
+        Version of the solution that may use it: an update that fails, or a second one
+        of the same model, leaves the former model without columns.
     slots : ndarray
-        Of the variables of the problem at hand; -1 for one that has none yet.
+        Slots of the variables of the current problem; -1 for one without.
     evaluated : int
         Kernel entries so far: what tests count.
     """
@@ -61,7 +61,7 @@ class HeldColumns:
         )  # of the columns of variables
 
     def claim(self, version: int, slots: Indices) -> bool:
-        """Become that of a problem whose rows are in some slots, if none else has."""
+        """Take the columns over for a problem with rows in `slots`, unless taken."""
         with _CLAIMS:
             if version != self.version:
                 return False
@@ -81,7 +81,7 @@ class HeldColumns:
         self._find()
 
     def join(self, leavers: Indices) -> None:
-        """Have former variables behind those of the problem, on their way out."""
+        """Append former variables, which are leaving, to those of the problem."""
         self.slots = np.concatenate([self.slots, self._former[leavers]])
         self._find()
 
@@ -166,7 +166,7 @@ class HeldColumns:
         return bounds + 1e-200  # entries that are cut off
 
     def finish(self, n: int, margin: Indices) -> Indices:
-        """Keep the first variables; return their slots. Nothing of the others stays."""
+        """Keep the first variables and return their slots; the others are dropped."""
         self.slots = self.slots[:n]
         self._find()
         left = np.zeros(self._entries.shape[1] + 1, dtype=np.bool_)
@@ -235,7 +235,7 @@ def squared_norms(gram: Gram) -> Vector:
 def worth_holding(gram: Gram) -> bool:
     """Whether columns may be kept: the bounds are those of a Gaussian kernel.
 
-    Not where samples lie so far out that entries are no differences of norms.
+    Not where samples lie so far out that entries are not differences of norms.
     """
     if not isinstance(gram.kernel, Gaussian):
         return False

@@ -1,4 +1,4 @@
-"""Ctrl-C in a solve, and the point the solve had reached."""
+"""Ctrl-C during a solve, with the point that the solve had reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Vector = NDArray[np.float64]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the point that was reached; for all others a KeyboardInterrupt.
+    """A KeyboardInterrupt that carries the point the solve had reached.
 
     Parameters
     ----------

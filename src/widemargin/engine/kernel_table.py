@@ -157,11 +157,11 @@ class BatchSolution:
     n_iter : ndarray
         Pair steps of each.
     figures : ndarray of shape (n_problems, 5)
-        Of each that was verified: intercept, objective, bound, gap, KKT violation.
+        Intercept, objective, bound, gap and KKT violation of each verified problem.
     repaired : ndarray of bool
         Whether the bound holds: one member had room to make the sum exact.
     multipliers : ndarray of shape (n_problems,)
-        Of second sums, where the solves found them.
+        Multipliers of second sums, as the solves found them.
     seconds : float
         Wall time of all.
     """

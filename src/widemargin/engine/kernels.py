@@ -171,8 +171,8 @@ def numeric_gamma(kernel: Kernel) -> float:
     return kernel.gamma if isinstance(kernel, with_gamma) else 0.0
 
 
-CONSTANT = 1e-14  # entries that differ by so little of themselves are all the same
-ROWS = 16384  # looked at together: bounded memory on big data
+CONSTANT = 1e-14  # entries with a smaller relative difference count as equal
+ROWS = 16384  # processed at a time: bounded memory on large data
 
 
 class Moments(NamedTuple):
@@ -205,7 +205,7 @@ class Moments(NamedTuple):
             if not X.has_canonical_format:  # an entry in several parts
                 X = X.copy()
                 X.sum_duplicates()
-            with np.errstate(over="ignore", invalid="ignore"):  # the variance says so
+            with np.errstate(over="ignore", invalid="ignore"):  # the variance shows it
                 mean, rest, squares = _stored_moments(X, weight, mass)
         else:
             mean, rest, squares = entry_moments(X, weight, mass)
@@ -234,7 +234,7 @@ class Moments(NamedTuple):
 
 
 def _stored_moments(X: Any, weight: Any, mass: float) -> tuple[float, float, float]:
-    """Return what :func:`entry_moments` does, of CSR samples."""
+    """Return what :func:`entry_moments` returns, for CSR samples."""
     stored = np.diff(X.indptr)
     share = np.repeat(weight, stored)
     zeros = inner(weight, X.shape[1] - stored)

@@ -141,7 +141,7 @@ def _margin_step(
         # The longest feasible share of the step; the member that limits it is pinned.
         ends = np.where(step > 0, problem.upper[members], problem.lower[members])
         room = np.full(free.size, np.inf)
-        with np.errstate(over="ignore"):  # a step of next to nothing has all the room
+        with np.errstate(over="ignore"):  # a negligible step is not limited
             np.divide(ends - beta[members], step, out=room, where=step != 0)
         share = float(min(1.0, room.min(initial=1.0)))
         change = share * step
@@ -162,7 +162,7 @@ def _margin_step(
 
 
 def _restore_sum(problem: DualProblem, beta: Vector) -> None:
-    """Push the rounding residue of the sum into the member with most room."""
+    """Add the rounding residue of the sum to the member with most room."""
     assert problem.total is not None
     residue = problem.total - float(beta.sum())
     room = np.minimum(problem.upper - beta, beta - problem.lower)

@@ -37,21 +37,21 @@ from .problem import DualProblem
 
 Vector = NDArray[np.float64]
 
-LEAST_SAMPLES = 4000  # below this the pair steps are as fast
-MOST_FEATURES = 1500  # the Hessian is dense
+LEAST_SAMPLES = 4000  # with fewer samples pair steps are as fast
+MOST_FEATURES = 1500  # features: the Hessian is dense
 SHRINK = 0.2  # factor on the width from stage to stage
-PASSING = 1e-7  # relative decrease left at which a stage ends
+PASSING = 1e-7  # predicted relative decrease at which a stage ends
 PART = 5  # a part has this many times fewer samples than the next
 PART_WIDTH = 0.02  # final width in a part, as a share of the first
 # Samples this many widths from their kink are left out, first and second time.
 REACHES = np.array([8.0, 64.0, np.inf])
 STEPS = 60  # Newton steps per stage, at most
-SEARCHES = 20  # looks at the derivative per line search, at most
-DENSE_ENTRIES = 1 << 21  # up to here sums of outer products are faster with zeros
-BLOCK_ENTRIES = 1 << 19  # copied at a time for the sum of outer products
+SEARCHES = 20  # evaluations of the derivative per line search, at most
+DENSE_ENTRIES = 1 << 21  # up to this size dense sums of outer products are faster
+BLOCK_ENTRIES = 1 << 19  # entries copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
-SHARING = 4  # samples a feature, on a parabola: enough to put a sum right on them
-STILL_SHARE = 0.05  # of tol, that the last gradient may move a sample
+SHARING = 4  # samples per feature, on a parabola, over which a sum is spread
+STILL_SHARE = 0.05  # share of tol by which the last gradient may move a sample
 
 
 def newton_pays(X: Any) -> bool:

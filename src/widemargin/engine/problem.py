@@ -143,9 +143,9 @@ class SecondSum:
 
 
 def only_point(lower: Vector, upper: Vector, total: float | None) -> Vector | None:
-    """Return the one feasible point where the box and the sum allow no other.
+    """Return the only feasible point where box and sum leave a single one.
 
-    A class that stands alone, with an intercept, is the usual case: all zero. A sum of
+    The usual case is a single class with an intercept: all zero. A sum of
     bounds counts as the total up to its own rounding, whatever the unit of the costs
     and however large the bounds on the other side are.
     """

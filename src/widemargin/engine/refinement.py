@@ -35,12 +35,12 @@ from .verification import CURRENT, BoundedValues, Evidence
 
 Vector = NDArray[np.float64]
 
-FAR = 10.0  # times the tolerance: from there Newton in the primal pays once more
-ERROR_PROBES = 256  # gradients computed again where float32 is in doubt
+FAR = 10.0  # tolerances: beyond this violation primal Newton pays once more
+ERROR_PROBES = 256  # gradients recomputed where float32 may not suffice
 MAX_REFINEMENTS = 30
-SLOW = 100  # pair steps a sample: from there a path may be the shorter way
-ENDLESS = 20_000  # pair steps a sample: what is not solved by then, rounding decides
-STEP_SECONDS = 2e-6  # of a pair step, where a path's seconds are weighed against it
+SLOW = 100  # pair steps per sample: from there a path may be the shorter way
+ENDLESS = 20_000  # pair steps per sample: beyond, progress is limited by rounding
+STEP_SECONDS = 2e-6  # seconds of a pair step, compared with the estimate of a path
 
 
 class Spending:

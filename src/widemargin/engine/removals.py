@@ -32,7 +32,7 @@ Indices = NDArray[np.intp]
 ACCEPTED = 1e-9  # KKT violation, per unit of the linear term
 WATCH_ALL_BELOW = 600  # fewer rows than this are all watched
 WATCH_SHARE = 2  # otherwise this many rows for each support vector
-TOGETHER = 64  # removals between two looks at signals, checked by one product
+TOGETHER = 64  # removals between two checks of signals, verified by one product
 BYTES = 8
 
 

@@ -49,7 +49,7 @@ def grouped_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return an order with rows of the same problems together, and their keys.
 
-    A number a problem, added up over the problems of a row, tells which they are.
+    The key of a row is the sum of a number per problem over its problems.
     """
     numbers = np.sqrt(np.arange(2.0, offsets.size + 1.0))
     weights = np.repeat(numbers, np.diff(offsets))
@@ -61,10 +61,10 @@ def grouped_rows(
 def row_segments(
     n: int, offsets: NDArray[np.int64], members: NDArray[np.int32], threads: int
 ) -> RowSegments:
-    """Return the segments of problems that so many threads solve side by side.
+    """Return the segments of problems that are solved side by side by `threads`.
 
-    Pieces that one problem alone needs are there while it is solved; those that several
-    need may all be there at a time.
+    A piece that only one problem needs exists while that problem is solved; those that
+    several need may all exist at the same time.
 
     Parameters
     ----------

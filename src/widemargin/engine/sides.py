@@ -8,7 +8,7 @@ The dual of a loss that is zero within a tube has ``kink_i |beta_i|`` in its obj
 Such a member equals two without a kink, on either side of zero: ``rise >= 0`` with the
 linear term ``linear - kink`` and ``fall <= 0`` with ``linear + kink``. The losses of
 the two add up to the member's, so objective, bound, gap, intercept and violation are
-those of the two sides. The engine solves for one variable a member; what is
+those of the two sides. The engine solves for one variable per member; what is
 a sum over members or a breakpoint of the intercept is written down by its sides.
 """
 
@@ -65,13 +65,13 @@ def split(beta: Vector, kink: Kink) -> Vector:
 
 
 def joined(sides: Vector) -> Vector:
-    """Return one variable a member from its two sides."""
+    """Return one variable per member from its two sides."""
     rise, fall = sides.reshape(2, -1)
     return np.asarray(rise + fall)
 
 
 def by_sides(problem: DualProblem) -> DualProblem:
-    """Return a problem with kinks as one of two members a sample, without any."""
+    """Return a problem with kinks as one with two members per sample and no kink."""
     if problem.kink is None:
         return problem
     rows = np.tile(np.arange(problem.n), 2)

@@ -29,7 +29,7 @@ from .verification import CURRENT, UNKNOWN, BoundedValues, Evidence, verify
 
 Vector = NDArray[np.float64]
 
-PROBES = 1000  # support vectors among which a matrix given by the user is looked at
+PROBES = 1000  # support vectors among which a user's matrix is tested
 NOT_FINITE = (  # in scikit-learn's words
     "The dual coefficients or intercepts are not finite. The input data may contain "
     "large values and need to be preprocessed."
@@ -179,7 +179,7 @@ class Solution:
         return certify(self.verified(), self.intercept)
 
     def knowing(self, intercept: float, certificate: Certificate) -> Self:
-        """Return this solution; what its solve has proved is not computed again.
+        """Return this solution with figures that its solve has proved already.
 
         Kept as lazy properties are: a copy with other values computes its own.
         """
@@ -236,7 +236,7 @@ def certificate_of(
 def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
     """Whether the kernel is positive semidefinite, so that the gap is a proof.
 
-    Of a matrix or a function that a user gave, whether nothing shows that it is not:
+    For a user's matrix or function: whether nothing shows that it is not,
     neither the norm of the solution nor the eigenvalues among some support vectors.
     """
     kernel = problem.gram.kernel

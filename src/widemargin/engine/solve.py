@@ -24,9 +24,9 @@ from .solve_options import DrawnPairs, SolveOptions
 from .status import Status
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
-NEARLY = 0.97  # of the tolerance: rounding must not lift what is proved above it
-POLISH_START = 1e-6  # where the polish starts again if it failed from ``tol``
-PATH_SECONDS = 2.0  # by estimate, the longest path where both failed
+NEARLY = 0.97  # share of the tolerance that is aimed at: room for rounding in the proof
+POLISH_START = 1e-6  # tolerance of the second polish, if the one at ``tol`` failed
+PATH_SECONDS = 2.0  # longest estimated path that is tried where both failed
 DEFAULTS = SolveOptions()
 
 

@@ -16,7 +16,7 @@ from .problem import DualProblem, SecondSum
 Vector = NDArray[np.float64]
 Monitor = Callable[[int, float, int], bool]
 
-POLISH_LIMIT = 5000  # free support vectors: the factor takes 200 MB there
+POLISH_LIMIT = 5000  # free support vectors, at most: the factor takes 200 MB there
 BLOCKS = "blocks"
 PAIR_RULES = (
     "second_order",
@@ -33,7 +33,7 @@ class DrawnPairs:
     Parameters
     ----------
     epsilon : float
-        Of one draw; infinity takes the best score instead of drawing.
+        Epsilon of one draw; infinity takes the best score instead of drawing.
     sigma : float in (0, 1]
         Smallest admitted score, as a share of the largest violation.
     once : bool

@@ -13,10 +13,10 @@ import numpy as np
 from .certificate import dual_objective, kkt_violation
 from .problem import DualProblem, Vector
 
-DOUBLINGS = 3  # eight times the steps must be good for something:
+DOUBLINGS = 3  # 2^3 times the steps must lead to
 FALL = 0.9  # a violation of at most this part of the former one,
 GAIN = 1e-6  # or a dual objective better by this part of its terms
-ROUNDINGS = 16.0  # of one product that the updates of a gradient may have left in it
+ROUNDINGS = 16.0  # roundings of one product that updates may leave in a gradient
 FLOAT64 = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
@@ -29,7 +29,7 @@ class Stagnation:
         self._objectives: list[float] = []
 
     def reached(self, beta: Vector, gradient: Vector, known: Vector) -> bool:
-        """Record a point and say whether going on is in vain.
+        """Record a point; return whether further steps would be wasted.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
     EARLY = "early"  # converged with the kernel cut to clusters
     MAX_ROUNDS = "max_cccp_iter"  # the clipped samples of a ramp loss still change
-    CLASS_CLIPPED = "class_clipped"  # a ramp loss would give up most of a class
+    CLASS_CLIPPED = "class_clipped"  # the ramp loss would clip most of a class
 
     @property
     def solved(self) -> bool:

@@ -14,28 +14,28 @@ import numpy as np
 from .path import events_within, path_seconds
 from .problem import DualProblem
 
-ENTRY = 2.3e-9  # a kernel entry in float32
-ROWS_OF_SUPPORT = 2.5  # a cold solve evaluates each support vector's row so often
-STEP = 5e-6  # a pair step
-STEPS_OF_MARGIN = 16  # for each free support vector, of a cold solve
-STEPS_OF_MOVER = 300  # for each row that has to move, of a warm solve
-FACTOR = 3e-10  # of the cube of the margin set: polishing
-POLISHED = 600  # rows on the margin up to which a fit does
-BASE = 3e-3  # of the small things around a solve
-COMPILED_BASE = 5.6e-4  # the same where a solve is one compiled call:
-COMPILED_ENTRY = 7e-10  # an entry of the whole matrix,
-COMPILED_STEPS = 1.08e-8  # and the pair steps, for each row and support vector
-PRIMAL_ROW = 8e-7  # of a linear fit of many rows, by Newton in the primal: a row,
-PRIMAL_NUMBER = 5e-8  # and a feature of it
-LINEAR_SUM = 4e-8  # K beta with a linear kernel, a feature of a row, once
-PATH_BASE = 5e-4  # of the small things around a path
-CROSSING = 2e-3  # bounded support vectors that a row of influence 1 takes across
-MOST_INFLUENCE = 10.0  # of a row: with more of it fewer are bounded
-CLEARLY = 0.6  # of a refit's estimate: a path that is to be less has to be this much
-GIVEN_UP = 0.5  # of a refit's estimate: a path with events for more than this is
-NEXT_TIME = 2.0  # times a warm solve's: a path leaves K beta known for the next update
-AT_MOST = 1.2  # times a refit's, whatever it is good for
-UNTRIED = 2.5e-3  # of a compiled refit: a vain look if rows change nothing would show
+ENTRY = 2.3e-9  # seconds per kernel entry in float32
+ROWS_OF_SUPPORT = 2.5  # evaluations of each support vector's row by a cold solve
+STEP = 5e-6  # seconds per pair step
+STEPS_OF_MARGIN = 16  # pair steps of a cold solve per free support vector
+STEPS_OF_MOVER = 300  # pair steps of a warm solve per row that moves
+FACTOR = 3e-10  # seconds of polishing, per cube of the size of the margin set
+POLISHED = 600  # largest margin set that a fit polishes
+BASE = 3e-3  # seconds of fixed costs of a solve
+COMPILED_BASE = 5.6e-4  # the same where a solve is one compiled call,
+COMPILED_ENTRY = 7e-10  # with seconds per entry of the whole matrix
+COMPILED_STEPS = 1.08e-8  # and seconds of pair steps per row and support vector
+PRIMAL_ROW = 8e-7  # primal Newton for many rows, linear kernel: seconds per row,
+PRIMAL_NUMBER = 5e-8  # and seconds per feature of a row
+LINEAR_SUM = 4e-8  # K beta with a linear kernel: seconds per feature of a row
+PATH_BASE = 5e-4  # seconds of fixed costs of a path
+CROSSING = 2e-3  # share of the bounded support vectors that a row of influence 1 moves
+MOST_INFLUENCE = 10.0  # cap on the influence of a row: beyond, fewer are bounded
+CLEARLY = 0.6  # a path is taken below this share of a refit's estimate
+GIVEN_UP = 0.5  # a path is abandoned beyond this share of a refit's estimate
+NEXT_TIME = 2.0  # a path may cost this many warm solves: it leaves K beta known
+AT_MOST = 1.2  # but never more than this many refits
+UNTRIED = 2.5e-3  # seconds of a refit below which rows are not tested first
 
 
 class Route(StrEnum):
@@ -105,7 +105,7 @@ def cheapest(
     primal: int = 0,
     held: int = 0,
 ) -> tuple[Route, int]:
-    """Return the way that is least work, and how many events a path may take.
+    """Return the cheapest route, and the number of events that a path may take.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def cheapest(
     summed : bool
         Whether its K beta is known; a path would have to compute it.
     influence : float
-        Of a row on its own decision value when its coefficient crosses its box, in
+        Change of a row's own decision value when its coefficient crosses its box, in
         units of the margin: the larger, the more bounded rows change sides.
     compiled : bool
         Whether a solve from nothing is one compiled call over the whole matrix.
@@ -133,7 +133,7 @@ def cheapest(
     route : Route
         Where to go.
     events : int
-        Of a path: with more it is given up, having cost half as much as a new fit.
+        Events after which a path is abandoned, having cost half as much as a new fit.
     """
     anew = refit_seconds(
         n, support, margin, exact=exact, compiled=compiled, primal=primal
@@ -147,7 +147,7 @@ def cheapest(
     sums = LINEAR_SUM * n * primal if primal else 2.5 * ENTRY * n * support
     first = 0.0 if summed else sums  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
-    # What a path leaves known serves the next update: it may cost a little more now.
+    # The values that a path leaves serve the next update: it may cost a little more.
     pays = along <= min(CLEARLY * anew, NEXT_TIME * again)
     if pays and along + first <= AT_MOST * anew:
         route = Route.PATH

@@ -54,7 +54,7 @@ __all__ = [
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-NEW = -1  # the origin of a variable that has none
+NEW = -1  # origin of a variable that is new
 
 
 def move(
@@ -119,8 +119,8 @@ def change(
         The former solution.
     origin : ndarray of int
         For every variable of ``target`` its place in ``solution``; ``NEW`` for one that
-        enters, whose box opens from the point 0 (3.2). Variables of
-        ``solution`` that are no origin leave, each straight to 0 whatever its gradient.
+        enters, whose box opens from the point 0 (3.2). The other
+        variables of ``solution`` leave, each straight to 0 whatever its gradient.
     target : DualProblem
         Over the rows that stay and those that enter.
     with_leavers : callable
@@ -246,7 +246,7 @@ def _chosen(
     summed: bool = True,
     held: int = 0,
 ) -> tuple[Route, int]:
-    """Return the way to go and the events of a path; the path where sizes are None."""
+    """Return the route and the events of a path; the path where sizes are None."""
     if aim.route == "path" or sizes is None:
         return Route.PATH, 1 << 30
     support, dragged, margin = sizes
@@ -266,7 +266,7 @@ def _primal_features(target: DualProblem) -> int:
 
 
 def _held(start: Start, wide: DualProblem) -> int:
-    """Return how many columns of the margin set are there."""
+    """Return how many columns of the margin set are held."""
     if start.columns is None:
         return 0
     inside = np.flatnonzero(wide.free(start.beta))

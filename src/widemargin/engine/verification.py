@@ -173,7 +173,7 @@ def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
 
 def simply_summed(problem: DualProblem, beta: Vector) -> bool:
     """Whether all values are summed anew, with no use of what was known before."""
-    small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # rounding need not pile up
+    small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # no accumulated rounding
     return bool(small) or isinstance(problem.gram.kernel, Linear)
 
 

@@ -1,1 +1,1 @@
-"""Models in the form that LIBSVM, scikit-learn and what is built on them have."""
+"""Models in the form of LIBSVM and of scikit-learn."""

@@ -1,6 +1,6 @@
 """LIBSVM's model file: what ``svm-train`` writes and ``svm-predict`` reads.
 
-A header of ``name value ...`` lines, then ``SV`` and a line a support vector: its
+A header of ``name value ...`` lines, then ``SV`` and one line per support vector: its
 coefficients, and its features as ``index:value`` counted from 1. Numbers are written
 with as many digits as it takes to read back the same float64.
 """
@@ -122,7 +122,7 @@ def _words(values: Vector) -> str:
 
 
 class _Refused(Exception):
-    """Why a file is no model, and the line if there is one to blame."""
+    """Why a file is not a model, and the offending line if there is one."""
 
     def __init__(self, why: str, line: int | None = None) -> None:
         super().__init__(why if line is None else f"line {line}: {why}")
@@ -252,7 +252,7 @@ def _read_vectors(body: list[str], n_coef: int, start: int) -> tuple[Vector, Any
     if np.any(places != np.trunc(places)) or not np.all(
         (places >= 0) & (places < _LARGEST)
     ):
-        _refuse("a feature's index is no number from 1 on")
+        _refuse("a feature's index is not a number from 1 on")
     starts = np.concatenate([[0], np.cumsum(stored)])
     within = np.ones(places.size, dtype=bool)
     within[starts[:-1][stored > 0]] = False

@@ -40,7 +40,7 @@ def scikit_learn_model(model: LibsvmModel, parameters: dict[str, Any]) -> Any:
     model : LibsvmModel
         What is predicted.
     parameters : dict
-        Of the estimator it comes from; those that scikit-learn's has too are kept.
+        Parameters of the original estimator; those that scikit-learn's has are kept.
     """
     estimator = _CLASSES[model.svm_type]()
     known = estimator.get_params().keys() & parameters.keys() & _SHARED

@@ -50,9 +50,9 @@ Indices = NDArray[np.intp]
 Record = Callable[[dict[str, Any]], None]
 
 SMALLEST_CLUSTER = 700  # average size below which a level would be too fine (4.3)
-DEEPEST = 5  # levels beyond this are not chosen by "auto"; they may be asked for
-LEVELS_FROM = 20_000  # samples, and
-LOCAL = 0.1  # share of kernel mass between clusters up to which levels pay
+DEEPEST = 5  # deepest level that "auto" chooses; deeper ones must be requested
+LEVELS_FROM = 20_000  # samples from which levels may pay, and
+LOCAL = 0.1  # share of kernel mass between clusters up to which they do
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Plan:
 
 
 def automatic_levels(n: int, n_branches: int = 4) -> int:
-    """Finest level with at least ``SMALLEST_CLUSTER`` samples a cluster on average."""
+    """Finest level with ``SMALLEST_CLUSTER`` samples or more per cluster on average."""
     level = 0
     while level < DEEPEST and n >= SMALLEST_CLUSTER * n_branches ** (level + 1):
         level += 1
@@ -155,7 +155,7 @@ def run_levels(
     division, plan : Division, Plan
         What to divide, and how.
     options, limits : SolveOptions, Limits
-        Of every solve; memory and clusters at a time.
+        Options of every solve; memory and clusters at a time.
     stop_at : int
         Coarsest level to solve.
     starts : sequence of arrays, optional
@@ -212,7 +212,7 @@ def _partition_of(
     if below is not None:
         pairs = zip(division.rows, below.betas, strict=True)
         candidates = np.unique(np.concatenate([own[beta != 0] for own, beta in pairs]))
-        if len(candidates) < n_clusters:  # too few to cluster: the whole data (4.3)
+        if len(candidates) < n_clusters:  # too few to cluster: use all samples (4.3)
             candidates = None
     return divide(
         division.samples,
@@ -268,7 +268,7 @@ def solve_divided(
     itself. Ctrl-C between or within levels leaves the point of the last complete one.
     """
     limits = limits or Limits(problem.gram.cache_mb)
-    if start is not None:  # of this problem or one like it
+    if start is not None:  # of this problem or a similar one
         point = start.beta if isinstance(start, Solution) else start
         start = project(point, problem.lower, problem.upper, problem.total)
     stages: list[dict[str, Any]] = []

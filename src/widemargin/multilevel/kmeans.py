@@ -21,8 +21,8 @@ Indices = NDArray[np.intp]
 
 ALL = slice(None)
 _ITERATIONS = 20
-_LARGE = 1 << 22  # values of a sample from which zeros are worth leaving out,
-_SPARSE = 0.1  # where at most this share is not zero
+_LARGE = 1 << 22  # entries from which zeros are left out,
+_SPARSE = 0.1  # if at most this share is non-zero
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def k_means(
         moved = np.asarray(space.scores(labels, mass).argmin(axis=1))
         changed = np.count_nonzero(moved != labels)
         labels = moved
-        if changed <= len(labels) // 200:  # 0.5%: what is left does not change sizes
+        if changed <= len(labels) // 200:  # 0.5 %: sizes hardly change any more
             break
     return _without_holes(labels)
 
@@ -233,7 +233,7 @@ def split_giants(
         if len(weight) >= k:
             lightest = int(weight.argmin())
             if lightest == giant or weight[lightest] > weight[giant] / 4:
-                break  # nothing light enough to give way
+                break  # no cluster is light enough to be merged
             labels = _dissolved(space, labels, mass, lightest)
             stuck = {c - (c > lightest) for c in stuck if c != lightest}
         labels[members[halves == 1]] = labels.max() + 1

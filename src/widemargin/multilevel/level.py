@@ -85,7 +85,7 @@ class Limits:
         return cls(gram.cache_mb, _jobs(gram.threads), gram.threads)
 
     def shared(self, clusters: int) -> dict[str, Any]:
-        """Return what one of so many clusters may use, as settings of its Gram."""
+        """Return what one of `clusters` clusters may use, as settings of its Gram."""
         at_once = max(1, min(clusters, self.threads))
         return {"cache_mb": self.cache_mb / at_once, "threads": self.threads // at_once}
 
@@ -201,7 +201,7 @@ def solve_cluster(
         )
         try:
             solution = solve(problem, options, start=part.start)
-        except Interrupted as stop:  # the point of one cluster is none of the whole
+        except Interrupted as stop:  # a point of this cluster only
             raise KeyboardInterrupt from stop
         certificate = solution.certificate
         solved.append(
@@ -251,7 +251,7 @@ def solve_level(
     starts : sequence of arrays
         Feasible point of each problem; its sums over the clusters are kept.
     options : SolveOptions
-        Of every solve.
+        Options of every solve.
     limits : Limits
         Memory, and clusters at a time.
     progress : callable, optional
@@ -285,7 +285,7 @@ def solve_level(
                 shared,
             )
 
-    # no job is made before its turn: another process counts its seconds from there
+    # jobs are made when they start: another process measures its time from there
     parallel = Parallel(
         limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
     )

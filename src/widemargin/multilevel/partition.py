@@ -104,7 +104,7 @@ def resolve_clustering(clustering: str, kernel: Kernel) -> str:
     there costs no kernel sums, so that the sample can be larger and the clusters better
     balanced. For the linear kernel the two are the same. Every other kernel is
     clustered in feature space: the Laplacian's nearness is that of absolute
-    differences, of which means are no centres.
+    differences, whose centres are not means.
     """
     if clustering != "auto":
         return clustering

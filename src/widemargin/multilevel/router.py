@@ -30,7 +30,7 @@ Indices = NDArray[np.intp]
 Samples = Any  # a dense (n, d) array or a CSR matrix
 
 _BLOCK = 1 << 17  # scores per block of points: half a megabyte of float32, in cache
-_MANY = 1 << 28  # scores: seconds of work, worth a look for repeated rows
+_MANY = 1 << 28  # scores from which repeated rows are searched for first
 
 
 def order_of(labels: Indices, n_labels: int) -> Indices:
@@ -77,7 +77,7 @@ class _NearestCentre:
         labels = np.zeros(n, dtype=np.intp)
         if self.n_clusters == 1:
             return labels
-        if n * self.n_clusters > _MANY:  # hashing costs little beside it
+        if n * self.n_clusters > _MANY:  # hashing is cheap in comparison
             first, back = distinct_rows(Z)
             if 2 * len(first) <= n:
                 return self.assign(Z[first])[back]
@@ -180,7 +180,7 @@ class RandomRouter:
     """A random partition that is a function of the point: a hash of its values.
 
     Equal rows meet in one cluster, dense and CSR agree, and a training point returns
-    to its cluster, with no geometry at all: the yardstick for the other two.
+    to its cluster, without geometry: the baseline for the other two.
 
     Parameters
     ----------

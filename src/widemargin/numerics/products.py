@@ -51,7 +51,7 @@ def transposed_times(X: Any, weights: ArrayLike, threads: int = 1) -> Vector:
 def products(A: Any, B: Any, threads: int = 1) -> NDArray[Any]:
     """Return ``A @ B.T``, B dense; in float32 if both are.
 
-    Of a dense A by the tiles that evaluate kernels: a linear kernel between rows.
+    A dense A takes the tiles that evaluate kernels: a linear kernel between rows.
     """
     if sparse.issparse(A):
         return np.asarray(A @ B.T)

@@ -1,4 +1,4 @@
-"""What a fit asks of dense samples before it begins, each in one pass.
+"""Statistics of dense samples that a fit needs, each in one pass.
 
 Some ten calls of numpy take longer than to fit a hundred rows.
 """

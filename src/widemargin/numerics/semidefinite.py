@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
 _ATTEMPTS = 40
-_ENTRIES = 1 << 17  # at a time: steps go over columns, and are better of many at once
+_ENTRIES = 1 << 17  # entries at a time: steps go over columns of many matrices
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _shift_needed(matrices: Floats) -> Floats:
 def _decomposes(
     matrices: Floats, shift: Floats, empty: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return of which ``matrix + shift I`` the Cholesky decomposition ends.
+    """Return for which ``matrix + shift I`` the Cholesky decomposition exists.
 
     ``empty`` features have zeros only and are left out.
     """

@@ -66,7 +66,7 @@ def known_class(name: str, *, record: bool) -> Any:
     table = RECORDS if record else ESTIMATORS | TRANSFORMERS | PARAMETERS
     if name not in table:
         raise StorageError(
-            f"names {name!r:.60}, which is no class a model file may hold"
+            f"names {name!r:.60}, which is not a class that a model file may hold"
         )
     cls = getattr(importlib.import_module(table[name]), name)
     if dataclasses.is_dataclass(cls) != record:

@@ -1,4 +1,4 @@
-"""What must hold between the attributes of a model before it is used.
+"""Consistency of the attributes of a loaded model, checked before it is used.
 
 A file can be well formed and still describe no model: two classes with the coefficients
 of five, a support vector of the wrong length. These checks refuse it at `load`, so that
@@ -24,9 +24,9 @@ from .expansion_checks import check_outputs, check_pairs
 from .pipelines import parts
 from .row_checks import check_live_rows
 
-_MAX_WIDTH = 10_000_000  # of a dense row, to be made for a prediction
-_SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these leave rows sparse
-_MIXED = {"OneHotEncoder", "SimpleImputer"}  # whose columns may hold text
+_MAX_WIDTH = 10_000_000  # features of a dense row that is made for a test prediction
+_SPARSE = ESTIMATORS.keys() | {"Pipeline", "StandardScaler"}  # these keep rows sparse
+_MIXED = {"OneHotEncoder", "SimpleImputer"}  # their columns may hold text
 #: a number for each feature: what scalers have learnt
 _PER_FEATURE = "mean_ var_ scale_ min_ data_min_ data_max_ data_range_".split()
 
@@ -50,7 +50,7 @@ def check_model(model: Any) -> None:
 
 
 def probe(twin: Any) -> None:
-    """Predict one row: what cannot do that is no model.
+    """Predict one row, which every fitted model can do.
 
     The row is all zeros, which no encoder needs to have seen and no transformer knows
     by name; ``twin`` is changed accordingly, and of no further use.
@@ -113,7 +113,7 @@ def _check_shapes(model: Any) -> None:
         check_live_rows(vars(model), features)
         return
     if np.ndim(model.classes_) != 1 or not len(model.classes_):
-        raise StorageError("classes_ is no list of labels")
+        raise StorageError("classes_ is not a list of labels")
     labels = np.asarray(model.classes_)
     if labels.dtype == object and not all(
         isinstance(label, (str, int, float)) for label in labels
@@ -128,7 +128,7 @@ def _check_shapes(model: Any) -> None:
 def _features(part: Any) -> int:
     features = part.n_features_in_
     if type(features) is not int or not 0 < features < 2**31:
-        raise StorageError("n_features_in_ is no positive number")
+        raise StorageError("n_features_in_ is not a positive number")
     names = getattr(part, "feature_names_in_", None)
     if names is not None and np.shape(names) != (features,):
         raise StorageError("feature_names_in_ does not fit n_features_in_")

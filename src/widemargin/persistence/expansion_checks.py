@@ -1,4 +1,4 @@
-"""What must hold between support vectors, coefficients and intercepts."""
+"""Consistency of support vectors, coefficients and intercepts."""
 
 from __future__ import annotations
 

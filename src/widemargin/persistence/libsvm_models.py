@@ -1,4 +1,4 @@
-"""Models that come: estimators of ours from LIBSVM's model files."""
+"""Import of models: estimators from LIBSVM's model files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold between the rows a model keeps to learn and forget."""
+"""Consistency of the rows that a model keeps for exact updates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_live_rows(attributes: dict[str, Any], features: int) -> None:
     if live.ids.shape != (n,) or np.unique(live.ids).size != n:
         raise StorageError("the ids of the rows kept are not one for each")
     if type(state.next_id) is not int or state.next_id < 0:
-        raise StorageError("the next id is no number")
+        raise StorageError("the next id is not a number")
     if type(state.closed_classes) is not bool:
         raise StorageError("whether classes are closed is neither true nor false")
     if not isinstance(state.kernel, Kernel):
@@ -107,7 +107,7 @@ def _check_tasks(tasks: Any, n: int, count: int) -> None:
 
 
 def counts(array: Any, length: int, end: int) -> bool:
-    """Whether it is an array of so many integers from 0 up to, and without, an end."""
+    """Whether it is an array of `length` integers from 0 to `end`, exclusive."""
     return (
         array.shape == (length,)
         and array.dtype.kind == "i"

@@ -75,7 +75,7 @@ def parsed(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Refused(f"the message is no JSON: {error}") from error
     if not isinstance(message, dict):
-        raise Refused("the message is no JSON object")
+        raise Refused("the message is not a JSON object")
     return message
 
 
@@ -99,7 +99,7 @@ def number(message: dict[str, Any], name: str, low: float, high: float) -> float
     """Return a finite number of a message, within limits."""
     value = message.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Refused(f"{name} is no number")
+        raise Refused(f"{name} is not a number")
     if not low <= value <= high:  # nor is NaN, and an integer may be of any size
         raise Refused(f"{name} is not between {low:g} and {high:g}")
     return float(value)
@@ -111,7 +111,7 @@ def price(message: dict[str, Any]) -> float:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _reset(message: dict[str, Any], _: dict[int, Point]) -> Reset:
@@ -124,7 +124,7 @@ def _reset(message: dict[str, Any], _: dict[int, Point]) -> Reset:
 def _add(message: dict[str, Any], points: dict[int, Point]) -> Change:
     listed = message.get("points")
     if not isinstance(listed, list) or not listed:
-        raise Refused("points is no list of points")
+        raise Refused("points is not a list of points")
     if len(points) + len(listed) > MAX_POINTS:
         raise Refused(
             f"{len(points) + len(listed):,} points are more than the {MAX_POINTS:,} "
@@ -133,7 +133,7 @@ def _add(message: dict[str, Any], points: dict[int, Point]) -> Change:
     added: dict[int, Point] = {}
     for entry in listed:
         if not isinstance(entry, dict):
-            raise Refused("a point is no object")
+            raise Refused("a point is not an object")
         own = _id(entry.get("id"))
         if own in points or own in added:
             raise Refused(f"there is a point {own} already")
@@ -180,7 +180,7 @@ def _point(entry: dict[str, Any]) -> Point:
 
 def _id(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _IDS:
-        raise Refused("the id of a point is no number from 0 on")
+        raise Refused("the id of a point is not a number from 0 on")
     return value
 
 
@@ -194,5 +194,5 @@ def _known(value: Any, points: dict[int, Point]) -> int:
 def _several(message: dict[str, Any], points: dict[int, Point]) -> tuple[int, ...]:
     listed = message.get("ids")
     if not isinstance(listed, list) or not 0 < len(listed) <= MAX_POINTS:
-        raise Refused("ids is no list of points")
+        raise Refused("ids is not a list of points")
     return tuple(dict.fromkeys(_known(value, points) for value in listed))

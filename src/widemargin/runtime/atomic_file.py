@@ -68,7 +68,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def refuse_lost(path: str | os.PathLike[str], parameter: str = "") -> None:
-    """Refuse a file to write in a folder that is not there, and say which file."""
+    """Refuse to write into a folder that does not exist; the error names the file."""
     if not Path(os.path.realpath(path)).parent.is_dir():
         why = f"{os.strerror(errno.ENOENT)} (make the folder first)"
         why = f"{parameter}: {why}" if parameter else why
@@ -119,18 +119,18 @@ def _locked(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def _stem(target: Path) -> str:
-    # so many bytes, not characters: names are limited to 255 bytes
+    # bytes, not characters: names are limited to 255 bytes
     return "." + os.fsdecode(os.fsencode(target.name)[:100])
 
 
 def _make_alike(descriptor: int, old: os.stat_result) -> None:
-    """Give a file the owner, group and mode of the one it is to replace."""
+    """Give a file the owner, group and mode of the file that it replaces."""
     for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
-        with contextlib.suppress(OSError):  # only root gives files away
+        with contextlib.suppress(OSError):  # only root can change the owner
             os.fchown(descriptor, owner, group)
     mode = stat.S_IMODE(old.st_mode)
     if os.fstat(descriptor).st_gid != old.st_gid:
-        mode &= ~stat.S_IRWXG  # what its group may do is not for another group
+        mode &= ~stat.S_IRWXG  # group permissions must not pass to another group
     os.fchmod(descriptor, mode)
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 
 class DeadlinePassedError(Exception):
-    """Work that is worth nothing half done did not end in time."""
+    """Work whose partial result is useless did not end in time."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of this process's clock; in another process, as many seconds from then.
+    """A moment of this process's clock; pickled, the remaining seconds count.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return the moment so many seconds from now; None is no limit."""
+        """Return the moment `seconds` from now; None is no limit."""
         return cls() if seconds is None else cls(time.perf_counter() + seconds)
 
     @property
@@ -36,7 +36,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is too late."""
+        """Whether the deadline has passed."""
         return time.perf_counter() > self.moment
 
     def check(self) -> None:
@@ -46,13 +46,13 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until then, at least 0; infinite without a limit."""
+        """Seconds until the deadline, at least 0; infinite without a limit."""
         if not self.limited:
             return math.inf
         return max(0.0, self.moment - time.perf_counter())
 
     def __reduce__(self) -> tuple[Callable[[float | None], Deadline], tuple[object]]:
-        """Pickle what is left: another process has another clock."""
+        """Pickle the remaining seconds: another process has another clock."""
         return Deadline.after, (self.seconds_left if self.limited else None,)
 
 

@@ -40,10 +40,10 @@ MAGIC = b"\x89WMARG\r\n"
 VERSION = 2
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
-_MAX_HEADER = 1 << 28  # 256 MB of JSON is no model of ours
+_MAX_HEADER = 1 << 28  # bytes: no model has 256 MB of JSON
 _MAX_DIMENSIONS = 8
 _DTYPE = re.compile(r"[<|](?:[biuf][1248]|[US][1-9][0-9]{0,5})")
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # half a character, unprintable
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # half of a surrogate pair, unprintable
 _CHUNK = 1 << 22
 
 

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class lazy_property(Generic[Value]):
-    """A method read as an attribute: computed once an instance, then kept in it.
+    """A method read as an attribute: computed once per instance, then kept in it.
 
     As ``functools.cached_property`` of Python 3.12. That of Python 3.11 has one lock
     for all instances: threads compute one after the other, and a process forked while

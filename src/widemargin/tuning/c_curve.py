@@ -140,7 +140,7 @@ def c_path(
         estimator
     ):
         raise TypeError(
-            f"c_path follows a kernel classifier that is one dual problem a pair of "
+            f"c_path follows a kernel classifier that is one dual problem per pair of "
             f"classes, without limits: SVC or CostSensitiveSVC, not {estimator!r}."
         )
     if not 0.0 < C_min < C_max < np.inf:

@@ -14,15 +14,15 @@ LEAST_C, MOST_C = 0.1, 1000.0
 LEAST_SHARE, MOST_SHARE = 0.02, 20.0
 BEYOND = 2  # values by which a grid widens at a time
 ROUNDS = 2  # times that it may widen
-MOST_RATIO = 10.0  # of neighbours beyond the border
-TOLERANCES = 10.0  # of the spread of scores: what a fit to ``tol`` may miss
-ANSWERS = 2  # whose change is taken for an accident, too
-ROUNDING = 1e-7  # of scores of exact fits
+MOST_RATIO = 10.0  # ratio of neighbours beyond the border, at most
+TOLERANCES = 10.0  # scores tie within this many ``tol``, in units of their spread
+ANSWERS = 2  # changed answers that count as a tie, too
+ROUNDING = 1e-7  # rounding in the scores of exact fits
 FINER = 5  # values between the neighbours of the winner, it included
 
 
 def values_or_grid(given: Any, least: float, most: float, name: str) -> Vector:
-    """Return the values of a parameter: as given, or so many on a geometric grid."""
+    """Return the values of a parameter: as given, or that many on a geometric grid."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if given < 1:
             raise ValueError(
@@ -46,12 +46,12 @@ def values_or_grid(given: Any, least: float, most: float, name: str) -> Vector:
 
 
 def default_gammas(given: Any, scale: float) -> Vector:
-    """Return the values of gamma: as given, or so many around the scale of the data."""
+    """Return the values of gamma: as given, or a number around the data's scale."""
     return values_or_grid(given, LEAST_SHARE * scale, MOST_SHARE * scale, "gammas")
 
 
 def default_Cs(given: Any, least: float = LEAST_C, most: float = MOST_C) -> Vector:
-    """Return the values of C: as given, or so many on a range, by default the usual."""
+    """Return the values of C: as given, or a number on a range."""
     return values_or_grid(given, least, most, "Cs")
 
 
@@ -95,7 +95,7 @@ def near_the_best(scores: Vector, tol: float, n: int) -> NDArray[np.intp]:
     tol : float
         KKT violation of the fits.
     n : int
-        Rows: a few answers either way are no difference, too.
+        Rows: a few answers more or fewer count as a tie, too.
     """
     best = float(np.nanmax(scores))
     spread = best - float(np.nanmedian(scores))

@@ -26,7 +26,7 @@ from widemargin.estimators.incremental.task_state import TaskState
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-LEAST_SHARED = 5e8  # bytes, where cache_size is "auto"
+LEAST_SHARED = 5e8  # bytes that removals share at least, where cache_size is "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class LeaveOneOut:
     Attributes
     ----------
     decision_values : ndarray of shape (n_rows,) or (n_rows, n_pairs)
-        Of each training row, by the model of all others; a column a pair of classes
-        where there are several.
+        Value of each training row under the model of all others; a column per pair
+        of classes where there are several.
     full_values : ndarray, of the same shape
         The same by the model of all rows.
     predictions : ndarray of shape (n_rows,)
@@ -87,7 +87,7 @@ def leave_one_out(model: Any) -> LeaveOneOut:
     """Return the decision values of all training rows as if each had not been seen.
 
     Equal to as many fits as there are rows, each without one of them and with the
-    kernel coefficient of the whole, for a short path a support vector.
+    kernel coefficient of the whole, by one short path per support vector.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class QuantileSVRCV(RegressorMixin, TunedMachine):
         Limit of the search in seconds: the model is then the best so far, with a
         warning.
     random_state : int, RandomState instance or None, default=None
-        Of the order of rows where ``cv`` is a number; None leaves them in their order.
+        Shuffles the rows where ``cv`` is a number; None leaves them in their order.
     verbose : bool, default=False
         Show progress with the time left on searches of more than a second.
 
@@ -101,7 +101,7 @@ class QuantileSVRCV(RegressorMixin, TunedMachine):
     """
 
     # The loss is flat about its least value: exact fits of all that are near would take
-    # most of the time and change the loss by next to nothing.
+    # most of the time and hardly change the loss.
     _settles_ties: ClassVar[bool] = False
     _range_of_C: ClassVar[tuple[float, float]] = (0.5, 128.0)  # "scale" is 8 of them
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -1,8 +1,8 @@
 """Fits of many settings on many folds, over kernel values that they share.
 
-One matrix a sheet: every task of every fold is a chain of problems over it, the
+One matrix per sheet: every task of every fold is a chain of problems over it, the
 smallest box first. Where the matrix does not fit in memory, or a method is more than
-one dual problem a task, the fits share a Gram handle and its kept rows instead.
+one dual problem per task, the fits share a Gram handle and its kept rows instead.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SharedFit:
     begun : BegunFit
         The fit.
     answers : list
-        An answer a task; empty where the fit is to be done plainly.
+        One answer per task; empty where the fit is to be done plainly.
     seconds : float
         Its share of the time.
     """
@@ -87,7 +87,7 @@ class Request:
     Attributes
     ----------
     estimators : sequence
-        One unfitted estimator a setting.
+        One unfitted estimator per setting.
     X, y : arrays
         All rows and targets.
     sample_weight : ndarray or None
@@ -130,7 +130,7 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
 
 
 def _matrices(request: Request) -> int:
-    """Return how many kernel matrices are held at once: one a thread, within memory."""
+    """Return how many kernel matrices are held: one per thread, within memory."""
     X, threads = request.X, request.threads
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     cache_size = final_estimator(request.estimators[0]).cache_size

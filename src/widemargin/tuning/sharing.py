@@ -24,7 +24,7 @@ from widemargin.estimators.base.shared_fit import is_one_dual_problem_a_task
 from widemargin.estimators.base.sklearn_compat import safe_split
 
 Indices = NDArray[np.intp]
-ROW_BY_ROW = (Normalizer, Binarizer)  # what such a step does to a row is its own affair
+ROW_BY_ROW = (Normalizer, Binarizer)  # steps that treat rows independently
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0")
 
 
@@ -110,7 +110,7 @@ def sheets(estimators: Sequence[Any], folds: Sequence[Fold]) -> list[Sheet]:
     Parameters
     ----------
     estimators : sequence
-        One unfitted estimator a setting.
+        One unfitted estimator per setting.
     folds : sequence of Fold
         The splits.
     """

@@ -54,7 +54,7 @@ class SVCCV(WithoutProbabilities, ClassifierMixin, TunedMachine):
         Limit of the search in seconds: the model is then the best so far, with a
         warning.
     random_state : int, RandomState instance or None, default=None
-        Of the order of rows where ``cv`` is a number; None leaves them in their order.
+        Shuffles the rows where ``cv`` is a number; None leaves them in their order.
     verbose : bool, default=False
         Show progress with the time left on searches of more than a second.
 
@@ -152,7 +152,7 @@ class SVCCV(WithoutProbabilities, ClassifierMixin, TunedMachine):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row for two classes, else one column a class.
+            One value per row for two classes, else one column per class.
         """
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))

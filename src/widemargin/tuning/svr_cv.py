@@ -53,7 +53,7 @@ class SVRCV(RegressorMixin, TunedMachine):
         Limit of the search in seconds: the model is then the best so far, with a
         warning.
     random_state : int, RandomState instance or None, default=None
-        Of the order of rows where ``cv`` is a number; None leaves them in their order.
+        Shuffles the rows where ``cv`` is a number; None leaves them in their order.
     verbose : bool, default=False
         Show progress with the time left on searches of more than a second.
 

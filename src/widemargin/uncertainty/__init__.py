@@ -1,1 +1,1 @@
-"""Samples with error bars: what is known of them besides the mean."""
+"""Samples with error bars: covariances, risk bounds, missing values."""

@@ -32,8 +32,8 @@ Integers = NDArray[np.intp]
 Operator = Callable[[Floats], Floats]
 Product = Callable[[Floats, Floats], Enclosed]
 
-_FEW = 8  # covariances, as of classes: work on all of them costs nothing
-_ENTRIES = 1 << 13  # of covariances, worked on at a time with error bounds
+_FEW = 8  # covariances, as for classes: work on all of them is negligible
+_ENTRIES = 1 << 13  # entries of covariances processed at a time with error bounds
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class FactorTable(CovarianceTable):
 
 
 def _root_above(squared: Floats, terms: int = 1) -> Floats:
-    """Return upper bounds of the roots of sums of so many non-negative terms."""
+    """Return upper bounds of the roots of sums of `terms` non-negative terms."""
     return np.asarray(
         np.sqrt(squared * (1.0 + (terms + 8.0) * UNIT) + terms * TINY)
         * (1.0 + 4.0 * UNIT)

@@ -31,7 +31,7 @@ NOT_NORMAL = (
     "bound='gaussian' with kernel='rbf': the features of a normal sample are not "
     "normal, so only bound='moments' is proved for them."
 )
-ROWS = 256  # whose feature covariances are held at a time
+ROWS = 256  # rows whose feature covariances are held at a time
 
 
 def drawn_frequencies(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -177,7 +178,7 @@ class Scripted:
 
 def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
     clock, long = [0.0], ramp_timing.LONG + 0.5
-    monkeypatch.setattr(ramp_timing.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(time, "process_time", lambda: clock[0])
     monkeypatch.setattr(ramp_timing, "LONG", 5.0)
     models = {
         "busy": Scripted(clock, (4.0, "max_time"), (2.0, "converged"), (3.0, "late")),

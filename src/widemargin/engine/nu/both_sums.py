@@ -31,10 +31,10 @@ Vector = NDArray[np.float64]
 STAGED = 4000  # rows from which the engine's problem at a near multiplier comes first
 PROBES = 256  # rows that a gradient is estimated from
 ROUNDS = 12
-FINER = 0.1  # of the tolerance, where a point to it was not proved or not polished
+FINER = 0.1  # factor on the tolerance after a point was not proved or polished
 FEW = 10.0  # tolerances: a tube this narrow may be none
-SHRUNK = 0.5  # of the margin: below, all is counted in the unit of the new one
-LEAST = 1e-3  # of the unit: a margin that the solver does not count below
+SHRUNK = 0.5  # share of the margin below which the new one becomes the unit
+LEAST = 1e-3  # least margin of the solver, in the unit
 
 
 class BothSums(Search):
@@ -78,7 +78,7 @@ class BothSums(Search):
         return replace(proven, solution=stalled)
 
     def is_final(self, proven: NuSolution, tol: float) -> bool:
-        """Whether a point is polished, or near enough where no polish is to be had."""
+        """Whether a point is polished, or close enough where no polish is possible."""
         exact = self.options.exact and tol > POLISH_START
         exact = exact and proven.solution.margin.size <= self.options.polish_limit
         unpolished = exact and proven.status != Status.POLISHED
@@ -110,7 +110,7 @@ class BothSums(Search):
     def vertex(self) -> Trial:
         """Return the members that a gradient pulls most, all at their bounds.
 
-        Of nu-SVC the gradient of equal coefficients, estimated from some rows.
+        For nu-SVC: the gradient of equal coefficients, estimated from some rows.
         """
         origin, n = self.origin, self.origin.gram.n
         values = np.zeros(n)

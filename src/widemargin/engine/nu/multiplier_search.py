@@ -36,21 +36,21 @@ Vector = NDArray[np.float64]
 Solver = Callable[[DualProblem, SolveOptions, Any], Solution]
 Record = Callable[[dict[str, Any]], None]
 
-THIN = 6  # every so many-th row gives the first multiplier
-THIN_FROM = 1000  # rows
-PROBES = 100  # rows that a rough level is taken from
-SMALL = 1e-3  # in the same unit: where nothing is known of the margin
-COARSE = 1e-3  # of the margin or of the spread of the targets: tolerance there
-ROUGH = 0.05  # of the budget: as near as a thinned problem is solved
-LOOSE = 30.0  # times the tolerance: of a first solve
-NEAR = 0.02  # of the budget: from here on solves are as good as the last
-FLOOR = 1e-10  # of the budget times the largest K_ii: a margin below it is none
+THIN = 6  # every 6th row gives the first multiplier
+THIN_FROM = 1000  # rows from which the problem is thinned first
+PROBES = 100  # rows from which a rough level is estimated
+SMALL = 1e-3  # first level, in the same unit, where the margin is unknown
+COARSE = 1e-3  # tolerance there, as a share of the margin or the spread of the targets
+ROUGH = 0.05  # accuracy of a thinned problem, as a share of the budget
+LOOSE = 30.0  # tolerance of a first solve, over the tolerance
+NEAR = 0.02  # share of the budget from which solves have the last tolerance
+FLOOR = 1e-10  # least margin, in units of the budget times the largest K_ii
 STEP = 30.0  # the multiplier of nu-SVC changes by at most this factor
-BEYOND = 1.1  # of the way to the root: points on both sides of it combine
-SHARE = 0.1  # of what lies between the ends: tolerance of a solve between them
-FINEST = 1e-3  # of the tolerance: no solve is asked for more
+BEYOND = 1.1  # share of the way to the root, to bracket it
+SHARE = 0.1  # tolerance between two ends, as a share of their distance
+FINEST = 1e-3  # finest tolerance of a solve, over the tolerance
 ROUNDS = 60
-EXACT_ROUNDS = 12  # in which the polish may still succeed from a nearer point
+EXACT_ROUNDS = 12  # rounds with a polish, which may succeed from a closer point
 
 NO_MARGIN = (
     "nu={nu:g} is too small: the margin of its solution is zero, since the classes "
@@ -161,7 +161,7 @@ class Search:
         return max(part.levels(values)[0], SMALL * self.natural)
 
     def from_fewer_rows(self) -> float:
-        """Return the multiplier of every so many-th row, or what two such tell."""
+        """Return the multiplier of a thinned problem, extrapolated from two."""
         part = self.origin.thinned(THIN)
         unit = 1.0 if part.has_margin else float(np.std(part.linear))
         options = replace(self.options, tol=max(self.options.tol, COARSE * unit))
@@ -362,7 +362,7 @@ class Search:
 
 
 def direct(problem: DualProblem, options: SolveOptions, start: Any) -> Solution:
-    """Solve one of the engine's problems from a start."""
+    """Solve a problem of the engine from a start."""
     return solve(problem, options, start=start)
 
 

@@ -97,7 +97,7 @@ def _margin_step(
         )  # fmt: skip
         goals = np.where(step > 0.0, most[free], 0.0)
         room = np.full(free.size, np.inf)
-        with np.errstate(over="ignore"):  # a step of next to nothing has all the room
+        with np.errstate(over="ignore"):  # a negligible step is not limited
             np.divide(goals - sizes[free], step, out=room, where=step != 0.0)
         share = float(min(1.0, room.min(initial=1.0)))
         sizes[free] = np.clip(sizes[free] + share * step, 0.0, most[free])

@@ -179,7 +179,7 @@ class NuProblem:
         return multiplier, -0.5 * (middles[0] + middles[1])
 
     def thinned(self, share: int) -> NuProblem:
-        """Return the problem on every so many-th row, with the same sums of weights."""
+        """Return the problem on every `share`-th row, with the same sums of weights."""
         falling = self.upper == 0.0  # the other class; no row of a regression
         chosen = np.sort(
             np.concatenate(

@@ -32,8 +32,8 @@ def solve_nu(
     origin : NuProblem
         What to solve; feasible.
     options : SolveOptions
-        Of the whole search: the tolerance is that of the engine's problem at the
-        multiplier found, steps and time are those of all solves together.
+        Options of the whole search: the tolerance is that of the engine's problem at
+        the multiplier found, steps and time are those of all solves together.
     solver : callable, optional
         Solves one of the engine's problems from a start.
     divided : bool

@@ -75,7 +75,7 @@ def nu_answers(
 ) -> list[NuAnswer | NuSolution | None]:
     """Return the answers of a batch; None where one is left open.
 
-    Open is what float32 entries, or a hundred steps a row, did not bring to its end,
+    Open are problems that float32 entries, or 100 steps per row, did not solve,
     and what has next to no margin, no tube, or more than one.
     """
     largest = float(solved.gram.diagonal().max())

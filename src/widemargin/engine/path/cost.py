@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from .follow import WATCH_ALL_BELOW, WATCH_SHARE
 
-ENTRY = 6e-9  # a kernel entry in float64, summed
-STORED = 8e-10  # a kernel entry that is held, summed
-FACTOR = 1.5e-10  # of the cube of the margin set: its first factor
-PASS = 3.5e-10  # an event passes over watched rows x margin set
-EVENTS = 4  # for each row that moves: it arrives, and others make room
+ENTRY = 6e-9  # seconds per kernel entry in float64, summed
+STORED = 8e-10  # seconds per kernel entry that is held, summed
+FACTOR = 1.5e-10  # seconds of the first factor, per cube of the size of the margin set
+PASS = 3.5e-10  # seconds of an event, per watched row and member of the margin set
+EVENTS = 4  # events per row that moves: it arrives, and others leave
 
 
 def path_seconds(
@@ -45,7 +45,7 @@ def path_seconds(
 
 
 def events_within(seconds: float, n: int, moving: int, margin: int) -> int:
-    """Return how many events take so many seconds."""
+    """Return the number of events that fit into `seconds`."""
     margin += 10
     watched = _watched(n, moving + margin)
     return max(1, int(seconds / _event_seconds(watched, margin)))

@@ -66,13 +66,13 @@ def follow_with_crossings(
     )
     left = violation(target, beta, reached.values)
     if left > ACCEPTED or counts["status"] != "complete":
-        mended, _, _ = repair(reached)
-        if mended is None:
+        repaired, _, _ = repair(reached)
+        if repaired is None:
             raise ValueError(
                 f"the path stopped with a KKT violation of {left:.1e}: the kernel may "
                 "not be positive semidefinite."
             )
-        reached, left = mended, violation(target, mended.beta, mended.values)
+        reached, left = repaired, violation(target, repaired.beta, repaired.values)
     return Followed(
         reached, counts["crossed_at"], counts["crossed"],
         int(counts["breakpoints"].size), left,

@@ -11,7 +11,7 @@ from widemargin.engine.verification import BoundedValues
 
 
 def split_solution(solution: Solution) -> Solution:
-    """Return an accurate solution over two members a sample, without kinks."""
+    """Return an accurate solution over two members per sample, without kinks."""
     problem, known = solution.problem, solution.checked
     assert known is not None
     kink = problem.kink

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Distances = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
-RELATIVE_GUARD = 1e-10  # of max|targets|: on every comparison, against rounding
-RELATIVE_MASS_GUARD = 1e-9  # of the box widths: a quantile must not slip by rounding
-RANK_RULE_LIMIT = 2000  # the rank rule reads n rows; above this, the interval rule
+RELATIVE_GUARD = 1e-10  # guard on every comparison, as a share of max|targets|
+RELATIVE_MASS_GUARD = 1e-9  # guard on quantiles, as a share of the box widths
+RANK_RULE_LIMIT = 2000  # samples: beyond, the interval rule alone (rank reads n rows)
 
 
 @dataclass(frozen=True)

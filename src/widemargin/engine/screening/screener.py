@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WORTHWHILE = 2000  # active samples below which a check costs more than it saves
-WORTH_REMOVING = 0.1  # share of the active samples: for fewer nothing is rearranged
-HALVED = 0.5  # of the gap at the last check: before, another would find little more
+WORTH_REMOVING = 0.1  # share of the active samples below which nothing is rearranged
+HALVED = 0.5  # share of the gap at the last check at which the next one is due
 
 
 class Screener:

@@ -43,7 +43,7 @@ def calibration_moves(
     gram : Gram
         Their kernel values.
     tasks : sequence of BoxTask
-        Of the fit to all rows; the last one's history has a record of this.
+        Tasks of the fit to all rows; the calibration is recorded in the last one.
     """
     begun, deadline = time.perf_counter(), tasks[0].deadline
     named = data.X.ndim == 1 or isinstance(gram.kernel, Precomputed)

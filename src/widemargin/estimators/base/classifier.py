@@ -95,7 +95,7 @@ class KernelClassifier(
             The accuracy, as :func:`sklearn.metrics.accuracy_score` has it.
         """
         predicted = self.predict(X)
-        # Of labels like these scikit-learn's checks find nothing, in the time of a fit.
+        # Such labels pass scikit-learn's checks, which take as long as a small fit.
         checked = plain_labels(y) and plain_labels(predicted)
         if checked and sample_weight is None and y.size == predicted.size:
             return float(np.count_nonzero(y == predicted) / y.size)
@@ -143,7 +143,7 @@ class KernelClassifier(
         return data.pair_samples
 
     def _by_pair(self, data: LabelledData) -> bool:
-        """Whether pairs have rows of third classes, so that each has a row of its own.
+        """Whether pairs contain third classes, which takes a row of coefficients each.
 
         See :func:`widemargin.estimators.base.multiclass.stack`.
         """
@@ -193,7 +193,7 @@ class KernelClassifier(
         tasks: Sequence[BinaryTask],
         answers: Sequence[Any],
     ) -> FittedClassifier:
-        """Put the answers of all pairs together."""
+        """Assemble the model from the answers of all pairs."""
         history = [record for task in tasks for record in task.history]
         weights = self._class_weights(data)
         return fitted_classifier(

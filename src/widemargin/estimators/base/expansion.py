@@ -1,6 +1,6 @@
 """A kernel machine whose outputs are values of a kernel expansion, not votes.
 
-A regressor or a one-class model: one task an output, all over the same rows.
+A regressor or a one-class model: one task per output, all over the same rows.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from scipy import sparse
 from widemargin.engine.kernels import Gaussian, Kernel, Laplacian, Polynomial
 from widemargin.numerics.sample_statistics import feature_ranges
 
-SCALES_APART = 100.0  # from here a scaler changes the model
-STORED = 1 << 20  # values of a sparse matrix that are looked at at a time
+SCALES_APART = 100.0  # ratio of ranges from which a scaler changes the model
+STORED = 1 << 20  # values of a sparse matrix processed at a time
 
 
 class ScaleWarning(UserWarning):
@@ -26,7 +26,7 @@ class ScaleWarning(UserWarning):
 def scale_ratio(X: Any) -> float:
     """Return the largest over the smallest range of the features that vary at all.
 
-    Of sparse samples, of the features' largest stored values.
+    For sparse samples, the ratio of the features' largest stored values.
     """
     if sparse.issparse(X):
         features, width = X.indices, X.shape[1]

@@ -1,4 +1,4 @@
-"""What a fit leaves, and the one place that writes it to an estimator."""
+"""The fitted model, and the one place that writes it to an estimator."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class FittedModel:
     support, support_vectors : ndarray, array or CSR
         The support vectors: which of the given rows they are, and the rows.
     dual_coef, intercept : array or CSR, ndarray
-        Coefficients and constants, as scikit-learn arranges them or a row a pair.
+        Coefficients and constants, as scikit-learn arranges them or one row per pair.
     certificates : list of Certificate
-        One a task; none where the model was not fitted here.
+        One per task; none where the model was not fitted here.
     n_iter : ndarray
         Iterations of each task.
     converged, exact : bool
@@ -100,7 +100,7 @@ class FittedClassifier(FittedModel):
 
 @dataclass(frozen=True)
 class FittedExpansion(FittedModel):
-    """A kernel expansion with an output a task, all over the same rows."""
+    """A kernel expansion with one output per task, all over the same rows."""
 
     def store(self, estimator: Any) -> None:
         """Write the model under scikit-learn's names."""
@@ -117,7 +117,7 @@ def fitted_expansion(
     answers: Sequence[Answer],
     history: list[dict[str, Any]],
 ) -> FittedExpansion:
-    """Put the answers of all outputs together, a row of coefficients each."""
+    """Assemble the answers of all outputs, one row of coefficients each."""
     coefficients = np.array([answer.beta for answer in answers])
     used = np.flatnonzero(coefficients.any(axis=0))
     return FittedExpansion(
@@ -136,7 +136,7 @@ def fitted_expansion(
 
 
 def _numbers(data: TrainingData, support: NDArray[np.intp]) -> NDArray[np.integer]:
-    """Return which of the given rows the support vectors are."""
+    """Return the indices of the support vectors among the given rows."""
     number = np.int32 if data.n_given < 2**31 else np.int64
     return data.rows[support].astype(number)
 
@@ -163,7 +163,7 @@ def fitted_classifier(
     *,
     by_pair: bool = False,
 ) -> FittedClassifier:
-    """Put the answers of all pairs of classes together: see :func:`stack`."""
+    """Assemble the answers of all pairs of classes: see :func:`stack`."""
     stacked = stack(data.labels, data.classes.size, pairs, answers, by_pair=by_pair)
     return FittedClassifier(
         kernel=kernel,

@@ -1,9 +1,9 @@
 """C = inf: the hard margin, by the C above which nothing changes (mathematics 9.4).
 
-Where no coefficient is at its upper bound the solution is that of every larger C. What
-tolerance leaves of the margin is mended by scale: with margins of at least 1 - t the
-model (w, b) / (1 - t) has them all, so its objective is that of a feasible point, and
-the dual value of the coefficients bounds the optimum.
+Where no coefficient is at its upper bound the solution is that of every larger C. The
+tolerance of a solve leaves margins of at least 1 - t: the scaled model (w, b) / (1 - t)
+has them all, so its objective is that of a feasible point, and the dual value of the
+coefficients bounds the optimum.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .task import Task
 
 Vector = NDArray[np.float64]
 
-FIRST = 100.0  # over the largest K_ii: the first C
+FIRST = 100.0  # first C, over the largest K_ii
 GROWTH = 100.0
-LAST = 1e10  # over the largest K_ii: classes still at a bound there overlap
+LAST = 1e10  # last C, over the largest K_ii: classes still at a bound overlap
 OUTWARD = 16.0 * UNIT
 
 NOT_KEPT = (

@@ -2,7 +2,7 @@
 
 As the hard margin (:mod:`widemargin.estimators.base.hard_margin`): where no coefficient
 is at its bound the solution is that of every larger C. What tolerance leaves beyond the
-tube is mended by a tube that is narrower by twice as much: its solution keeps the one
+tube is repaired by a tube that is narrower by twice as much: its solution keeps the one
 asked for, so its objective is that of a feasible point, and the dual value of its
 coefficients, at the tube asked for, bounds the optimum.
 """
@@ -21,8 +21,8 @@ from .hard_margin import FIRST, GROWTH, OUTWARD, HardMargin, recorded
 from .machine import KernelMachine
 from .task import BoxTask
 
-LAST = 1e6  # spreads of the targets over the largest K_ii: beyond, steps creep
-ATTEMPTS = 8  # at tubes that are narrower each time
+LAST = 1e6  # last C, in spreads of the targets over the largest K_ii
+ATTEMPTS = 8  # solves, each with a narrower tube
 
 NO_TUBE = (
     "C=inf asks for every target within epsilon, and epsilon=0 leaves no room for "

@@ -165,7 +165,7 @@ class KernelMachine(
         tasks: Sequence[AnyTask],
         answers: Sequence[Any],
     ) -> FittedModel:
-        """Put the answers of all tasks together."""
+        """Assemble the model from the answers of all tasks."""
 
     def _store(
         self,
@@ -240,7 +240,7 @@ class KernelMachine(
         )  # fmt: skip
 
     def _may_solve_together(self) -> bool:
-        """Whether nothing is asked that a compiled call for all tasks cannot do."""
+        """Whether one compiled call for all tasks supports what is requested."""
         watched = self.verbose or has_callbacks(self)
         return not (watched or self.solver == "divide" or self.max_iter >= 0)
 
@@ -254,7 +254,7 @@ class KernelMachine(
         return None if terms is None else batch_of(tasks, terms)
 
     def _own_way(self) -> bool:
-        """Whether tasks are not simply solved: a system has its own way."""
+        """Whether the system solves its tasks in a way of its own."""
         return type(self)._solve_task is not KernelMachine._solve_task
 
     def _terms_of(self, tasks: Sequence[AnyTask]) -> Terms | None:
@@ -290,7 +290,7 @@ class KernelMachine(
             return points, False
 
     def _point(self, task: AnyTask) -> Answer | None:
-        """Return where Ctrl-C met the solve of a task; None if it had no point yet."""
+        """Return the point at which Ctrl-C stopped a task; None if it had none yet."""
         if task.stopped is None:
             return None
         solution = task.stopped.solution()
@@ -300,7 +300,7 @@ class KernelMachine(
     def _solve_tasks(
         self, tasks: Sequence[AnyTask], solve_task: Callable[[AnyTask], Answer]
     ) -> list[Answer]:
-        # Tasks over the same rows leave them to each other in the cache, one by one.
+        # Tasks over the same rows run one by one and find them in the cache.
         shared = len(tasks) > 1 and all(task.gram is tasks[0].gram for task in tasks)
 
         def solved(task: AnyTask) -> Answer:
@@ -310,7 +310,7 @@ class KernelMachine(
                 task.stopped = stop
                 raise
             if not shared or task is tasks[-1]:
-                task.gram.release()  # the next task has the memory
+                task.gram.release()  # frees the memory for the next task
             return task.solution
 
         return self._side_by_side(tasks, solved, one_by_one=shared)

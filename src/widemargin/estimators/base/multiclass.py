@@ -151,7 +151,7 @@ def stack(
 
 @lru_cache(maxsize=8)
 def _libsvm_rows(n_classes: int, pairs: tuple[tuple[int, int], ...]) -> Indices:
-    """Return by pair and class the row of ``dual_coef``; -1 for a third class."""
+    """Return the row of ``dual_coef`` by pair and class; -1 for a third class."""
     places = np.full((len(pairs), n_classes), -1)
     for number, pair in enumerate(pairs):
         first, second = sorted(pair)
@@ -193,7 +193,7 @@ def pair_sums(entries: Vector, dual_coef: Vector, n_support: Any) -> Vector:
 
 
 def is_by_pair(dual_coef: Any, n_classes: int) -> bool:
-    """Whether a table of coefficients has a row a pair (of two classes: both have)."""
+    """Whether a table of coefficients has one row per pair (as both have for two)."""
     return bool(dual_coef.shape[0] == n_classes * (n_classes - 1) // 2)
 
 
@@ -228,7 +228,7 @@ def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class _PairTables:
-    """What is the same for all models of so many classes."""
+    """What all models with the same number of classes share."""
 
     first: Indices  # class of each pair
     second: Indices

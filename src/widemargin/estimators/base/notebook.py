@@ -40,12 +40,12 @@ class CertificateInNotebooks:
         return html_facts(facts | self._guarantees()) if facts else ""
 
     def _guarantees(self) -> dict[str, str]:
-        """Return what a fitted model of this kind states besides, in words."""
+        """Return further statements about a fitted model of this kind, in words."""
         return {}
 
 
 def html_facts(facts: dict[str, str]) -> str:
-    """Return an HTML table, a fact a row."""
+    """Return an HTML table with one fact per row."""
     rows = "".join(
         f"<tr><th style='text-align:left;padding:1px 12px 1px 0'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(value)}</td></tr>"
@@ -55,7 +55,7 @@ def html_facts(facts: dict[str, str]) -> str:
 
 
 def model_facts(estimator: Any) -> dict[str, str]:
-    """Return what a fitted model says of its data and of its optimality, in words."""
+    """Return facts on the data and the optimality of a fitted model, in words."""
     present = vars(estimator)
     facts: dict[str, str] = {}
     if "shape_fit_" in present:

@@ -1,4 +1,4 @@
-"""Samples that are no numbers: strings, graphs, anything a callable kernel takes."""
+"""Samples other than numbers: strings, graphs, anything a callable kernel takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked_for_kernel(
     """Return samples (and labels) checked as the kernel of an estimator needs them.
 
     Numbers as scikit-learn checks them; objects for a callable kernel as an array of
-    objects, one a row, which the kernel gets as they are.
+    objects, one per row, which the kernel gets unchanged.
     """
     if not (callable(estimator.kernel) and holds_objects(X)):
         return checked_samples(estimator, X, y, reset=reset, labels=labels)
@@ -54,5 +54,5 @@ def holds_objects(X: Any) -> bool:
 
 
 def sizes(X: Any) -> tuple[int, int]:
-    """Return the numbers of samples and of features; an object is one."""
+    """Return the numbers of samples and of features; an object is one feature."""
     return (X.shape[0], X.shape[1]) if X.ndim == 2 else (X.shape[0], 1)

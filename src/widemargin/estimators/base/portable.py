@@ -1,4 +1,4 @@
-"""Models that leave: to scikit-learn and what is built on it, and to LIBSVM."""
+"""Export of models: to scikit-learn and to LIBSVM."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from .probabilities import WithoutProbabilities
 from .state import WholeState
 from .validation import effective_threads, plain_samples
 
-COPIED = 4096  # rows that are copied at a time, to be taken again
-SAFETY = 4.0  # times what float32 entries leave in a sum: nearer to 0 it is taken again
+COPIED = 4096  # rows copied at a time to be evaluated again in float64
+SAFETY = 4.0  # sums closer to 0 than this many float32 errors are evaluated again
 
 
 class KernelPrediction(WholeState):
@@ -37,7 +37,7 @@ class KernelPrediction(WholeState):
     _exact: bool
 
     def _expansion(self) -> Any:
-        """Return the coefficients: a vector, or a table with a column an output."""
+        """Return the coefficients: a vector, or a table with one column per output."""
         coefficients = self._dense_dual_coef()
         return coefficients[0] if len(coefficients) == 1 else coefficients.T
 

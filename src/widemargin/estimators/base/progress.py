@@ -14,10 +14,10 @@ from widemargin.runtime.cancellation import check_cancelled, is_cancellable
 from .sklearn_compat import CallbackTask
 from .time_left import TimeLeft, in_words
 
-CALLBACK_STEPS = 20  # of equal decades of violation: steps reported to callbacks
-# Beyond the tolerance come last looks, refinement and polish: 100 % would not be true.
+CALLBACK_STEPS = 20  # steps reported to callbacks, over equal decades of violation
+# Refinement, polish and certificate follow: the tolerance is not 100 %.
 MOST_SHOWN = 99.0
-# No rate: percent per second say nothing of a solve that slows down towards its end.
+# No rate: a solve slows down towards its end, so percent per second mislead.
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
 
 

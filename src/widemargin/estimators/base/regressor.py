@@ -18,7 +18,7 @@ from .training_data import TargetData, validate_targets
 
 Vector = NDArray[np.float64]
 
-SINGLE_SHARE = 0.1  # of tol: what single precision may leave in a predicted number
+SINGLE_SHARE = 0.1  # share of tol that single precision may leave in a predicted number
 
 
 class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):

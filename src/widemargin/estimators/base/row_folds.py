@@ -16,7 +16,7 @@ Indices = NDArray[np.intp]
 Words = NDArray[np.uint64]
 
 FOLDS = 5
-ENOUGH = 1000  # held-out rows: they tell a share to about one per cent
+ENOUGH = 1000  # held-out rows: enough to know a share to about one per cent
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 _HALF = np.uint64(32)
@@ -28,7 +28,7 @@ def held_out(X: Any, targets: Vector) -> Iterator[tuple[Indices, Indices]]:
     Parameters
     ----------
     X : array or CSR of shape (n, d), or None
-        Samples; None where they are no numbers: folds then go by the rows' places.
+        Samples; None where they are not numbers: folds then go by the rows' places.
     targets : ndarray
         Their targets.
 
@@ -51,7 +51,7 @@ def held_out(X: Any, targets: Vector) -> Iterator[tuple[Indices, Indices]]:
 
 
 def row_hashes(X: Any) -> Words:
-    """Return a word a row: equal for equal rows, dense or sparse."""
+    """Return one 64-bit word per row: equal for equal rows, dense or sparse."""
     n, d = X.shape
     multipliers = _mixed(np.arange(1, d + 1)) | np.uint64(1)
     out = np.empty(n, dtype=np.uint64)

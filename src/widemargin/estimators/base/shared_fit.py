@@ -32,7 +32,7 @@ Machine = KernelMachine[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class MatrixRows:
-    """Stands where a fit has its Gram handle: which rows of a shared matrix it takes.
+    """Rows of a shared matrix, in the place of the Gram handle of a fit.
 
     Tasks and problems are built on it as on a :class:`Gram`; nothing is evaluated.
     """
@@ -76,9 +76,9 @@ class BegunFit:
         return [self.machine._problem(task) for task in self.tasks]
 
     def terms(self) -> Terms | None:
-        """Return the terms of all of these problems, one behind the other.
+        """Return the concatenated terms of all of these problems.
 
-        None where they have not all the same total.
+        None where their totals differ.
         """
         return self.machine._terms_of(self.tasks)
 

@@ -32,11 +32,11 @@ from .task import Answer, BoxTask, Task
 
 Vector = NDArray[np.float64]
 
-SMALL = 2000  # rows up to which one task takes the whole matrix
-SEVERAL = 4000  # and several tasks; of more rows they share those that one evaluates,
-LARGEST = 4000  # up to so many in a task: beyond, shrinking saves more
-GROUPED = 3  # tasks from which rows of the same tasks are put together,
-LONG = 256  # and rows: shorter ones are in the cache anyway
+SMALL = 2000  # rows up to which one task is solved over the whole matrix
+SEVERAL = 4000  # and several tasks are; with more rows they share evaluated rows,
+LARGEST = 4000  # up to this many rows per task: beyond, shrinking saves more
+GROUPED = 3  # tasks from which rows of the same tasks are grouped,
+LONG = 256  # and rows: shorter ones fit into the cache anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ class BatchAnswer:
 
 
 def whole_matrix(kernel: Kernel, tol: float) -> bool:
-    """Whether a kernel and a tolerance leave it to the rows if a fit is small.
+    """Whether kernel and tolerance allow a fit over the whole matrix.
 
-    Float32 entries must do; a linear kernel has faster ways, and a function of the
+    Float32 entries must suffice; a linear kernel has faster ways, and a function of the
     user's is called for the entries that a solve needs.
     """
     return not isinstance(kernel, Linear | CallableKernel) and tol >= SINGLE_PRECISION
@@ -69,7 +69,7 @@ def is_small(gram: Gram, tasks: Sequence[Task], tol: float) -> bool:
 
 
 def _fits(gram: Gram, tasks: Sequence[Task]) -> bool:
-    """Whether the matrix is small enough, or what tasks need of it at a time."""
+    """Whether the matrix, or the part that tasks need at a time, is small enough."""
     if gram.n <= (SMALL if len(tasks) == 1 else SEVERAL):
         return 4e-6 * gram.n * (gram.n + 16) <= gram.cache_mb
     if len(tasks) < GROUPED or max(task.rows.size for task in tasks) > LARGEST:
@@ -81,14 +81,14 @@ def _fits(gram: Gram, tasks: Sequence[Task]) -> bool:
 
 
 def _members(tasks: Sequence[Task]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the rows of tasks one behind the other, and where each begins."""
+    """Return the concatenated rows of tasks, and where each task begins."""
     offsets = np.array([0, *accumulate(task.rows.size for task in tasks)])
     rows = [task.rows for task in tasks]
     return offsets, np.concatenate(rows, dtype=np.int32, casting="unsafe")
 
 
 def joined_terms(problems: Sequence[DualProblem | BoxTask]) -> Terms | None:
-    """Return the terms of problems behind each other, and their total.
+    """Return the concatenated terms of problems, and their total.
 
     None where they differ in their totals, or some have a kink and others not.
     """
@@ -108,9 +108,9 @@ def joined_terms(problems: Sequence[DualProblem | BoxTask]) -> Terms | None:
 
 
 def batch_of(tasks: Sequence[Task], terms: Terms) -> ProblemBatch | None:
-    """Put the problems of tasks on rows of one matrix together, given their terms.
+    """Batch the problems of tasks on rows of one matrix, given their terms.
 
-    None where they are no batch: a task without rows, a cost that is not finite, or an
+    None where they cannot be batched: a task without rows, an infinite cost, or an
     origin that is not in the box.
     """
     linear, lower, upper, total, kink = terms
@@ -184,7 +184,7 @@ def answers_of(
 ) -> list[Any]:
     """Return the answers of the tasks, each recorded; None where one is open.
 
-    Open is what float32 entries, or a hundred steps a row, did not bring to its end.
+    Open are tasks that float32 entries, or 100 steps per row, did not solve.
     With `keep` they are whole solutions, from which exact updates can start.
     """
     if not all(status.solved for status in solved.status):

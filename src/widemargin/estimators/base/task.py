@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 
 
 class Answer(Protocol):
-    """What a task ends with: a solution of the engine, or one of a system's own."""
+    """The answer to a task: a solution of the engine, or one derived from it."""
 
     @property
     def beta(self) -> Vector:
@@ -50,7 +50,7 @@ class Answer(Protocol):
 
 @dataclass
 class Task:
-    """One dual problem of a fit, and what became of it.
+    """One dual problem of a fit, and its solution.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Task:
     rows : ndarray
         Which rows of the training data they are.
     seed : int
-        Of whatever the solve draws.
+        Seed of all random numbers of the solve.
     start : ndarray or None
         Coefficients of a former solution, for a warm start.
     history : list of dict
@@ -89,7 +89,7 @@ class BoxTask(Task):
     Attributes
     ----------
     linear, lower, upper : ndarray
-        Linear term and box, one entry a row.
+        Linear term and box, one entry per row.
     total : float or None
         Required sum of the coefficients; None without an intercept.
     kink : ndarray or None
@@ -110,7 +110,7 @@ class BoxTask(Task):
 
 
 def not_converged(name: str, tol: float, answers: Sequence[Answer]) -> str | None:
-    """Return what to warn of where an answer did not reach the tolerance."""
+    """Return the warning for an answer that did not reach the tolerance."""
     worst = max(
         (answer for answer in answers if not answer.converged),
         key=lambda answer: answer.certificate.kkt_violation or 0.0,

@@ -1,4 +1,4 @@
-"""How long a solve still takes, as far as its violation tells: a range, or nothing."""
+"""Remaining time of a solve, extrapolated from its violation: a range, or unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AFTERWARDS = 0.2
 
 
 class TimeLeft:
-    """Foresee the end of a solve from the decline of its KKT violation.
+    """Predict the remaining time of a solve from the decline of its KKT violation.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ class TimeLeft:
         self._logarithms: list[float] = []
 
     def observe(self, seconds: float, violation: float) -> tuple[float, float] | None:
-        """Return between how many seconds and how many are left; None if unknown.
+        """Return the least and the largest number of seconds left; None if unknown.
 
         Unknown where the violation has not fallen over the last three quarters of the
-        time. ``seconds`` count from the begin of the solve and do not go back.
+        time. ``seconds`` count from the start of the solve and never decrease.
         """
         now = math.log(max(violation, math.exp(self._end)))
         first = bisect_left(self._seconds, (1.0 - RECENT) * seconds)
@@ -51,7 +51,7 @@ class TimeLeft:
 
 
 def in_words(left: tuple[float, float] | None) -> str:
-    """Return the range for a person, with no more digits than it deserves."""
+    """Return the range in words, rounded to what it can support."""
     if left is None:
         return "time left unknown"
     low, high = left

@@ -24,10 +24,10 @@ from .table_columns import encoding_advice, text_columns
 
 Vector = NDArray[np.float64]
 
-LEAST_CACHE = 16.0  # megabytes
-TILE = 1024  # rows and columns that are compared with their mirror image at a time
-SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # what float32 sums may differ by
-LARGEST_WEIGHT = 1e100  # of a row
+LEAST_CACHE = 16.0  # megabytes, at least
+TILE = 1024  # rows and columns compared with their transpose at a time
+SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # asymmetry of float32 sums
+LARGEST_WEIGHT = 1e100  # of a row, at most
 
 
 def checked_samples(
@@ -189,7 +189,7 @@ def class_weights(
         unknown = [key for key in class_weight if key not in names]
         raise ValueError(
             f"The classes, {unweighted}, are not in class_weight, and its keys "
-            f"{unknown} are no classes. Use the labels as they are in y: {names}."
+            f"{unknown} are not classes. Use the labels as they are in y: {names}."
         )
     return np.array([_factor(class_weight.get(label, 1.0), label) for label in names])
 

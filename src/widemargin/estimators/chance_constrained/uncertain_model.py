@@ -210,7 +210,8 @@ class UncertainModel(
         X : array of shape (n, d)
             Means.
         covariance : array of shape (n, d) or (n, d, d), optional
-            Of each sample; by default that of its class (of ``y``, or as predicted).
+            Covariance of each sample; by default that of its class (given, or
+            predicted).
         y : array of shape (n,), optional
             True labels.
         covariance_factor : array of shape (n, d, r), optional

@@ -40,7 +40,7 @@ class CostReport:
     costs : dict of str to float
         Mean cost of a row, by method; the model itself comes first.
     by_class : array of shape (n_classes, n_classes)
-        Of the model's mean cost, the part of rows of class i predicted as j.
+        Share of the model's mean cost due to rows of class i predicted as j.
     counts : array of shape (n_classes, n_classes)
         Rows of class i predicted as j.
 

@@ -52,7 +52,7 @@ class Loan:
     lent : int
         How many are borrowed.
     solution : PartSolution
-        Of the cluster's problem with the borrowed rows.
+        Solution of the cluster's problem with the borrowed rows.
     """
 
     cluster: int
@@ -82,7 +82,7 @@ def borrow(
     division : Division
         What it divides: pairs of classes, whose sign is that of the linear term.
     options, limits : SolveOptions, Limits
-        Of every solve.
+        Options and limits of every solve.
 
     Returns
     -------

@@ -86,8 +86,8 @@ class Origin:
     data, settings : str
         Digests: `data_digest` and `settings_digest`.
     values : array
-        Of the kernel: `probe_values`. Kept as they are, since another machine may round
-        them in another way.
+        Kernel values (`probe_values`), kept as they are: another machine may round
+        them differently.
     """
 
     data: str
@@ -214,7 +214,7 @@ def _restored(
     if type(number) is not int or number not in levels:
         raise ValueError("its level is none of this fit")
     if not (history and all(isinstance(stage, dict) for stage in history)):
-        raise ValueError("its history is no list of stages")
+        raise ValueError("its history is not a list of stages")
     return Level(number, partition, betas, intercepts, present, parts), history
 
 

@@ -24,7 +24,7 @@ def pair_parts(
     costs : array of shape (n,)
         C of each sample.
     n_classes, fit_intercept : int, bool
-        Of the whole model.
+        Settings of the whole model.
 
     Returns
     -------

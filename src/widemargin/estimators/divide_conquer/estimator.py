@@ -71,7 +71,7 @@ n_jobs, polish
         Factor between the numbers of clusters of two levels, at least 2.
     sample_size : int or None, default=None
         Rows that are clustered (the others go to the nearest centre); None takes 5000
-        in input space and 1000 in feature space, and at least 16 a cluster.
+        in input space and 1000 in feature space, and at least 16 per cluster.
     clustering : {"auto", "input", "kernel", "random"}, default="auto"
         k-means in input space, two-step kernel k-means, or a random partition. "auto"
         is "input" for the linear and RBF kernels and "kernel" for all others.
@@ -79,7 +79,7 @@ n_jobs, polish
         Whether to go on to the exact solution.
     early_level : int or "auto", default="auto"
         Level at which "early" stops; 3 means up to 64 clusters. "auto" takes the finest
-        with 700 rows a cluster that loses at most `early_tolerance`, measured on
+        with 700 rows per cluster that loses at most `early_tolerance`, measured on
         held-out rows, and warns where none does. At most `n_levels`.
     early_tolerance : float, default=0.005
         What "auto" may lose, in balanced accuracy and area under the ROC curve.
@@ -102,8 +102,8 @@ n_jobs, polish
     early_ : EarlyModel or None
         Clusters and local models; None when the model is the exact one.
     certificate_ : Certificate, or list of them in pair order
-        Of the whole problem; of an early model, with status "early" (after Ctrl-C
-        "interrupted"), of the problem whose kernel is cut to the clusters.
+        Proof for the whole problem. An early model has that of the problem whose kernel
+        is cut to the clusters, status "early" ("interrupted" after Ctrl-C).
     history_ : list of dict
         One entry a level: clusters, their sizes, seconds for clustering and training,
         objective and gap (of the cut kernel), support vectors and, after an exact fit,

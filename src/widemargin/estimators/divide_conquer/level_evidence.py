@@ -37,17 +37,17 @@ from .level_quality import EarlyWarning, Evidence, Quality, disappointing
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-LOCAL = 0.1  # share of kernel mass between clusters below which nothing is asked
+LOCAL = 0.1  # share of kernel mass between clusters below which levels need no evidence
 AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is solved
 # Kernel entries of the largest cluster, rows times support vectors: "auto" takes no
 # coarser level than that, and warns where it should.
 MOST_ENTRIES = 2e9
-WORK = 0.2  # of the squared cluster sizes of the level, for a comparison
-SHARE = 0.55  # of a region's rows that train, at most
-REGIONS = 0.4  # of the rows, in clusters of the level above
-HELD_OUT = 10_000  # rows that compare, and
-RARE = 1_000  # of each class all of them up to this number
-FEWEST = 40  # rows of a region, and of its training part, for a comparison
+WORK = 0.2  # work of a comparison, as a share of the squared cluster sizes of the level
+SHARE = 0.55  # share of a region's rows used for training, at most
+REGIONS = 0.4  # share of the rows compared, in clusters of the level above
+HELD_OUT = 10_000  # held-out rows, at most,
+RARE = 1_000  # but all rows of a class up to this number
+FEWEST = 40  # rows of a region, and of its training part, at least
 
 
 class Rows(NamedTuple):
@@ -88,7 +88,7 @@ class RowSource(Protocol):
         """Rows that stand for all where clusters are made."""
 
     def divided(self, clusters: int) -> Partition:
-        """Divide the sample into so many clusters."""
+        """Divide the sample into this number of clusters."""
 
     def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
         """Return some clusters of a level."""
@@ -112,7 +112,7 @@ class RowsInMemory:
         return len(self.sample.codes)
 
     def divided(self, clusters: int) -> Partition:
-        """Divide all rows into so many clusters."""
+        """Divide all rows into this number of clusters."""
         return divide(
             self.sample.samples, self.kernel, clusters, seed=self.seed,
             clustering=self.machine.clustering, sample_size=self.machine.sample_size,
@@ -151,11 +151,11 @@ def compare_levels(
     kernel : Kernel
         Resolved kernel.
     number : int
-        Of the finer level, at least 1.
+        Number of the finer level, at least 1.
     levels : tuple of Partition
         Clusters of the finer level, and of the one above, which are unions of them.
     seed : int
-        Of every draw.
+        Seed of every draw.
     deadline : Deadline
         When the fit must end.
     """
@@ -195,14 +195,14 @@ def against_sample(
 ) -> Evidence:
     """Add what one model of random rows reaches, at a quarter of the level's cost.
 
-    Of level 1, the coarser model is just that.
+    At level 1 this is the coarser model itself.
     """
     if evidence.level == 1:
         return replace(
             evidence, sampled=evidence.coarser, sampled_rows=evidence.trained
         )
     n, tested = source.n, evidence.compared
-    # a model of so many rows costs about as much as the level
+    # a model of this many rows costs about as much as the level
     size = np.sqrt(n * n / machine.n_branches**evidence.level)
     drawn = source.others(tested, int(0.5 * size), np.random.default_rng(seed))
     if len(np.unique(drawn.codes)) == 1:
@@ -258,7 +258,7 @@ def _split(
 
 
 def _limited(pooled: Indices, codes: Indices, rng: np.random.Generator) -> Indices:
-    """Keep so many of the rows that compare, but every row of a rare class."""
+    """Keep `HELD_OUT` of the rows that compare, but every row of a rare class."""
     kept = np.zeros(len(codes), dtype=bool)
     classes, counts = np.unique(codes[pooled], return_counts=True)
     for own, count in zip(classes, counts, strict=True):

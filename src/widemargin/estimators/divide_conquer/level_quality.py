@@ -49,7 +49,7 @@ class Quality:
 
     @classmethod
     def of(cls, values: Vector, truth: Indices) -> Quality:
-        """Judge values of each class, one column a class."""
+        """Judge values of each class, one column per class."""
         auc = None
         if values.shape[1] == 2 and len(np.unique(truth)) == 2:
             auc = area_under_curve(values[:, 1], truth == 1)
@@ -98,7 +98,7 @@ class Evidence:
     seconds : float
         What the comparison took.
     sampled, sampled_rows : Quality or None, int
-        Of one model of random rows, and their number; see
+        Quality of one model of random rows, and their number; see
         :func:`widemargin.estimators.divide_conquer.level_evidence.against_sample`.
     """
 
@@ -127,7 +127,7 @@ class Evidence:
         return self._steps * self.finer.deviation_against(self.coarser)
 
     def entries(self, rows: float) -> float:
-        """Return the kernel entries that a model of so many rows would need."""
+        """Return the kernel entries that a model of `rows` rows would need."""
         return rows * rows * self.support / self.trained
 
     @property

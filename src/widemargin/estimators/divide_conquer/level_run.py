@@ -47,7 +47,7 @@ class LevelRun:
     stop_at : int
         Last level to solve.
     options, limits : SolveOptions, Limits
-        Of every solve.
+        Options and limits of every solve.
     path : path-like or None
         Where checkpoints go.
     """
@@ -164,7 +164,7 @@ class LevelRun:
 def early_solutions(
     run: LevelRun, threads: int, loans: Sequence[Loan] = ()
 ) -> list[CertifiedPoint]:
-    """One entry a class pair of the last level, for the attributes of an exact fit.
+    """One entry per class pair of the last level, for the attributes of an exact fit.
 
     The problems of clusters that borrowed rows count beside those without them, which
     have no loss.

@@ -51,7 +51,7 @@ class DPWSSClassifier(KernelClassifier):
     C : float, default=1.0
         Cost of a violated margin.
     selection_epsilon : float, default=1.0
-        Of one draw. Infinity takes the best admissible pair instead of drawing.
+        Epsilon of one draw. Infinity takes the best admissible pair instead of drawing.
     sigma : float in (0, 1], default=0.7
         Smallest admitted score. 1 draws uniformly among the maximal violating pairs.
     once : bool, default=True
@@ -93,7 +93,7 @@ class DPWSSClassifier(KernelClassifier):
     n_iter_ : array of shape (n_pairs,)
         Draws made.
     certificate_ : Certificate, or list in pair order
-        Of the weights and the intercept that are kept, whatever the run ended by. Only
+        Proof for the stored weights and intercept, whatever the run ended by. Only
         ``objective`` and ``gap`` depend on the intercept.
     coef_, intercept_, classes_, support_, dual_coef_, history_ : as in SVC
 

@@ -27,7 +27,7 @@ class ColumnsOfRows:
     version : int
         Of ``held`` when this was made: with another one they are not ours any more.
     slots : ndarray
-        Of each variable; -1 for rows that came without a path.
+        Slot of each variable; -1 for rows that came without a path.
     """
 
     held: HeldColumns

@@ -300,7 +300,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     def _move_task(
         self, task: AnyTask, state: TaskState | None, change: RowChange, tasks: int
     ) -> Moved:
-        """Bring a task, one of so many, to its new problem."""
+        """Move a task, one of `tasks`, to its new problem."""
         target = self._moved_problem(task)
         aim = self._aim(target, task, change)
         convex = target.gram.kernel.semidefinite  # otherwise there is no path to follow

@@ -27,7 +27,7 @@ class Classes:
     closed : bool
         Whether the user listed them: then there are no others.
     renumbered : ndarray or None
-        Of each class of the former model its number now; None where none is new.
+        New number of each class of the former model; None where no class is new.
     """
 
     labels: NDArray[Any]

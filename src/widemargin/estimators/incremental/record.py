@@ -47,7 +47,7 @@ def update_record(
 ) -> dict[str, Any]:
     """Return the stage record of one update, summed over the pairs of classes.
 
-    Of violations and margin sets (rows strictly inside their boxes) the largest.
+    Violations and sizes of margin sets (free support vectors) are the largest.
     """
     certificates = [solution.certificate for solution in solutions]
     routes = sorted({account.route for account in accounts} - {"unchanged"})

@@ -15,7 +15,7 @@ class RowIndex:
 
     Running ids are in order and found by bisection, names in a dictionary that grows
     with the column. An entry counts only where the column has that id: what an update
-    that failed has left behind does no harm.
+    that failed has left behind is ignored.
     """
 
     def __init__(self, named: bool) -> None:
@@ -55,7 +55,7 @@ class RowIndex:
         self._known = ids.size
 
     def remove(self, names: NDArray[Any], gone: Indices) -> None:
-        """Take out ids whose rows have left the places `gone`; done twice, no harm."""
+        """Remove ids whose rows have left the places `gone`; idempotent."""
         for name, place in zip(names.tolist(), gone.tolist(), strict=True):
             if self._places.get(name) == place:
                 del self._places[name]

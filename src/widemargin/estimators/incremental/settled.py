@@ -162,7 +162,7 @@ def leave_quietly(
 
 
 def erase(state: UpdateState, gone: Indices) -> None:
-    """Overwrite what is stored of rows that have left; done twice, no harm."""
+    """Overwrite what is stored of rows that have left; idempotent."""
     state.index.remove(state.live.ids[gone], gone)
     state.live.erase(gone)
     for task in state.tasks:

@@ -22,9 +22,9 @@ from .growing import appended
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-PRECISE = 1e-9  # per unit of the values: what bounds of float64 sums stay below
-CLEARLY = 1e-9  # of its box: a row this far inside is free
-REFRESH = 64  # moves after which K beta is computed afresh: rounding does not pile up
+PRECISE = 1e-9  # largest bound on float64 sums, relative to the values
+CLEARLY = 1e-9  # share of its box by which a free row is inside
+REFRESH = 64  # moves after which K beta is recomputed: rounding does not accumulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class TaskState:
     Attributes
     ----------
     members : ndarray
-        Of which of the live rows each variable is, in ascending order.
+        The live row of each variable, in ascending order.
     beta : ndarray
         Coefficients of these rows.
     values : ndarray or None
@@ -269,7 +269,7 @@ class TaskState:
         Parameters
         ----------
         members : ndarray
-            Of which of the new live rows each variable is.
+            The new live row of each variable.
         places : ndarray
             Where each former live row is now; -1 for those that are gone.
         """

@@ -26,13 +26,13 @@ class UpdateState:
     live : LiveRows
         The rows the model stands on.
     tasks : list of TaskState
-        One a pair of classes or output; none before the first chunk and without rows.
+        One per pair of classes or output; none before the first chunk and without rows.
     next_id : int
         Number of the next row that is given no id.
     named_ids : bool
         Whether rows are given ids.
     kernel : Kernel
-        Of the first fit; an estimated gamma is kept.
+        Kernel of the first fit; an estimated gamma is kept.
     gamma : float or str
         The parameter at the first fit.
     fit_intercept : bool

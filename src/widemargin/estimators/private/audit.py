@@ -184,7 +184,7 @@ def privacy_audit(
 
     Trains `held_out` models on D and on D' to choose a linear test on the released
     numbers and its threshold, then counts its errors on `runs` fresh models of each.
-    Of a linear `PrivateSVC` the attacker also knows the weights without noise on both,
+    For a linear `PrivateSVC` the attacker also knows the weights without noise on both,
     which give the canary that moves them most and the direction of the test.
 
     A budget (`ledger`) is not drawn on: nothing of an audit may be published either.
@@ -329,7 +329,7 @@ def _released(
     data: tuple[Any, Any],
     count: int,
 ) -> Vector:
-    """Return what so many models of the data release, a row each."""
+    """Return what `count` models of the data release, one row each."""
     rows = []
     for _ in range(count):
         model = clone(estimator)

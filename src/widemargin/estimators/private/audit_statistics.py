@@ -48,7 +48,7 @@ def epsilon_bound(
 def mu_bound(right: int, guesses: int, error: float) -> float:
     """Lower bound on mu (Gaussian differential privacy) from right guesses.
 
-    Of models on D and on D', as many of each, no test guesses more than the share
+    Among equally many models of D and of D', no test guesses more than the share
     Phi(mu / 2) right. The number of right guesses is a sum of independent answers whose
     upper tail no binomial of the same mean exceeds (Hoeffding, 1956), so the exact
     binomial bound on the share holds, and mu >= 2 Phi^-1 of it.

@@ -28,7 +28,7 @@ class PublicMap:
     clip_norm : float
         Longer rows are shortened to it.
     frequencies : array of shape (n_features, n_components), or None
-        Of the Fourier features, whose images have length 1; None: the rows themselves.
+        Frequencies of Fourier features, whose images have length 1; None: the rows.
     constant : float
         The constant feature; 0 appends none.
     """

@@ -28,7 +28,7 @@ _KNOWN = {
         "Remove or fill in such entries, by values that do not depend on the data"
     ),
     r"(?:This \w+ estimator )?requires y to be passed, but the target y is None": "",
-    r"y should be a 1d array, got an array of shape " + _SHAPE: "Give one label a row",
+    r"y should be a 1d array, got an array of shape " + _SHAPE: "Give a label per row",
     r"Unknown label type: [\w-]+": "Classes are whole numbers or text",
     r"y has \d+ missing labels \(None or NaN\)": "Leave those rows out of X and y",
     r"y mixes labels of different types \([\w, ]+\), which have no order": (
@@ -53,7 +53,7 @@ _KNOWN = {
     ),
 }
 _UNKNOWN = (
-    "the data could not be read as a matrix of numbers and one label a row; check "
+    "the data could not be read as a matrix of numbers and one label per row; check "
     "their types and shapes"
 )
 

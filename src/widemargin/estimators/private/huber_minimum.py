@@ -52,7 +52,7 @@ def distance_bound(
     room, room_error : arrays of shape (n_samples,)
         1 - y <w, x> of each sample, and how far it may be off.
     lengths : array of shape (n_samples,)
-        Of the rows of X.
+        Lengths of the rows of X.
     """
     share = slope(room, width)
     curved = np.abs(room) <= width + room_error

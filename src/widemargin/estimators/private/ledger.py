@@ -133,7 +133,7 @@ class PrivacyLedger:
         return pure + (gaussian_epsilon(mu, self._delta) if mu > 0 else 0.0)
 
     def equal_shares(self, count: int) -> dict[str, float]:
-        """Return epsilon and delta of each of so many fits that use up the ledger.
+        """Return epsilon and delta of each of `count` fits that use up the ledger.
 
         Parameters
         ----------

@@ -103,7 +103,7 @@ class OutputMechanism:
     scale : float
         Standard deviation (gaussian), Laplace scale, or Gamma scale (spherical).
     price : Cost
-        Of all problems together. With Gaussian noise they are one release, whose
+        Cost of all problems together. With Gaussian noise they are one release, whose
         sensitivity is sqrt(n_problems) times that of one; with the other laws
         epsilon / n_problems each, which one release would not better.
     noise_to_signal : float
@@ -200,7 +200,7 @@ class ObjectiveMechanism:
     distance : float
         r, the public distance from the exact minimiser.
     price : Cost
-        Of all problems together.
+        Cost of all problems together.
     noise_to_signal : float
         Mean length of the linear term over half of the largest length of all records'
         pulls, n C R: pulls of two classes cancel for a good part.
@@ -276,9 +276,9 @@ class GradientMechanism:
     Attributes
     ----------
     sensitivity, scale : float
-        Of one gradient.
+        Sensitivity and noise scale of one gradient.
     price : Cost
-        Of all steps and problems together.
+        Cost of all steps and problems together.
     noise_to_signal : float
         Length of the noise that all steps together leave on a gradient over half of
         the largest gradient, R times the largest class weight.

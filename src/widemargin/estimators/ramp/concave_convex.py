@@ -133,7 +133,7 @@ class Outcome:
     Attributes
     ----------
     solution : Solution
-        Of the last convex problem.
+        Solution of the last convex problem.
     clipped : mask
         The samples that did not pull in that problem.
     objective : float

@@ -49,7 +49,7 @@ class Plan:
     record : callable
         Called after each convex problem with its figures and its solution.
     seed : int
-        Of the sample that the continuation looks at.
+        Seed of the sample that the continuation uses.
     """
 
     solver: Solver

@@ -81,7 +81,7 @@ fit_intercept, n_jobs, max_time, warm_start, solver, polish
     objective_ : float, or ndarray in pair order
         The primal ramp objective J.
     certificate_ : Certificate, or list of them in pair order
-        Of the last convex problem; ``kkt_violation`` is that of J. The status
+        Proof for the last convex problem; ``kkt_violation`` is that of J. The status
         "class_clipped", with a warning, says that the procedure went on to give up more
         than half of a class, and that the model is the last one before that.
     history_ : list of dict

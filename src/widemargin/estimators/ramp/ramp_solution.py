@@ -32,7 +32,7 @@ class RampSolution:
     Attributes
     ----------
     convex : Solution
-        Of the last convex problem, verified.
+        Solution of the last convex problem, verified.
     status : Status
         How the procedure ended.
     objective : float

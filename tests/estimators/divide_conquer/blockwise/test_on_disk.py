@@ -126,7 +126,7 @@ def test_files_that_are_no_rows(moons, tmp_path):
     model = DivideConquerSVC()
     with pytest.raises(ValueError, match="has no column 'label'; it has feature 0"):
         model.fit(path, "label")
-    with pytest.raises(ValueError, match="columns colour are no numbers"):
+    with pytest.raises(ValueError, match="columns colour are not numbers"):
         model.fit(path, "side")
     numbers = tmp_path / "numbers.pq"
     parquet.write_table(table(X, y).drop_columns("side"), numbers)

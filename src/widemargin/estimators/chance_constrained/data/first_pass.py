@@ -113,7 +113,7 @@ class BlockProblems:
         return [replace(p, X=X, uncertainty=uncertainty) for p in self.given]
 
     def split(self, count: int) -> list[BlockProblems]:
-        """Return the scaled problems in so many parts, every count-th sample each."""
+        """Return the scaled problems in `count` parts of every count-th sample."""
         n, d = self.scaled[0].shape
         parts = []
         for first in range(min(count, n)):

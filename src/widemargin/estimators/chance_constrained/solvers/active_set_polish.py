@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 
 _ROUNDS = 15
 _REGULAR = 1e-11  # reciprocal condition below which a system is taken for singular
-_FINE = 1e-5  # rounding of the norm from which on any guess is tried
-_CORNERS = (10.0, 1000.0)  # spreads below so many roundings are guessed to be 0
+_FINE = 1e-5  # rounding of the norm below which any guess is tried
+_CORNERS = (10.0, 1000.0)  # spreads below this many roundings are taken for 0
 
 
 @dataclass(frozen=True)

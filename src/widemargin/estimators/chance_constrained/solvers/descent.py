@@ -1,6 +1,6 @@
 """Stochastic subgradient steps: the published rule, the repaired one, and the descent.
 
-Published (Wang, Fan and Pardalos, eq. 17): one sample a step, step ``m c_i / t``, last
+Published (Wang, Fan and Pardalos, eq. 17): a sample per step, step ``m c_i / t``, last
 iterate. It ends far above the optimum: b takes steps as large as those of w without
 ever being shrunk back, and the first steps are as large as ``m C``.
 
@@ -109,7 +109,7 @@ class CostSummary:
         )
 
     def scaled_up(self, rows: int | None) -> CostSummary:
-        """Return the sums that so many rows will have if they are like those seen."""
+        """Extrapolate the sums to `rows` rows like those seen."""
         if rows is None:
             return self
         factor = rows / max(self.rows, 1.0)

@@ -23,8 +23,8 @@ from widemargin.uncertainty.covariance_tables import CovarianceTable
 
 Floats = NDArray[np.float64]
 
-_MOST_COLUMNS = 20_000  # of all factors: beyond it the space is not worth finding,
-_MOST_WORK = 1e9  # nor beyond so many operations
+_MOST_COLUMNS = 20_000  # columns of all factors beyond which the space is not computed,
+_MOST_WORK = 1e9  # and operations
 _RANK = 1e-10  # singular values below are rounding, in units of the largest
 _STEPS = 60
 _FAR = 1e8  # there ||u|| = 1 to the last digit: the force is out of reach

@@ -1,7 +1,7 @@
 """Rows that are looked at in blocks and never all held: one form for every source.
 
 A fit asks each block one thing at a time, ``work(X, y, weights, offset, shared)``.
-Where that runs is the source's affair: here, block after block, for files; on the
+The source decides where that runs: here, block after block, for files; on the
 workers for dask collections (:mod:`..dask.workers`).
 """
 
@@ -37,9 +37,9 @@ class RowBlocks(ABC):
         Rows of each block.
     n_features : int
     dtype : numpy.dtype
-        Of the samples: float32 or float64.
+        Type of the samples: float32 or float64.
     names : list of str or None
-        Of the features.
+        Names of the features.
     threads : int or None
         That work on a block may use; None for as many as the fit.
     """
@@ -136,7 +136,7 @@ class MappedBlocks(LocalBlocks):
 
 
 def one_label_a_row(values: Any, n: int, name: str) -> NDArray[Any]:
-    """Return labels or weights as an array with an entry a row."""
+    """Return labels or weights as an array with one entry per row."""
     if name == "y":
         refuse_odd_labels(values)
     array = np.asarray(values).ravel()

@@ -94,9 +94,9 @@ class PairSolver:
     Attributes
     ----------
     kernel, n_classes, fit_intercept : Kernel, int, bool
-        Of the problem.
+        The problem.
     cache_mb : callable
-        Megabytes of kernel cache for so many rows.
+        Megabytes of kernel cache for a number of rows.
     threads : int
     """
 

@@ -37,7 +37,7 @@ class Judge:
     kernel, classes, costs : Kernel, arrays
         The problem: labels, and the C of each.
     vectors, table, intercepts : arrays
-        The model: support vectors, their coefficients (a column a class pair), and the
+        The model: support vectors, coefficients (a column per class pair), and the
         intercept of each pair.
     taken : array
         Numbers of the rows that are held already, ascending; they are not judged.

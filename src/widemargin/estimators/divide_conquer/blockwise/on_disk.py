@@ -149,7 +149,7 @@ def _common_dtype(schema: Any, names: Sequence[str]) -> np.dtype[Any]:
     ]
     if odd or not names:
         raise ValueError(
-            f"columns {', '.join(odd) or '(none)'} are no numbers: features must be. "
+            f"columns {', '.join(odd) or '(none)'} are not numbers: features must be. "
             "Encode them, or write a file without them."
         )
     single = all(types.is_float32(kind) for kind in kinds)

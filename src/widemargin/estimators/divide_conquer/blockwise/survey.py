@@ -33,13 +33,13 @@ class Survey:
     masses : array of shape (n_blocks, n_classes)
         Weight of each class in each block (rows, when there are no sample weights).
     variance : float
-        Of all entries of the samples, weighted: what ``gamma="scale"`` needs.
+        Weighted variance of all entries of the samples, for ``gamma="scale"``.
     rows, sample, codes, weights : arrays
         Some rows: a random share of each block, and one of each class that it has.
     widest : array or CSR of shape (1, n_features)
         The row of largest norm.
     digest : str
-        Of all rows, labels and weights, where it was asked for.
+        Digest of all rows, labels and weights, if requested.
     """
 
     n: int

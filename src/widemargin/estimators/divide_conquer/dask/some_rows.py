@@ -81,7 +81,7 @@ class RowsOnWorkers:
         return Rows(seen.rows, seen.sample, seen.codes, weights)
 
     def divided(self, clusters: int) -> Partition:
-        """Divide the rows of the survey into so many clusters."""
+        """Divide the rows of the survey into this number of clusters."""
         return divide(
             self.seen.sample, self.kernel, clusters, seed=self.seed,
             clustering=self.machine.clustering, sample_size=len(self.seen.sample),

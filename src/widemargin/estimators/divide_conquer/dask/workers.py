@@ -46,7 +46,7 @@ class Blocks(RowBlocks):
     Attributes
     ----------
     samples, labels, weights : list of dask.delayed
-        One entry a block; weights may be None.
+        One entry per block; weights may be None.
     lengths, n_features, dtype, names
         As in :class:`..blockwise.block_source.RowBlocks`.
     """
@@ -106,7 +106,7 @@ class Trained:
     rows : Rows
         Support vectors of the clusters' own problems, with their C as weights.
     coefficients : array of shape (n_support, n_pairs)
-        Of these.
+        Coefficients of these rows.
     parts : list of lists of PartSolution
         For each class pair the local certificates of these.
     sizes : array of shape (n_clusters,)
@@ -206,9 +206,9 @@ def train(
     costs : array of shape (n_classes,)
         C of each class, multiplied by a row's weight.
     fit_intercept, options : bool, SolveOptions
-        Of every problem and its solve.
+        Settings of every problem and its solve.
     lending : Rows, optional
-        Of all classes, with costs as weights: a cluster that lacks a class borrows.
+        Rows of all classes, costs as weights, for clusters that lack a class.
     """
     import dask
     import dask.dataframe as dd
@@ -221,7 +221,7 @@ def train(
     weight = None if blocks.weights is None else np.empty(0)
     meta = _table(empty, none, weight, none, 0)
     frame = dd.from_delayed(frames, meta=meta, verify_meta=False)
-    # one division a cluster: partition c of the shuffled frame is cluster c
+    # one division per cluster: partition c of the shuffled frame is cluster c
     shuffled = frame.set_index("cluster", divisions=list(range(n_clusters + 1)))
     local = dask.delayed(_train_cluster)
     lent = dask.delayed(lending, pure=False, traverse=False)
