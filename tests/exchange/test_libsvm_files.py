@@ -220,8 +220,8 @@ DAMAGED = {
     "stray word": ("2:1.5", "2:1.5 7", "line 11: not 1 coefficients"),
     "infinite": ("2:1.5", "2:inf", "not a finite number"),
     "index 0": ("2:1.5", "0:1.5", "numbered from 1"),
-    "index below 0": ("2:1.5", "-2:1.5", "no number from 1 on"),
-    "index beyond": ("2:1.5", "99999999999:1.5", "no number from 1 on"),
+    "index below 0": ("2:1.5", "-2:1.5", "not a number from 1 on"),
+    "index beyond": ("2:1.5", "99999999999:1.5", "not a number from 1 on"),
     "descending": ("1:0.5 3:2", "3:2 1:0.5", "do not ascend"),
     "twice": ("1:0.5 3:2", "3:2 3:0.5", "do not ascend"),
 }
