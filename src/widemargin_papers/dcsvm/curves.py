@@ -61,19 +61,19 @@ def curve_tasks(quick: bool) -> list[Task]:
     return work
 
 
-def _problem(
-    X: Any, y: Vector, C: float, kernel: Kernel, cache_mb: float = 2000.0
+def dual_problem(
+    X: Any, y: Vector, C: float, kernel: Kernel, *, intercept: bool = False
 ) -> DualProblem:
-    """The paper's problem: no intercept."""
-    gram = Gram(X, kernel, cache_mb=cache_mb, threads=2)
-    return classification_problem(gram, y, np.full(len(y), C), False)
+    """Return the problem of some rows; the paper's has no intercept."""
+    gram = Gram(X, kernel, cache_mb=2000.0, threads=2)
+    return classification_problem(gram, y, np.full(len(y), C), intercept)
 
 
 def figure_1(k: int, n: int) -> Iterable[Cell]:
     """Yield the bound of Theorem 1 and the true difference, clustered and random."""
     data = subset("covtype", n, 10)
     C, gamma = paper.PARAMETERS["covtype"]
-    problem = _problem(data.X, data.y, C, Gaussian(gamma))
+    problem = dual_problem(data.X, data.y, C, Gaussian(gamma))
     best = solve(problem, SolveOptions(tol=1e-4))
     lowest = dual_objective(best.beta, best.values, problem.linear)
     for way in ("kernel", "input", "random"):
@@ -99,12 +99,14 @@ def mass_between(gram: Gram, labels: NDArray[np.intp], rows: int = 1000) -> floa
     return total
 
 
-def _levels(problem: DualProblem, depth: int) -> list[tuple[Level, float]]:
-    """Every level of a divided solve, with the seconds passed when it was complete."""
+def timed_levels(
+    problem: DualProblem, depth: int, options: SolveOptions
+) -> list[tuple[Level, float]]:
+    """Return each level of a divided solve, and the seconds when it was complete."""
     clock = time.process_time()
     seen: list[tuple[Level, float]] = []
     run_levels(
-        Division.of(problem), Plan(depth, seed=0), SolveOptions(),
+        Division.of(problem), Plan(depth, seed=0), options,
         Limits(n_jobs=problem.gram.threads), record=lambda _: None,
         completed=lambda done: seen.append((done, time.process_time() - clock)),
     )  # fmt: skip
@@ -115,11 +117,11 @@ def figure_2(name: str, n: int) -> Iterable[Cell]:
     """Yield precision and recall of the support vectors by level, and of a cascade."""
     data = subset(name, n, 10)
     C, gamma = paper.PARAMETERS[name]
-    problem = _problem(data.X, data.y, C, Gaussian(gamma))
+    problem = dual_problem(data.X, data.y, C, Gaussian(gamma))
     final = solve(problem, SolveOptions(tol=1e-3)).support
     found = [
         (f"DC, {level.partition.n_clusters} clusters", np.flatnonzero(level.betas[0]))
-        for level, _ in _levels(problem, 4)
+        for level, _ in timed_levels(problem, 4, SolveOptions())
     ]
     plain = SVC(C=C, gamma=gamma, fit_intercept=False)
     rounds = Cascade(plain, 16).fit(data.X, data.y).rounds_
@@ -155,7 +157,7 @@ def _exact_curves(
     table: str, name: str, n: int, C: float, kernel: Kernel
 ) -> Iterable[Cell]:
     data = subset(name, n)
-    problem = _problem(data.X, data.y, C, kernel)
+    problem = dual_problem(data.X, data.y, C, kernel)
     best = solve(problem, _within(1e-4))
     lowest = dual_objective(best.beta, best.values, problem.linear)
 
@@ -173,8 +175,8 @@ def _exact_curves(
         )
         return point(label, spent, solution.beta, decisions)
 
-    divided = _problem(data.X, data.y, C, kernel)
-    levels = _levels(divided, 4)
+    divided = dual_problem(data.X, data.y, C, kernel)
+    levels = timed_levels(divided, 4, SolveOptions())
     for level, spent in levels:
         model = early_model(level, data.X, kernel, [np.arange(n)])
         decisions = model.decision(data.X_test)[:, 0]
@@ -187,7 +189,7 @@ def _exact_curves(
     )  # fmt: skip
     yield from whole("DC exact", before + spent, solution)
     for tol in TOLERANCES:
-        fresh = _problem(data.X, data.y, C, kernel)
+        fresh = dual_problem(data.X, data.y, C, kernel)
         run = partial(solve, fresh, _within(tol))
         yield from whole(f"SVC tol {tol:g}", *processor_seconds(run))
 

@@ -13,6 +13,7 @@ from widemargin_papers.harness.figures import Curves, canvas, draw_panels
 
 from . import printed as paper
 from .curves import SPENT
+from .support_found import TABLE as FOUND
 
 Panels = dict[str, Curves]  # data set, curve, points
 
@@ -29,6 +30,10 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
     if shares:
         labels = "clusters or parts", "share of the support vectors"
         drawn["figure2"] = _panels(shares, labels)
+    over_time = _timed_curves(cells, FOUND, "recall")
+    if over_time:
+        labels = "processor seconds", "share of the final support vectors"
+        drawn["figure2_time"] = _panels(over_time, labels)
     for table in ("Figure 3", "Figure 4"):
         for column, stem in (("accuracy %", ""), ("relative error", "_objective")):
             curves = _timed_curves(cells, table, column)
@@ -75,7 +80,7 @@ def _shares(cells: Sequence[Cell]) -> Panels:
 
 
 def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
-    """Figures 3 and 4: one column against the seconds spent, of every method."""
+    """One column against the seconds spent, of every method (Figures 2 c to 4)."""
     panels: Panels = {}
     for row, values in by_row(cells, table).items():
         name, rows, method = row.split(", ", 2)

@@ -87,10 +87,10 @@ def _best(make: Callable[[], Any], data: Split, repeats: int) -> tuple[Any, Spen
 
 
 def early_speed(name: str, n: int | None) -> Iterable[Cell]:
-    """Yield early fit against ``SVC`` and against scikit-learn's SVC."""
+    """Yield early fit, its level by evidence, against ``SVC`` and scikit-learn's."""
     data = subset(name, n)
     table, row = "Speed, early", f"{name}, {len(data.y)} rows"
-    model, ours = _best(partial(_early, name), data, 5)
+    model, ours = _best(partial(_early, name, early_level="auto"), data, 5)
     exact, whole = _best(partial(SVC, **_parameters(name)), data, 1)
     near, best = accuracy(model, data), accuracy(exact, data)
     C, gamma = paper.PARAMETERS[name]
@@ -105,7 +105,7 @@ def early_speed(name: str, n: int | None) -> Iterable[Cell]:
     theirs = float(peer["seconds"])
     note = f"{'capped, a lower bound; ' if peer['capped'] else ''}asked {asked:g}"
     figures: dict[str, Figure] = {
-        "early s": (ours.wall, "64 clusters, least of 5"),
+        "early s": (ours.wall, f"{model.early_.n_clusters} clusters, least of 5"),
         "early processor s": ours.processor,
         "SVC s": whole.wall,
         "SVC processor s": whole.processor,

@@ -25,6 +25,7 @@ from .dask_scale import scale_tasks
 from .methods import METHODS, Bagging, committee, make_method, naive_sum
 from .speed import speed_tasks
 from .splits import FILES, accuracy, fit_seconds, subset
+from .support_found import found_tasks
 
 TITLE = (
     "Hsieh, Si and Dhillon: A Divide-and-Conquer Solver for Kernel Support Vector "
@@ -52,6 +53,7 @@ def tasks(quick: bool) -> list[Task]:
         *_table_6(size),
         *_grids(quick),
         *curve_tasks(quick),
+        *found_tasks(quick),
         *speed_tasks(quick),
         *scale_tasks(quick),
     ]  # fmt: skip

@@ -1,0 +1,125 @@
+"""Figure 2 c, d, g, h: the share of the final support vectors found against time.
+
+LIBSVM (in scikit-learn) cannot be looked at on its way: it runs once for each limit of
+its pair steps, and every limit is twice the last. It has an intercept, so that all that
+are compared solve the problem with one, which the paper leaves out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC as LIBSVM
+
+from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solve import solve
+from widemargin.engine.solve_options import SolveOptions
+from widemargin.multilevel.driver import conquer, precision_recall
+from widemargin_papers.harness.cells import Cell, Task, row_cells
+from widemargin_papers.harness.timing import processor_seconds
+
+from . import printed as paper
+from .curves import CUBIC, SPENT, TOLERANCES, dual_problem, timed_levels
+from .splits import FILES, Split, subset
+
+TABLE = "Support vectors found, Figure 2 c, d, g, h"
+FIRST_STEPS = 1000  # of LIBSVM; then twice as many, until it ends or takes
+LONGEST = 10.0  # processor seconds
+KERNELS: dict[str, tuple[float, Kernel]] = {
+    "RBF": (paper.PARAMETERS["covtype"][0], Gaussian(paper.PARAMETERS["covtype"][1])),
+    "cubic": CUBIC[1:],
+}
+
+Support = NDArray[np.intp]
+Point = tuple[str, float, Support]  # label, processor seconds, found so far
+
+
+def found_tasks(quick: bool) -> list[Task]:
+    """Return a task a panel: both kernels, with and without shrinking."""
+    n = 1000 if quick else 10_000
+    return [
+        Task(
+            f"Figure 2, {title} kernel, {_words(shrinking)}",
+            partial(found_over_time, title, shrinking, n),
+            FILES["covtype"],
+            TABLE,
+            50,
+        )
+        for title in KERNELS
+        for shrinking in (True, False)
+        if not quick or title == "RBF"
+    ]
+
+
+def _words(shrinking: bool) -> str:
+    return "with shrinking" if shrinking else "without shrinking"
+
+
+def found_over_time(title: str, shrinking: bool, n: int) -> Iterable[Cell]:
+    """Yield what DC's levels, the engine's tolerances and LIBSVM's steps have found."""
+    data = subset("covtype", n, 10)
+    C, kernel = KERNELS[title]
+    problem = partial(dual_problem, data.X, data.y, C, kernel, intercept=True)
+    final = solve(problem(), SolveOptions(tol=1e-4)).support
+    points = [
+        *by_levels(problem(), SolveOptions(shrinking=shrinking)),
+        *(by_tolerance(problem(), tol, shrinking) for tol in TOLERANCES),
+        *by_steps(data, C, kernel, shrinking),
+    ]
+    panel = f"covtype {title} {_words(shrinking)}, {n} rows"
+    for label, spent, support in points:
+        figures = {SPENT: spent, **precision_recall(support, final)}
+        yield from row_cells(TABLE, f"{panel}, {label}", figures)
+
+
+def by_levels(problem: DualProblem, options: SolveOptions) -> Iterator[Point]:
+    """Yield the support vectors of each level of clusters, and of the whole problem."""
+    levels = timed_levels(problem, 4, options)
+    for level, spent in levels:
+        found = np.flatnonzero(level.betas[0])
+        yield f"DC {level.partition.n_clusters} clusters", spent, found
+    last, before = levels[-1]
+    spent, solution = processor_seconds(
+        lambda: conquer(problem, last.betas[0], options, refine=True,
+                        record=lambda _: None)
+    )  # fmt: skip
+    yield "DC exact", before + spent, solution.support
+
+
+def by_tolerance(problem: DualProblem, tol: float, shrinking: bool) -> Point:
+    """Return the support vectors of a cold solve by the engine, to a tolerance."""
+    options = SolveOptions(tol=tol, shrinking=shrinking)
+    spent, solution = processor_seconds(lambda: solve(problem, options))
+    return f"SVC tol {tol:g}", spent, solution.support
+
+
+def by_steps(data: Split, C: float, kernel: Kernel, shrinking: bool) -> Iterator[Point]:
+    """Yield the support vectors of LIBSVM after ever more pair steps."""
+    steps, spent, ended = FIRST_STEPS, 0.0, False
+    while not ended and spent < LONGEST:
+        model = LIBSVM(
+            C=C, shrinking=shrinking, cache_size=1000, max_iter=steps,
+            **_as_parameters(kernel),
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            spent, _ = processor_seconds(partial(model.fit, data.X, data.y))
+        ended = bool(model.fit_status_ == 0)
+        label = "LIBSVM to its end" if ended else f"LIBSVM {steps} steps"
+        yield label, spent, np.asarray(model.support_, dtype=np.intp)
+        steps *= 2
+
+
+def _as_parameters(kernel: Kernel) -> dict[str, Any]:
+    if isinstance(kernel, Polynomial):
+        names = {"kernel": "poly", "degree": kernel.degree, "coef0": kernel.coef0}
+        return names | {"gamma": kernel.gamma}
+    assert isinstance(kernel, Gaussian)
+    return {"kernel": "rbf", "gamma": kernel.gamma}
