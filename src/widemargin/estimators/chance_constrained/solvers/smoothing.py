@@ -177,6 +177,45 @@ def hessian_operator(
     return product
 
 
+class _Line:
+    """The smoothed value along a line, convex in the step.
+
+    Margins and squared spreads are a line and a parabola in the step: an evaluation
+    costs O(n) and no product with the samples.
+    """
+
+    def __init__(
+        self, problem: ChanceProblem, point: Point, direction: Point, width: float
+    ) -> None:
+        self.problem, self.width = problem, width
+        delta = corner_of_norm(problem, width)
+        self.floor = delta * delta
+        self.constant = np.maximum(times(point.images, point.w), 0.0) + self.floor
+        self.linear = 2.0 * times(direction.images, point.w)
+        self.quadratic = np.maximum(times(direction.images, direction.w), 0.0)
+        self.offset = 1.0 - problem.signs * (point.margins + point.b)
+        self.rate = -problem.signs * (direction.margins + direction.b)
+        self.norms = (
+            0.5 * inner(point.w, point.w),
+            inner(point.w, direction.w),
+            0.5 * inner(direction.w, direction.w),
+        )
+
+    def at(self, step: float) -> tuple[float, float]:
+        """Return value and derivative at a step."""
+        problem, norms = self.problem, self.norms
+        squared = self.constant + step * (self.linear + step * self.quadratic)
+        spread = np.sqrt(np.maximum(squared, self.floor))
+        growth = (0.5 * self.linear + step * self.quadratic) / spread
+        shortfall = self.offset + step * self.rate
+        shortfall = shortfall + problem.kappa * problem.uncertainty.expand(spread)
+        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, self.width)
+        value = norms[0] + step * (norms[1] + step * norms[2]) + loss
+        derivative = norms[1] + 2.0 * step * norms[2] + inner(alpha, self.rate)
+        masses = problem.uncertainty.collect(alpha)
+        return value, derivative + problem.kappa * inner(masses, growth)
+
+
 def line_search(
     problem: ChanceProblem,
     point: Point,
@@ -188,40 +227,13 @@ def line_search(
     """Return a step with sufficient decrease along a descent direction.
 
     ``start`` and ``slope`` are the value at ``point`` and its rate along the direction.
-
-    The value along the line is convex; trial steps cost O(n) since margins and
-    squared spreads are a line and a parabola in the step.
+    The minimum is bracketed by fourfold steps, then found by the secant of the slopes.
     """
-    uncertainty = problem.uncertainty
-    delta = corner_of_norm(problem, width)
-    constant = np.maximum(times(point.images, point.w), 0.0) + delta * delta
-    linear = 2.0 * times(direction.images, point.w)
-    quadratic = np.maximum(times(direction.images, direction.w), 0.0)
-    offset = 1.0 - problem.signs * (point.margins + point.b)
-    rate = -problem.signs * (direction.margins + direction.b)
-    norms = (
-        0.5 * inner(point.w, point.w),
-        inner(point.w, direction.w),
-        0.5 * inner(direction.w, direction.w),
-    )
-
-    def value_and_slope(step: float) -> tuple[float, float]:
-        squared = np.maximum(
-            constant + step * (linear + step * quadratic), delta * delta
-        )
-        spread = np.sqrt(squared)
-        growth = (0.5 * linear + step * quadratic) / spread
-        shortfall = offset + step * rate + problem.kappa * uncertainty.expand(spread)
-        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, width)
-        value = norms[0] + step * (norms[1] + step * norms[2]) + loss
-        derivative = norms[1] + 2.0 * step * norms[2] + inner(alpha, rate)
-        derivative += problem.kappa * inner(uncertainty.collect(alpha), growth)
-        return value, derivative
-
+    line = _Line(problem, point, direction, width)
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
     step = 1.0
     for _ in range(30):
-        value, derivative = value_and_slope(step)
+        value, derivative = line.at(step)
         enough = value <= start + 1e-4 * step * slope
         if enough and abs(derivative) <= 0.5 * abs(slope):
             return step
