@@ -81,7 +81,7 @@ def draw(seed: int) -> Case:
         kernel = "callable"
     if route in ("stall", "strict"):
         kernel = str(rng.choice(["linear", "poly", "laplacian", "rbf", "sigmoid"]))
-    X = _samples(rng, n, shape)
+    X = drawn_samples(rng, n, shape)
     if kernel in ("callable", "precomputed"):
         X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)
         shape = "whole numbers"
@@ -93,13 +93,13 @@ def draw(seed: int) -> Case:
     if not dense and (rng.random() < 0.15 or (shape == "offset" and n % 2)):
         X = sparse.csr_matrix(X)
     classes = int(rng.integers(3, 5)) if route == "several" else 2
-    y = _labels(rng, X, n, classes, shape)
-    parameters = _parameters(rng, route, kernel, shape)
-    weights = _weights(rng, n, y) if route != "several" else None
+    y = drawn_labels(rng, X, n, classes, shape)
+    parameters = drawn_parameters(rng, route, kernel, shape)
+    weights = drawn_weights(rng, n, y) if route != "several" else None
     return Case(seed, route, shape, X, y, weights, parameters)
 
 
-def _samples(rng: np.random.Generator, n: int, shape: str) -> Any:
+def drawn_samples(rng: np.random.Generator, n: int, shape: str) -> Any:
     d = 1 if shape == "one feature" else int(rng.integers(2, 9))
     X = rng.normal(size=(n, d))
     if shape == "unscaled":
@@ -124,7 +124,9 @@ def _samples(rng: np.random.Generator, n: int, shape: str) -> Any:
     return X
 
 
-def _labels(rng: np.random.Generator, X: Any, n: int, classes: int, shape: str) -> Any:
+def drawn_labels(
+    rng: np.random.Generator, X: Any, n: int, classes: int, shape: str
+) -> Any:
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, np.float64)
     score = dense[:, -1] - np.median(dense[:, -1])
     spread = float(np.std(score)) or 1.0
@@ -139,7 +141,7 @@ def _labels(rng: np.random.Generator, X: Any, n: int, classes: int, shape: str) 
     return y
 
 
-def _weights(rng: np.random.Generator, n: int, y: Any) -> Any:
+def drawn_weights(rng: np.random.Generator, n: int, y: Any) -> Any:
     kind = rng.choice(["none", "none", "mild", "wide", "some absent"])
     if kind == "none":
         return None
@@ -152,7 +154,7 @@ def _weights(rng: np.random.Generator, n: int, y: Any) -> Any:
     return weights
 
 
-def _parameters(
+def drawn_parameters(
     rng: np.random.Generator, route: str, kernel: str, shape: str
 ) -> dict[str, Any]:
     named: Any = intersection if kernel == "callable" else kernel

@@ -15,7 +15,7 @@ rational numbers that contains the truth, so that no comparison rounds.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracles.better_model import better_coefficients
+from tests.oracles.exact_kernels import kernel_blocks
 from tests.oracles.exact_numbers import (
     CONTEXT,
     DECIMAL,
@@ -34,7 +35,6 @@ from tests.oracles.exact_numbers import (
     rational,
 )
 
-ROWS = 256  # rows of the kernel matrix that are evaluated at a time
 SHARP = 500_000  # operations on decimals
 MOVERS = 8  # members tried for the repair: of the first alone K_jj may be large
 
@@ -79,58 +79,6 @@ class Model:
         return Model(**(vars(self) | {"beta": beta, "intercept": intercept}))
 
 
-def kernel_blocks(
-    model: Model, columns: Any, arithmetic: Arithmetic
-) -> Iterator[tuple[slice, Any, Any]]:
-    """Yield rows of the kernel matrix, and bounds of the errors of their entries."""
-    X = model.X.toarray() if hasattr(model.X, "toarray") else np.asarray(model.X)
-    unit, number = arithmetic.unit, arithmetic.number
-    n, d = X.shape
-    others = None if model.kernel == "precomputed" else number(X[columns])
-    gamma, coef0 = number(model.gamma)[()], number(model.coef0)[()]
-    for start in range(0, n, ROWS):
-        rows = slice(start, min(start + ROWS, n))
-        if others is None:
-            entries = number(X[rows][:, columns])
-            yield rows, entries, entries * unit * 0
-            continue
-        own = number(X[rows])
-        if model.kernel in ("rbf", "laplacian"):
-            exponent = number(np.zeros((own.shape[0], others.shape[0])))
-            for feature in range(d):
-                difference = own[:, feature, None] - others[None, :, feature]
-                squared = model.kernel == "rbf"
-                term = difference * difference if squared else abs(difference)
-                exponent = exponent + term
-            exponent = exponent * gamma
-            entries = arithmetic.exp(-exponent)
-            yield rows, entries, entries * (exponent * (d + 6) + 2) * (2 * unit)
-            continue
-        entries = own @ others.T
-        errors = (abs(own) @ abs(others).T) * ((d + 2) * unit)
-        if model.kernel == "poly":
-            base = entries * gamma + coef0
-            reach = errors * abs(gamma) + abs(base) * (3 * unit)
-            entries = _power(base, model.degree)
-            # (|base| + reach) ** degree - |base| ** degree, bounded by its derivative
-            slope = _power(abs(base) + reach, max(model.degree - 1, 0)) * model.degree
-            errors = slope * reach * 2 + abs(entries) * (2 * model.degree * unit)
-        elif model.kernel == "sigmoid":
-            angle = entries * gamma + coef0
-            shrunk = arithmetic.exp(abs(angle) * -2)
-            entries = (1 - shrunk) / (1 + shrunk) * np.where(angle < 0, -1, 1)
-            reach = errors * abs(gamma) + abs(angle) * (3 * unit)
-            errors = reach * np.minimum(shrunk * 8, 2) + 8 * unit
-        yield rows, entries, errors
-
-
-def _power(base: Any, degree: int) -> Any:
-    result = base * 0 + 1
-    for _ in range(degree):
-        result = result * base
-    return result
-
-
 class Truth:
     """What is true of a model; each property is an :class:`Interval`."""
 
@@ -148,7 +96,11 @@ class Truth:
             work *= self.model.X.shape[1]
         if self.arithmetic is DECIMAL or work > SHARP:
             return None
-        return Truth(self.model, DECIMAL)
+        return self.of(self.model, DECIMAL)
+
+    def of(self, model: Model, arithmetic: Arithmetic) -> Truth:
+        """Return what is true of another model of the same problem."""
+        return Truth(model, arithmetic)
 
     def _evaluate(self) -> None:
         """Compute ``K beta`` and bounds of its errors."""
@@ -352,7 +304,7 @@ class Truth:
         blocks = kernel_blocks(self.model, columns, LONG)
         K = np.concatenate([np.asarray(rows, np.float64) for _, rows, _ in blocks])
         for beta in better_coefficients(self.model, K):
-            better = Truth(self.model.with_point(beta, 0.0), self.arithmetic)
+            better = self.of(self.model.with_point(beta, 0.0), self.arithmetic)
             least = min(least, better.primal_at(better.best_intercept).high)
         return least
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tests.certified import kernel_matrix
 from tests.oracles.claims import assert_claims_hold
 from tests.oracles.exact_certificate import Model, Truth
+from tests.oracles.nu_truth import NuTruth, within
 from tests.oracles.rebuilt import certificates
 
 Vector = NDArray[np.float64]
@@ -48,3 +49,50 @@ def dual_value(estimator: Any, X: Any, linear: Vector, output: int = 0) -> float
     beta, _ = list(outputs(estimator, len(X)))[output]
     K = kernel_matrix(estimator._kernel, X)
     return float(0.5 * beta @ K @ beta - linear @ beta)
+
+
+def judged_outputs(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None
+) -> Iterator[tuple[Any, Truth]]:
+    """Yield certificate and truth of every output, from what the user gave alone."""
+    n = X.shape[0]
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    rows, kernel = np.flatnonzero(weights > 0), estimator.kernel
+    square = callable(kernel) or kernel == "precomputed"
+    samples = np.asarray(kernel(X, X)) if callable(kernel) else X
+    samples = samples[np.ix_(rows, rows)] if square else samples[rows]
+    targets = np.zeros(rows.size) if y is None else np.asarray(y, float)[rows]
+    found = zip(certificates(estimator), outputs(estimator, n), strict=True)
+    problems = _problems(estimator, targets, weights[rows])
+    moved = getattr(estimator, "calibration_", np.zeros(len(problems)))
+    for (certificate, (beta, intercept)), own, move in zip(
+        found, problems, moved, strict=True
+    ):
+        kink = own[4] if len(own) > 4 else None
+        model = Model(
+            "precomputed" if square else kernel, samples, beta[rows], intercept - move,
+            *own[:4], float(estimator.gamma_), int(estimator.degree),
+            float(estimator.coef0), kink=kink,
+        )  # fmt: skip
+        if type(estimator).__name__ != "NuSVR":
+            yield certificate, Truth(model)
+            continue
+        budget = estimator.nu * float(np.sum(own[2]))
+        yield certificate, NuTruth(model, float(estimator.epsilon_), budget)
+
+
+def _problems(estimator: Any, targets: Vector, weights: Vector) -> list[Terms]:
+    """Return the terms of each output, by the name of the estimator."""
+    name, nothing = type(estimator).__name__, np.zeros(targets.size)
+    if name == "OneClassSVM":
+        total = min(estimator.nu * float(weights.sum()), within(weights))
+        return [(nothing, nothing, weights, total)]
+    total = 0.0 if estimator.fit_intercept else None
+    if name == "QuantileSVR":
+        costs = estimator.C_ * weights
+        return [
+            (targets, (q - 1.0) * costs, q * costs, total) for q in estimator.quantiles_
+        ]
+    costs = estimator.C * weights
+    tube = estimator.epsilon if name == "SVR" else estimator.epsilon_
+    return [(targets, -costs, costs, total, np.full(targets.size, float(tube)))]

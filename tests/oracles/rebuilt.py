@@ -17,6 +17,7 @@ import numpy as np
 from tests.oracles.claims import assert_claims_hold
 from tests.oracles.exact_certificate import JointTruth, Model, Truth
 from tests.oracles.exact_numbers import CONTEXT, DECIMAL, Interval, rational
+from tests.oracles.nu_truth import NuTruth, within
 
 
 def certificates(estimator: Any) -> list[Any]:
@@ -42,9 +43,17 @@ def assert_honest(
 
 
 def pair_models(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, arithmetic: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    arithmetic: Any = None,
+    all_rows: bool = False,
 ) -> Iterator[Any]:
-    """Yield the truth of every pair of classes."""
+    """Yield the truth of every pair of classes.
+
+    An early model numbers rows with a weight; one of dask arrays `all_rows`.
+    """
     y = np.asarray(y)
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
     weights = weights.astype(np.float64)
@@ -52,7 +61,8 @@ def pair_models(
     classes = estimator.classes_
     labels = np.searchsorted(classes, y)
     coefficients = _coefficients(estimator, len(y))
-    costs = estimator.C * _class_factors(estimator)[labels]
+    price = getattr(estimator, "C", 1.0)  # NuSVC has none
+    costs = price * _class_factors(estimator)[labels]
     if sample_weight is not None:
         costs = costs * weights
     samples = X
@@ -68,7 +78,7 @@ def pair_models(
         positive = second if len(classes) == 2 else first
         signs = np.where(labels[rows] == positive, 1.0, -1.0)
         pair = Pair(estimator, samples, rows, signs, costs[rows], beta, number)
-        pair.kept = np.flatnonzero(present)
+        pair.kept = np.arange(len(y)) if all_rows else np.flatnonzero(present)
         yield pair.truth(X, arithmetic)
 
 
@@ -92,7 +102,7 @@ def _class_factors(estimator: Any) -> Any:
 class Pair:
     """One pair of classes of a fitted estimator."""
 
-    kept: Any  # rows with a weight, by which an early model numbers its own
+    kept: Any  # rows that an early model numbers
 
     def __init__(
         self,
@@ -119,7 +129,18 @@ class Pair:
         if name == "CostSensitiveSVC":
             linear, ends = self._prices()
         lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+        if name == "NuSVC":
+            return self._share_of_errors(lower, upper, arithmetic)
         return Truth(self.model(linear, lower, upper), arithmetic)
+
+    def _share_of_errors(self, lower: Any, upper: Any, arithmetic: Any) -> NuTruth:
+        """Return the truth of nu-SVC, whose model is in units of its margin."""
+        own, whole = self.estimator, float(self.costs.sum())
+        margin, budget = float(own.rho_[self.number]), own.nu * whole
+        if own.fit_intercept:  # as large as a class allows, at most
+            budget = min(budget, 2.0 * min(map(within, (upper, -lower))))
+        model = self.model(self.signs, lower / margin, upper / margin)
+        return NuTruth(model, margin, budget, (lower, upper), arithmetic)
 
     def _prices(self) -> tuple[Any, Any]:
         """Return linear term and ends of the boxes of the cost-sensitive hinge loss."""

@@ -226,9 +226,9 @@ class Gram:
         """Return K @ changes with float32 entries, from cached rows where available.
 
         As within a solve: rows that a solve has left in the cache are not evaluated
-        again.
+        again. Of a linear kernel, and of entries beyond float32, in float64.
         """
-        if isinstance(self.kernel, Linear):
+        if isinstance(self.kernel, Linear) or self.overflows:
             return self.times(changes)
         weights = np.asarray(changes, dtype=np.float64)
         support = np.flatnonzero(weights).astype(np.int32)

@@ -8,6 +8,7 @@ suffice again.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -27,7 +28,7 @@ from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start
 from .problem import DualProblem, SecondSum
 from .sides import by_sides, joined
-from .solution import Solution
+from .solution import NOT_FINITE, Solution
 from .solve_options import DrawnPairs, SolveOptions
 from .stagnation import Stagnation
 from .status import Status
@@ -116,7 +117,8 @@ class Descent:
         self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
         self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
         self.points: list[Vector] = []
-        self.known = (beta.copy(), values) if exact else (0.0 * beta, 0.0 * values)
+        nothing = np.zeros(problem.n)
+        self.known = (beta.copy(), values) if exact else (nothing, nothing)
         self.exact = False
         self.status = Status.START
         self._stagnation = Stagnation(problem)
@@ -252,7 +254,10 @@ class Descent:
             self.beta, self.gradient, self.errors, self.anchors,
             asked, self.options.monitor, None, self._kink, second.has_margin,
         )  # fmt: skip
-        self.problem = second.at(given, float(self._kink[0]))
+        kink = float(self._kink[0])
+        if not math.isfinite(kink):  # sums beyond the numbers of the kernel rows
+            raise ValueError(NOT_FINITE)
+        self.problem = second.at(given, kink)
         self.gradient -= self.problem.linear - given.linear
         return outcome, raised
 

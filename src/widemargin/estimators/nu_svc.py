@@ -14,6 +14,7 @@ from widemargin.engine.kernels import Kernel
 from widemargin.engine.nu import NuProblem, NuSolution
 from widemargin.engine.problem import hinge_terms
 from widemargin.exchange.libsvm_form import SvmType
+from widemargin.numerics.compensated import NEARLY_ALL, sum_within
 
 from .base.classifier import KernelClassifier
 from .base.fitted import FittedClassifier
@@ -190,7 +191,10 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         budget = self.nu * float(task.costs.sum())
         if not self.fit_intercept:
             return budget
-        most = 2.0 * min(float(task.costs[task.y == side].sum()) for side in (1, -1))
+        sides = [task.costs[task.y == side] for side in (1, -1)]
+        most = 2.0 * min(float(side.sum()) for side in sides)
+        if budget > NEARLY_ALL * most:
+            most = 2.0 * min(map(sum_within, sides))
         if budget > most * (1.0 + 1e-12):
             raise ValueError(
                 "specified nu is infeasible: at most twice the weight of the smaller "

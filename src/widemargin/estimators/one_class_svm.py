@@ -12,6 +12,7 @@ from sklearn.base import OutlierMixin
 
 from widemargin.engine.problem import Terms
 from widemargin.exchange.libsvm_form import LibsvmModel, SvmType
+from widemargin.numerics.compensated import NEARLY_ALL, sum_within
 
 from .base.expansion import ExpansionMachine
 from .base.sklearn_compat import Interval
@@ -250,7 +251,10 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
     def _terms(self, data: TrainingData) -> list[Terms]:
         weights = np.ones(data.rows.size) if data.weights is None else data.weights
         nothing = np.zeros(weights.size)
-        return [Terms(nothing, nothing, weights, self.nu * float(weights.sum()))]
+        total = self.nu * float(weights.sum())
+        if self.nu > NEARLY_ALL:
+            total = min(total, sum_within(weights))
+        return [Terms(nothing, nothing, weights, total)]
 
     @property
     def offset_(self) -> float:

@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 
 UNIT = 2.0**-53  # u: largest relative error of one operation
 TINY = float(np.finfo(np.float64).tiny)  # above the absolute error of any underflow
+NEARLY_ALL = (
+    1.0 - 1e-9
+)  # a share of weights from which on the rounding of their sum matters
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: cuts 53 bits into halves that multiply exactly
 _AT_ONCE = 1 << 13  # products split at a time: they and their errors stay in cache
 
@@ -59,6 +62,17 @@ def sum_above(terms: Floats, operations: int = 8) -> float:
     except OverflowError:  # the sum itself is beyond floating point
         return inf
     return raised(total, operations + 1)
+
+
+def sum_within(terms: Floats) -> float:
+    """Return the largest number that is not above a sum.
+
+    A share of nearly all that weights sum to must not be above it by rounding: no
+    coefficients within them would have that sum.
+    """
+    total = fsum(terms.tolist())
+    above = fsum([*terms.tolist(), -total]) < 0.0
+    return nextafter(total, -inf) if above else total
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -16,8 +16,10 @@ from widemargin import SVC, NuSVC
 from widemargin.estimators.base import nu as nu_tasks
 from widemargin.estimators.base import small_fit
 
+from tests.oracles.claims import assert_claims_hold
 from tests.oracles.expansions import outputs
 from tests.oracles.nu_problems import long_kernel, nu_optimum, svc_objective
+from tests.oracles.rebuilt import judged
 
 KERNELS = [
     {"kernel": "linear"},
@@ -270,3 +272,30 @@ def test_small_fits_in_one_call_are_those_of_the_engine(monkeypatch):
     apart = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
     assert len(calls) == 5
     assert_allclose(apart.rho_, small.rho_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_kernel_without_a_positive_value_is_refused(fit_intercept):
+    X, y, _ = data(0, 12)
+    model = NuSVC(kernel="sigmoid", coef0=-11.0, fit_intercept=fit_intercept)
+    with pytest.raises(ValueError, match=r"no sample with itself is positive.*coef0"):
+        model.fit(X, y)
+
+
+def test_entries_beyond_single_precision_have_a_reason():
+    X = np.random.default_rng(9).standard_normal((9, 5))
+    X[0] = 1e9
+    model = NuSVC(kernel="poly", degree=5, gamma=2.3, coef0=222.0, nu=0.2)
+    with pytest.raises(ValueError, match=r"the margin .* is zero"):
+        model.fit(X, np.arange(9) % 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_largest_nu_of_weighted_samples_has_a_bound(seed):
+    """The sum of a class, rounded up, would leave no point of its box."""
+    X, _, weights = data(seed, 21)
+    y = np.where(np.arange(21) % 2, 1, -1)
+    sides = [weights[y == side].sum() for side in (1, -1)]
+    nu = 2 * min(sides) / weights.sum()
+    ((certificate, truth),) = judged(NuSVC(nu=nu).fit(X, y, weights), X, y, weights)
+    assert_claims_hold(certificate, truth)

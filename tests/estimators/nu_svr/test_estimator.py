@@ -195,3 +195,12 @@ def test_constant_targets_one_row_and_huge_targets():
     small = NuSVR(gamma=0.5).fit(X, y)
     assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
     assert_allclose(model.epsilon_, 1e12 * small.epsilon_, rtol=1e-6)
+
+
+def test_sums_beyond_single_precision_have_a_reason():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((28, 1)), rng.standard_normal(28)
+    X[0] = 10.0 ** rng.uniform(8, 9)
+    model = NuSVR(kernel="poly", degree=2, gamma=8.0, C=100.0, nu=2 / 3)
+    with pytest.raises(ValueError, match="may contain large values"):
+        model.fit(X, y, 10.0 ** rng.uniform(-3, 3, 28))

@@ -16,7 +16,8 @@ from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem
 
 from tests.certified import kernel_matrix
-from tests.oracles.expansions import assert_judged, dual_value
+from tests.oracles.claims import assert_claims_hold
+from tests.oracles.expansions import assert_judged, dual_value, judged_outputs
 from tests.oracles.generic_qp import solve_clarabel
 
 KERNELS = ["rbf", "linear", "poly"]
@@ -161,3 +162,14 @@ def test_one_row_and_all_rows_outside():
 def test_nu_outside_is_refused(nu):
     with pytest.raises(ValueError, match="nu"):
         OneClassSVM(nu=nu).fit(np.eye(3))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_weighted_samples_at_their_bounds_have_a_bound(seed):
+    """Their sum, rounded up, would leave no feasible point."""
+    rng = np.random.default_rng(seed)
+    X, weights = rng.standard_normal((20, 2)), rng.uniform(0.1, 3.0, 20)
+    model = OneClassSVM(nu=1.0).fit(X, sample_weight=weights)
+    assert_allclose(model.dual_coef_[0], weights, rtol=1e-12)
+    ((certificate, truth),) = judged_outputs(model, X, None, weights)
+    assert_claims_hold(certificate, truth)

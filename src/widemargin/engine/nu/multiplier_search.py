@@ -57,6 +57,10 @@ NO_MARGIN = (
     "overlap by more than this share of the samples, so there is no such classifier. "
     "Increase nu, or use SVC with a C of your choice."
 )
+NOTHING_POSITIVE = (
+    "nu-SVC has no margin where the kernel of no sample with itself is positive. "
+    "Choose another kernel, or increase coef0."
+)
 
 
 class Search:
@@ -86,6 +90,8 @@ class Search:
         self.fewer: float | None = None  # the multiplier of a part of the rows
         self.steps, self.begun = 0, time.perf_counter()
         largest = float(origin.gram.diagonal().max(initial=0.0))
+        if origin.has_margin and not largest > 0.0:
+            raise ValueError(NOTHING_POSITIVE)
         self.natural = origin.budget * largest if origin.has_margin else 0.0
         self.floor = FLOOR * self.natural
 
