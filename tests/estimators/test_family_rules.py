@@ -1,0 +1,102 @@
+"""What holds of classifiers holds of regressors, outlier and nu machines as well."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+
+import numpy as np
+import pytest
+import sklearn.svm
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from widemargin import SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR, save
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((400, 5))
+y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(400)
+MODELS = [
+    SVR(), NuSVR(), NuSVC(nu=0.4), OneClassSVM(nu=0.2),
+    QuantileSVR(quantile=[0.1, 0.5, 0.9]), QuantileSVR(calibrate=False),
+]  # fmt: skip
+UPDATED = [SVR, OneClassSVM, QuantileSVR]
+LARGER = 1.2  # times what scikit-learn's takes, at most
+
+
+def targets(model, values=y):
+    return (values > 0).astype(int) if isinstance(model, NuSVC) else values
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("n", [60, 400])
+def test_fits_are_the_same_to_the_last_bit(model, n):
+    one, again, two = (
+        clone(model).set_params(n_jobs=jobs).fit(X[:n], targets(model)[:n])
+        for jobs in (1, 1, 2)
+    )
+    for other in (again, two):
+        assert_array_equal(one.support_, other.support_)
+        assert_array_equal(one.dual_coef_, other.dual_coef_)
+        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_refused_fit_leaves_the_model(model):
+    model = clone(model).fit(X[:50], targets(model)[:50])
+    before = pickle.dumps(model)
+    wrong = X.copy()
+    wrong[7, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(wrong, targets(model))
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, targets(model), sample_weight=np.full(400, -np.inf))
+    assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :2])
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", ["SVR", "NuSVR", "NuSVC", "OneClassSVM"])
+def test_pickle_and_file_are_no_larger_than_those_of_scikit_learn(name, tmp_path):
+    ours = {type(model).__name__: clone(model) for model in MODELS}[name]
+    given = X, targets(ours)
+    nu = {"nu": ours.nu} if hasattr(ours, "nu") else {}
+    theirs = len(pickle.dumps(getattr(sklearn.svm, name)(**nu).fit(*given)))
+    save(ours.fit(*given), tmp_path / "model")
+    assert len(pickle.dumps(ours)) <= LARGER * theirs
+    assert (tmp_path / "model").stat().st_size <= LARGER * theirs
+
+
+@pytest.mark.parametrize("estimator", UPDATED)
+def test_a_prediction_beside_updates_is_of_one_model(estimator):
+    model = estimator(gamma=0.5, keep_rows=True, n_jobs=1).fit(X[:60], y[:60])
+    prices = ("nu", 0.1, 0.6) if estimator is OneClassSVM else ("C", 0.2, 5.0)
+    states = [{prices[0]: price} for price in prices[1:]]
+    read = getattr(model, "decision_function", model.predict)
+    low, high = (model.update(**state) and read(X) for state in states)
+    mixtures, done = [], threading.Event()
+
+    def predict():
+        while not done.is_set():
+            found = read(X)
+            # a path there and back ends within rounding of where it began
+            if min(np.abs(found - low).max(), np.abs(found - high).max()) > 1e-6:
+                mixtures.append(found)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns as often as they can
+    readers = [threading.Thread(target=predict) for _ in range(2)]
+    try:
+        for reader in readers:
+            reader.start()
+        for turn in range(20):
+            model.update(**states[turn % 2])
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+        sys.setswitchinterval(interval)
+    assert not mixtures
