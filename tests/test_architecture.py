@@ -311,6 +311,7 @@ BANNED_IN_PYTHON = {
     r"\b(in vain|no harm|by heart|pile up|to be had|next to nothing)\b": "plainer",
     r"\bmend(s|ed)?\b": "repaired",
     r"\baffair\b": "what decides it",
+    r"(?<!there )\b(is|are) no (number|list|object|parameter|class)": "is not a",
     r"^\s+(?-i:Of) [a-z]": "the noun: Names of the features, not Of the features",
 }
 #: the acts of the demo talk to spectators, of patients and hospitals

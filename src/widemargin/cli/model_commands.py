@@ -1,4 +1,4 @@
-"""``widemargin info`` and ``widemargin forget``: look into a model, take rows out."""
+"""``widemargin info`` and ``widemargin forget``: inspect a model, remove rows."""
 
 from __future__ import annotations
 

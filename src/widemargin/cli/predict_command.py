@@ -1,4 +1,4 @@
-"""``widemargin predict`` and ``widemargin evaluate``: a model meets other data."""
+"""``widemargin predict`` and ``widemargin evaluate``: a model on other data."""
 
 from __future__ import annotations
 

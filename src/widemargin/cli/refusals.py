@@ -1,4 +1,4 @@
-"""What the system refuses, in one line: memory, space, threads, permission."""
+"""Errors of the operating system in one line: memory, space, threads, permission."""
 
 from __future__ import annotations
 

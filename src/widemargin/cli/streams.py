@@ -1,4 +1,4 @@
-"""Where data comes from and predictions go: files, pipes, and ``-``.
+"""Input of data and output of predictions: files, pipes, and ``-``.
 
 The problem: at a shell a path may be a pipe, which has neither a size nor a way back,
 or a device, which must be written to and never be replaced by a file.

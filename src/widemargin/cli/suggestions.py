@@ -1,4 +1,4 @@
-"""What a user may have meant: names near to one that is not known."""
+"""Suggestions for an unknown name: known names close to it."""
 
 from __future__ import annotations
 

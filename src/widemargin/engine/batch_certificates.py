@@ -1,4 +1,4 @@
-"""Certificates of many solutions at once, of the figures that their solve proved."""
+"""Certificates of a batch of solutions, from the figures that their solve proved."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def project(
 def starting_point(
     problem: DualProblem, start: ArrayLike | Solution | None
 ) -> tuple[Vector, Vector, bool]:
-    """Return a feasible point, ``K`` times it, and whether all that is float64."""
+    """Return a feasible point, ``K`` times it, and whether these values are float64."""
     known, exact = None, True
     if isinstance(start, Solution):
         if start.problem.n == problem.n:

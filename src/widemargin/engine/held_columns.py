@@ -71,11 +71,11 @@ class HeldColumns:
 
     @property
     def empty(self) -> bool:
-        """Whether there is none."""
+        """Whether no column is held."""
         return not (self._owners >= 0).any()
 
     def begin(self, origin: Indices) -> None:
-        """Go over to other variables, each with its former place or none (< 0)."""
+        """Switch to the variables of another problem; `origin` < 0 marks new ones."""
         self._former = self.slots
         self.slots = np.where(origin < 0, -1, self._former[np.maximum(origin, 0)])
         self._find()
@@ -186,7 +186,7 @@ class HeldColumns:
         self._owners[own] = -1
 
     def _measure(self, gram: Gram) -> None:
-        """Note the squared norms of the samples, of which entries are differences."""
+        """Record the squared norms of the samples: entries are differences of them."""
         known = self._norms[self.slots]
         self._norms[self.slots] = np.maximum(known, squared_norms(gram))
 

@@ -75,7 +75,7 @@ class ProblemBatch:
 
     @property
     def pinned(self) -> bool:
-        """Whether a problem has one point only, as that of one class alone."""
+        """Whether each problem has a single feasible point, as one class alone has."""
         first = self.offsets[:-1]
         totals = 0.0 if self.totals is None else self.totals
         lowest = np.add.reduceat(self.lower, first)
@@ -136,7 +136,7 @@ STATUSES = {status.value: status for status in Status}
 
 @dataclass(frozen=True, eq=False)
 class BatchSolution:
-    """Where the solves of a batch ended; arrays as in the batch.
+    """The solutions of a batch; arrays are laid out as in the batch.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class BatchSolution:
 
 
 class KernelTable:
-    """A kernel matrix in float32: the whole of few samples, 4 n^2 bytes, or its rows.
+    """A float32 kernel matrix: whole for few samples (4 n^2 bytes), else by rows.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ class Descent:
         return float(off.max(initial=0.0)) <= tol
 
     def resume_from(self, checked: BoundedValues, goal: float) -> None:
-        """Run again from verified values: float32 rows had left too much in them."""
+        """Run again from verified values: the error of float32 rows was too large."""
         self._adopt(checked.values, checked.errors)
         self.run(goal)
 
@@ -307,7 +307,7 @@ class Descent:
         return problem.gram._core, problem.linear, problem.lower, problem.upper
 
     def _leap(self, tol: float) -> bool:
-        """Go to the exact solution by a path, where that is less than what lies behind.
+        """Follow a path to the exact solution if it costs less than the steps so far.
 
         With a large C and few features the kernel matrix is close to singular, and pair
         steps creep by the million. Once they have found most of the support vectors the
@@ -346,7 +346,7 @@ def primal_start(
     cold: bool,
     deadline: Deadline,
 ) -> tuple[Vector, Vector]:
-    """Go on in the primal where a linear problem is far from solved: it is faster."""
+    """Continue by Newton in the primal where a linear problem is far from solved."""
     X = problem.gram.samples
     far = cold or violation(problem, beta, values) > FAR * tol
     if not (far and newton_pays(X)):
@@ -371,7 +371,7 @@ def primal_start(
 def _newton_by_sides(
     problem: DualProblem, tol: float, near: Vector | None, deadline: Deadline
 ) -> Vector:
-    """Return dual variables by Newton in the primal, of two members where it bends."""
+    """Return dual variables by Newton in the primal, two per member with a kink."""
     sides = by_sides(problem)
     try:
         moved = newton_start(sides, sides.gram.samples, tol, near, deadline)

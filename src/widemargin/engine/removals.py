@@ -1,4 +1,4 @@
-"""Every solution without one row, from the solution with all of them.
+"""Solutions with one row removed, from the solution with all rows.
 
 Removing a row is the path on which its box closes (mathematics 3.2). Removals from the
 same solution share what a path costs most: the response of all rows to each, computed

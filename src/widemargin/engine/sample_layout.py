@@ -36,7 +36,7 @@ def _stays_sparse(X: Any) -> bool:
 
 
 def refuse_damaged(X: Any) -> None:
-    """Refuse sparse samples that lead out of themselves: compiled code trusts them.
+    """Refuse sparse samples with indices out of range: compiled code trusts them.
 
     SciPy's does too, so this comes before any conversion or product.
     """

@@ -153,7 +153,7 @@ def proved(solution: Solution, tol: float) -> Solution:
 
 
 def _along_the_path(solution: Solution, descent: Descent) -> Solution:
-    """Return the exact solution where the polish failed from a tight one, if it can be.
+    """Follow a path to the exact solution where the polish failed, if there is one.
 
     Rows that are all but equal, as float32 makes them of decimals, leave the polish a
     system that it cannot solve; the path meets them one by one.

@@ -1,4 +1,4 @@
-"""Which way an update takes: along the path, a solve from the former point, or anew.
+"""Route of an update: along a path, by a warm solve, or by a refit.
 
 All three lead to the same model; what they cost is estimated from the sizes of the
 problem, in seconds on one core. Only ratios matter, and no clock is read: the same
@@ -39,7 +39,7 @@ UNTRIED = 2.5e-3  # seconds of a refit below which rows are not tested first
 
 
 class Route(StrEnum):
-    """The ways of an update."""
+    """Routes of an update."""
 
     PATH = "path"
     WARM = "warm"
@@ -55,7 +55,7 @@ def refit_seconds(
     compiled: bool = False,
     primal: int = 0,
 ) -> float:
-    """Estimate the seconds of a solve from nothing.
+    """Estimate the seconds of a cold solve.
 
     `primal` is the number of features where it is one of Newton in the primal.
     """
@@ -78,12 +78,12 @@ def warm_seconds(n: int, support: int, margin: int, moving: int) -> float:
 
 
 def least_seconds(n: int, margin: int) -> float:
-    """Return an estimate that no path is below: one row moves, and nothing else."""
+    """Estimate the shortest path there is: one row moves, and nothing else."""
     return PATH_BASE + path_seconds(n, 1, margin)
 
 
 def influence(problem: DualProblem) -> float:
-    """Return what a row does to its own decision value, in units of the margin."""
+    """Return the influence of a row on its own decision value, in margins."""
     unit = float(np.abs(problem.linear).mean())
     own = float(((problem.upper - problem.lower) * problem.gram.diagonal()).mean())
     if unit == 0.0 or not np.isfinite(own):

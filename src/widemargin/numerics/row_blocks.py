@@ -1,4 +1,4 @@
-"""Where dense, single precision and sparse samples meet.
+"""Products with samples: dense, single precision or sparse.
 
 Solvers see three products; float32 samples are widened block by block, so the data is
 never copied whole and sums are accumulated in double precision.

@@ -1,4 +1,4 @@
-"""The estimators that a model is put together from."""
+"""The estimators that a Pipeline or ColumnTransformer is made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page may ask: messages checked before anything is done.
+"""Messages of the page, checked before anything is done.
 
 Whatever comes (text that is no JSON, NaN, other types, far too many points) becomes a
 `Refused` with one line for the page, and the session is as it was.

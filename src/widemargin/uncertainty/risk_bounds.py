@@ -1,4 +1,4 @@
-"""How far a margin must be kept, and how likely it is violated: Cantelli, normal.
+"""Safety factor of a margin and probability of its violation: Cantelli, normal.
 
 Only mean and covariance of a sample are known; a bound holds for every distribution
 with these moments, or for the normal one.

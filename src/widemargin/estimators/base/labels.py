@@ -1,4 +1,4 @@
-"""Labels that cannot be told apart or sorted, refused with what to do about them."""
+"""Refusal of labels that cannot be told apart or sorted, with the remedy."""
 
 from __future__ import annotations
 

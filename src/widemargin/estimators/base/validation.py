@@ -1,4 +1,4 @@
-"""What users hand in, checked and turned into numbers: weights, threads, memory."""
+"""Checks and conversions of user input: weights, threads, memory."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _files(path: Any) -> list[str]:
 
 
 def _common_dtype(schema: Any, names: Sequence[str]) -> np.dtype[Any]:
-    """Return the type of the samples; refuse columns that are no numbers."""
+    """Return the type of the samples; refuse columns that are not numbers."""
     from pyarrow import types
 
     kinds = [schema.field(name).type for name in names]
