@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .rules import decide, distances_within
+from .rules import Screened, decide, distances_within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,56 +66,66 @@ class Screener:
         error: float | Vector,
     ) -> Mask:
         """Return which of the samples `remaining` stay active."""
+        keep: Mask = np.ones(len(remaining), dtype=bool)
         convex = problem.gram.kernel.semidefinite
         if not convex or len(remaining) < self.smallest:
-            return np.ones(len(remaining), dtype=bool)
-        lower, upper = problem.lower[remaining], problem.upper[remaining]
-        point, targets = beta[remaining], -gradient[remaining]
-        total = problem.total
-        if total is not None:
-            total = total - float(np.sum(beta) - np.sum(point))
+            return keep
         wanted = self._wanted(problem, len(remaining))
-        distances = None
-        if self.rank:
-            distances = distances_within(problem.gram, remaining)
-        if self._diagonal is None or self._diagonal[0] is not problem.gram:
-            self._diagonal = problem.gram, problem.gram.diagonal()
-        diagonal = self._diagonal[1][remaining]
-        decided = decide(
-            targets,
-            point,
-            lower,
-            upper,
-            total,
-            diagonal,
-            error=error,
-            distances=distances,
-            largest_gap=wanted,
-        )
+        decided = self._decided(problem, remaining, beta, gradient, error, wanted)
         if decided.gap > wanted:
-            return np.ones(len(remaining), dtype=bool)
-        settled = (decided.at_lower & (point == lower)) | (
-            decided.at_upper & (point == upper)
+            return keep
+        point = beta[remaining]
+        settled = (decided.at_lower & (point == problem.lower[remaining])) | (
+            decided.at_upper & (point == problem.upper[remaining])
         )
-        gone = problem.n - len(remaining) + int(np.count_nonzero(settled))
+        count = int(np.count_nonzero(settled))
         self.checks.append(
             {
                 "n_iter": n_iter,
                 "seconds": time.perf_counter() - self._started,
                 "gap": decided.gap,
-                "share": gone / problem.n,
+                "share": (problem.n - len(remaining) + count) / problem.n,
             }
         )
-        if np.count_nonzero(settled) < WORTH_REMOVING * len(remaining):
-            settled[:] = False
-        keep: Mask = ~settled
         self._last = problem, len(remaining), decided.gap
+        if count >= WORTH_REMOVING * len(remaining):
+            keep = ~settled
         return keep
 
-    def _wanted(self, problem: DualProblem, in_play: int) -> float:
+    def _decided(
+        self,
+        problem: DualProblem,
+        remaining: NDArray[np.int32],
+        beta: Vector,
+        gradient: Vector,
+        error: float | Vector,
+        wanted: float,
+    ) -> Screened:
+        """Apply the rules to the active samples; the others are part of the sum."""
+        point, total = beta[remaining], problem.total
+        if total is not None:
+            total = total - float(np.sum(beta) - np.sum(point))
+        distances = None
+        if self.rank:
+            distances = distances_within(problem.gram, remaining)
+        if self._diagonal is None or self._diagonal[0] is not problem.gram:
+            self._diagonal = problem.gram, problem.gram.diagonal()
+        return decide(
+            -gradient[remaining],
+            point,
+            problem.lower[remaining],
+            problem.upper[remaining],
+            total,
+            self._diagonal[1][remaining],
+            error=error,
+            distances=distances,
+            largest_gap=wanted,
+        )
+
+    def _wanted(self, problem: DualProblem, active: int) -> float:
         """Return the largest gap at which a check is due."""
         if self._last is None or self._last[0] is not problem:
             return np.inf
         _, before, gap = self._last
         # With more samples than there were, the engine has started afresh.
-        return np.inf if in_play > before else HALVED * gap
+        return np.inf if active > before else HALVED * gap
