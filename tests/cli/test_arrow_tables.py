@@ -72,6 +72,26 @@ def test_the_model_and_its_predictions_are_those_of_csv(
     assert written == [list(first.predict(new))] * 4
 
 
+@pytest.mark.parametrize("spelling", [("True", "False"), ("TRUE", "FALSE")])
+def test_truth_values_are_those_of_csv(
+    tmp_path: Path, spelling: tuple[str, str]
+) -> None:
+    truth = np.arange(30) % 3 > 0
+    table = pa.table({"member": truth, "label": np.where(truth, "a", "b")})
+    WRITERS["data.parquet"](table, str(tmp_path / "data.parquet"))
+    lines = [f"{spelling[0] if one else spelling[1]},{'ba'[int(one)]}" for one in truth]
+    (tmp_path / "data.csv").write_text("\n".join(["member,label", *lines]))
+    given = ("--label", "label")
+    done = command(
+        "train", "data.csv", "model", *given, "--categorical", "auto", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    for source in ("data.csv", "data.parquet"):
+        done = command("evaluate", source, "model", *given, cwd=tmp_path)
+        assert "accuracy           1.0000" in done.stdout
+        assert "categories" not in done.stderr
+
+
 def test_columns_of_many_types(tmp_path: Path) -> None:
     table = pa.table(
         {

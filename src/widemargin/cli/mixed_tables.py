@@ -123,7 +123,7 @@ class _Attempt:
                         table[:, i],
                         _numbers(
                             self._categories.setdefault(feature, {}),
-                            categories[feature],
+                            [_spelled(one) for one in categories[feature]],
                         ),
                     )
                 if missing[feature]:
@@ -153,6 +153,12 @@ class _Attempt:
             mixed.selected(features),
             offence,
         )
+
+
+def _spelled(category: bytes) -> bytes:
+    """Return a truth value as Arrow spells it, whoever wrote it; others as they are."""
+    lower = category.lower()
+    return lower if lower in (b"true", b"false") else category
 
 
 def _numbers(known: dict[bytes, int], texts: list[bytes]) -> NDArray[np.int32]:

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from widemargin.cli.refusals import refusal
 from widemargin.persistence import training_rows
 
+from .estimator_names import available_methods
 from .output import (
     InputError,
     catching_warnings,
@@ -119,9 +120,14 @@ def forget(
     estimator = load_model(model)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if "keep_rows" not in final.get_params():
+        able = [
+            method
+            for method, kind in available_methods().items()
+            if "keep_rows" in kind._get_param_names()
+        ]
         raise InputError(
             f"{model}: a {type(final).__name__} cannot forget rows: train with "
-            "--keep-rows and --method svc or --method cost"
+            f"--keep-rows and --method {' | '.join(able)}"
         )
     if not hasattr(final, "forget"):
         raise InputError(
