@@ -89,21 +89,21 @@ class ExactModel(ABC):
         return new
 
     def _move(self, change: Change, wanted: Settings) -> None:
-        """Add first, then remove: the model is never without rows in between.
+        """Add, move and remove points in one update.
 
         A moved or flipped point is a new row, which takes over the id of the old one
         in the page's numbering (`_row_ids`).
         """
         model = self._estimator
+        gone = [self._row_ids.pop(own) for own in change.removed]
         if change.added:
             X, y = self.rows(change.added)
             fresh = list(range(self._next, self._next + len(change.added)))
             self._next += len(change.added)
-            model.partial_fit(X, y, ids=fresh)
-        if change.removed:
-            model.forget([self._row_ids.pop(own) for own in change.removed])
-        if change.added:
+            model.partial_fit(X, y, ids=fresh, forget_ids=gone or None)
             self._row_ids.update(zip(change.added, fresh, strict=True))
+        elif gone:
+            model.forget(gone)
         if change.settings:
             model.update(**self.parameters(wanted))
 
