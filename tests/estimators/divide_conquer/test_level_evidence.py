@@ -148,7 +148,7 @@ def test_several_classes(smooth):
     assert exact - balanced(model, Z, labels) <= 0.005
 
 
-@pytest.mark.parametrize(("most", "level", "rows"), [(3e6, 2, 1500), (3e7, 1, 2684)])
+@pytest.mark.parametrize(("most", "level", "rows"), [(3e6, 2, 948), (3e7, 1, 1899)])
 def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
     smooth, monkeypatch, most, level, rows
 ):

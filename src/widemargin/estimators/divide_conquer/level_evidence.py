@@ -42,7 +42,7 @@ AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is sol
 # Kernel entries of the largest cluster, rows times support vectors: "auto" takes no
 # coarser level than that, and warns where it should.
 MOST_ENTRIES = 2e9
-WORK = 0.2  # work of a comparison, as a share of the squared cluster sizes of the level
+WORK = 0.1  # work of a comparison, as a share of the squared cluster sizes of the level
 SHARE = 0.55  # share of a region's rows used for training, at most
 REGIONS = 0.4  # share of the rows compared, in clusters of the level above
 HELD_OUT = 10_000  # held-out rows, at most,
@@ -193,7 +193,7 @@ def compare_levels(
 def against_sample(
     evidence: Evidence, machine: Any, source: RowSource, kernel: Kernel, seed: int
 ) -> Evidence:
-    """Add what one model of random rows reaches, at a quarter of the level's cost.
+    """Add what one model of random rows reaches, at a tenth of the level's cost.
 
     At level 1 this is the coarser model itself.
     """
@@ -204,7 +204,9 @@ def against_sample(
     n, tested = source.n, evidence.compared
     # a model of this many rows costs about as much as the level
     size = np.sqrt(n * n / machine.n_branches**evidence.level)
-    drawn = source.others(tested, int(0.5 * size), np.random.default_rng(seed))
+    drawn = source.others(
+        tested, int(np.sqrt(WORK) * size), np.random.default_rng(seed)
+    )
     if len(np.unique(drawn.codes)) == 1:
         return evidence
     local = _settings(machine, kernel, seed, NEVER)

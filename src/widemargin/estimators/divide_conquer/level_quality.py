@@ -176,7 +176,7 @@ def disappointing(evidence: Evidence, machine: Any) -> str:
     sampled = evidence.sampled
     if sampled is not None and sampled.loss_against(finer) < 0:
         text += (
-            f"; SVC on {evidence.sampled_rows} random rows, which costs a quarter, "
+            f"; SVC on {evidence.sampled_rows} random rows, which costs a tenth, "
             f"reached {100 * sampled.balanced_accuracy:.1f} %"
         )
     return text + "."
