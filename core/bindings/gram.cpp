@@ -156,8 +156,9 @@ void products(Gram& gram, In<Index> indices, In2<double> weights, InOut<double> 
   bool interrupted = false;
   {
     nb::gil_scoped_release release;
+    Team team(gram.threads());
     interrupted = !symmetric_products(
-        gram, indices.data(), n, weights.data(), weights.shape(0),
+        gram, team, indices.data(), n, weights.data(), weights.shape(0),
         [] {
           nb::gil_scoped_acquire acquire;
           return PyErr_CheckSignals() == 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "simd/dispatch.hpp"
@@ -11,47 +12,72 @@ namespace widemargin {
 namespace {
 
 constexpr Size kRows = 64, kColumns = 256;  // a block of entries stays in the second-level cache
-constexpr Size kWanted = 2;  // vectors whose products are wanted, not only their norm
+constexpr Size kPadding = 8;                // columns of a block: a multiple of it
 
-// Products of the symmetric matrix with several vectors, one chunk of columns after the other. The
-// first two are wanted on all rows; of the others only weights' K weights, so that what a block
-// adds to its rows, counted twice above the diagonal, is enough.
+// Products of the symmetric matrix with several vectors, one chunk of columns after the other. Of
+// the first vector, whose weights are positive for the first rows and negative for the others, sums
+// over either are wanted on all rows: a block of entries belongs to one sign of rows and of
+// columns. Of the other vectors only weights' K weights, so that what a block adds to its rows,
+// counted twice above the diagonal, is enough.
 class SymmetricProducts {
  public:
-  std::vector<double> sums;  // n_vectors x n
+  std::vector<double> positive, negative;  // of the sizes of the first weights
+  std::vector<double> others;              // (n_vectors - 1) x n
 
-  SymmetricProducts(Gram& gram, const Index* rows, Size n, const double* weights, Size n_vectors)
-      : sums(n * n_vectors, 0.0),
+  SymmetricProducts(Gram& gram, Team& team, const std::vector<Index>& rows, Size n_positive,
+                    const std::vector<double>& weights, Size n_vectors)
+      : positive(rows.size(), 0.0),
+        negative(positive),
+        others(rows.size() * (n_vectors - 1), 0.0),
         gram_(gram),
-        team_(gram.threads()),
-        rows_(rows),
-        n_(n),
-        weights_(weights),
-        n_vectors_(n_vectors) {}
+        team_(team),
+        rows_(rows.data()),
+        n_(rows.size()),
+        n_positive_(n_positive),
+        weights_(weights.data()),
+        n_vectors_(n_vectors) {
+    for (const auto& [begin, end] : {std::pair(Size(0), n_positive_), std::pair(n_positive_, n_)})
+      for (Size row = begin; row < end; row += kRows) blocks_.push_back(row);
+  }
 
   bool run(const std::function<bool()>& proceed) {
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
-    for (Size first = 0; first < n_; first += kColumns) {
-      if (!proceed()) return false;
-      chunk(first, std::min(kColumns, n_ - first));
-    }
+    for (const auto& [begin, end] : {std::pair(Size(0), n_positive_), std::pair(n_positive_, n_)})
+      for (Size first = begin; first < end; first += kColumns) {
+        if (!proceed()) return false;
+        chunk(first, std::min(kColumns, end - first));
+      }
     return true;
   }
 
  private:
-  // Entries of columns [first, first + count) with all rows before their end. A block above the
-  // diagonal serves its rows and, transposed, its columns.
+  // Entries of some rows with columns of a chunk; weights of these columns lie a stride apart,
+  // vector by vector.
+  struct Block {
+    Size row, count;
+    double* const* entries;
+    const double* weights;
+    Size stride;
+    double* transposed;  // sums of the columns
+    double* sums;        // of the rows: those of the columns' sign
+  };
+
+  std::vector<double>& sums_of(Size sample) { return sample < n_positive_ ? positive : negative; }
+
+  // Entries of columns [first, first + count) with all rows before their end, of a block of rows
+  // among these columns those from the diagonal on: above it, entries serve their rows and,
+  // transposed, their columns.
   void chunk(Size first, Size count) {
     const Source& source = gram_.source();
     Prepared<double> prepared;
     source.prepare(rows_ + first, count, prepared);
-    const Size padded = (count + 3) / 4 * 4;
+    const Size padded = (count + kPadding - 1) / kPadding * kPadding;
     std::vector<double> own(n_vectors_ * padded, 0.0);  // weights of the columns
     for (Size v = 0; v < n_vectors_; ++v)
       std::copy_n(weights_ + v * n_ + first, count, own.data() + v * padded);
-    const Size n_blocks = (first + count + kRows - 1) / kRows;
-    const Size wanted = std::min(kWanted, n_vectors_);
-    std::vector<double> transposed(n_blocks * wanted * padded, 0.0);
+    const auto last = std::lower_bound(blocks_.begin(), blocks_.end(), first + count);
+    const Size n_blocks = Size(last - blocks_.begin());
+    std::vector<double> transposed(n_blocks * padded, 0.0);
     const double cost = double(first + count) * double(count) * 2.0 * source.entry_cost();
     team_.run(n_blocks, 1, cost, [&](Size begin, Size end) {
       Team alone(1);
@@ -59,87 +85,110 @@ class SymmetricProducts {
       std::vector<double*> store(kRows);
       for (Size r = 0; r < kRows; ++r) store[r] = entries.data() + r * padded;
       for (Size block = begin; block < end; ++block) {
-        const Size row = block * kRows, present = std::min(kRows, first + count - row);
-        Sweep<double> work{rows_ + row, present, rows_ + first, count, store.data()};
-        work.prepared = prepared.panels.empty() ? nullptr : &prepared;
+        const Size row = blocks_[block];
+        const Size next = block + 1 < n_blocks ? blocks_[block + 1] : first + count;
+        const Size diagonal = row < first ? 0 : row - first;  // whole panels
+        const Size square = row < first ? 0 : std::min(kRows, padded - diagonal);
+        Sweep<double> work{rows_ + row, next - row, rows_ + first + diagonal, count - diagonal,
+                           store.data()};
+        if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = diagonal;
         source.sweep(work, alone);
-        gram_.log().count(Purpose::certificate, present * count);
-        const bool above = row + present <= first;
-        multiply(row, present, above, store, own.data(), padded,
-                 transposed.data() + block * wanted * padded);
+        gram_.log().count(Purpose::certificate, work.n_rows * work.n_columns);
+        const Block evaluated{row,
+                              work.n_rows,
+                              store.data(),
+                              own.data() + diagonal,
+                              padded,
+                              transposed.data() + block * padded + diagonal,
+                              sums_of(first).data()};
+        multiply(evaluated, 0, square, false);
+        multiply(evaluated, square, padded - diagonal, true);
       }
     });
-    for (Size block = 0; block < n_blocks; ++block)
-      for (Size v = 0; v < wanted; ++v)
-        for (Size c = 0; c < count; ++c)
-          sums[v * n_ + first + c] += transposed[(block * wanted + v) * padded + c];
+    for (Size block = 0; block < n_blocks; ++block) {
+      double* to = sums_of(blocks_[block]).data() + first;
+      for (Size c = 0; c < count; ++c) to[c] += transposed[block * padded + c];
+    }
   }
 
-  void multiply(Size row, Size present, bool above, const std::vector<double*>& store,
-                const double* own, Size padded, double* transposed) {
-    for (Size r = 0; r < present; r += kStripRows) {
-      const Size count = std::min(kStripRows, present - r);
+  // Columns [begin, end) of a block; those above the diagonal serve both sides.
+  void multiply(const Block& block, Size begin, Size end, bool above) {
+    if (begin == end) return;
+    for (Size r = 0; r < block.count; r += kStripRows) {
+      const Size count = std::min(kStripRows, block.count - r), row = block.row + r;
       for (Size v = 0; v < n_vectors_; v += kMostVectors) {
         ProductCall call{};
         call.n_vectors = std::min(kMostVectors, n_vectors_ - v);
-        call.n_columns = padded;
-        for (Size k = 0; k < kStripRows; ++k) call.rows[k] = store[k < count ? r + k : r];
-        for (Size u = 0; u < call.n_vectors; ++u) {
-          call.column_weights[u] = own + (v + u) * padded;
-          for (Size k = 0; k < count; ++k)
-            call.row_weights[u][k] = weights_[(v + u) * n_ + row + r + k];
-          call.transposed[u] = above && v + u < kWanted ? transposed + (v + u) * padded : nullptr;
+        call.n_columns = end - begin;
+        for (Size k = 0; k < kStripRows; ++k)
+          call.rows[k] = block.entries[k < count ? r + k : r] + begin;
+        for (Size u = 0; u < call.n_vectors; ++u)
+          call.column_weights[u] = block.weights + (v + u) * block.stride + begin;
+        if (v == 0 && above) {
+          std::copy_n(weights_ + row, count, call.row_weights);
+          call.transposed = block.transposed + begin;
         }
         routines<double>().products(call);
-        for (Size u = 0; u < call.n_vectors; ++u)
-          for (Size k = 0; k < count; ++k)
-            sums[(v + u) * n_ + row + r + k] +=
-                call.sums[u][k] * (above && v + u >= kWanted ? 2.0 : 1.0);
+        for (Size u = 0; u < call.n_vectors; ++u) {
+          double* to = v + u == 0 ? block.sums + row : others.data() + (v + u - 1) * n_ + row;
+          const double factor = v + u > 0 && above ? 2.0 : 1.0;
+          for (Size k = 0; k < count; ++k) to[k] += factor * call.sums[u][k];
+        }
       }
     }
   }
 
   Gram& gram_;
-  Team team_;
+  Team& team_;
   const Index* rows_;
-  Size n_;
+  Size n_, n_positive_;
   const double* weights_;
   Size n_vectors_;
+  std::vector<Size> blocks_;  // where they begin
 };
 
 }  // namespace
 
-bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* weights,
+bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const double* weights,
                         Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares) {
-  // The sizes of the terms of the first vector are summed as the second one.
-  std::vector<double> all(weights, weights + n);
-  for (Size i = 0; i < n; ++i) all.push_back(std::abs(weights[i]));
-  all.insert(all.end(), weights + n, weights + n_vectors * n);
-  SymmetricProducts products(gram, rows, n, all.data(), n_vectors + 1);
+  std::vector<Size> order(n);
+  std::iota(order.begin(), order.end(), Size(0));
+  const auto middle =
+      std::stable_partition(order.begin(), order.end(), [&](Size i) { return weights[i] > 0.0; });
+  std::vector<Index> ordered(n);
+  std::vector<double> own(n * n_vectors);
+  for (Size i = 0; i < n; ++i) {
+    ordered[i] = rows[order[i]];
+    own[i] = std::abs(weights[order[i]]);
+    for (Size v = 1; v < n_vectors; ++v) own[v * n + i] = weights[v * n + order[i]];
+  }
+  SymmetricProducts products(gram, team, ordered, Size(middle - order.begin()), own, n_vectors);
   if (!products.run(proceed)) return false;
-  std::copy_n(products.sums.data(), n, values);
-  std::vector<double> rounding(n), sizes(n);
+  std::vector<double> rounding(n), sizes(n), sums(n);
   for (Size v = 0; v < n_vectors; ++v) {
-    const double* own = weights + v * n;
-    const double* sums = products.sums.data() + (v == 0 ? 0 : v + 1) * n;
+    const double* vector = weights + v * n;
     double total = 0.0;
-    for (Size i = 0; i < n; ++i) total += std::abs(own[i]);
-    // Of the others only the norm is asked for: where sizes count, no entry exceeds 1.
-    if (v == 0)
-      std::copy_n(products.sums.data() + n, n, sizes.data());
-    else
-      std::fill(sizes.begin(), sizes.end(), total);
+    for (Size i = 0; i < n; ++i) total += std::abs(vector[i]);
+    for (Size i = 0; i < n; ++i) {
+      const double plus = products.positive[i], minus = products.negative[i];
+      sums[order[i]] = v == 0 ? plus - minus : products.others[(v - 1) * n + i];
+      // Of the others only the norm is asked for: where sizes count, no entry exceeds 1.
+      sizes[order[i]] = v == 0 ? plus + minus : total;
+    }
     std::fill(rounding.begin(), rounding.end(), 0.0);
-    Sweep<double> work{rows, n, rows, n, nullptr, own};
+    Sweep<double> work{rows, n, rows, n, nullptr, vector};
     work.sizes = sizes.data();
     gram.source().rounding(work, rounding.data());
-    if (v == 0) std::copy_n(rounding.data(), n, error);
+    if (v == 0) {
+      std::copy_n(sums.data(), n, values);
+      std::copy_n(rounding.data(), n, error);
+    }
     double square = 0.0, uncertain = 0.0, size = 0.0;
     for (Size i = 0; i < n; ++i) {
-      square += own[i] * sums[i];
-      size += std::abs(own[i] * sums[i]);
-      uncertain += std::abs(own[i]) * rounding[i];
+      square += vector[i] * sums[i];
+      size += std::abs(vector[i] * sums[i]);
+      uncertain += std::abs(vector[i]) * rounding[i];
     }
     squares[v] = square + 1.01 * (uncertain + double(n + 4) * 0x1p-53 * size);
   }

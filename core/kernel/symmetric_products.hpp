@@ -3,6 +3,7 @@
 
 #include "common.hpp"
 #include "kernel/gram.hpp"
+#include "threads/parallel.hpp"
 
 namespace widemargin {
 
@@ -13,7 +14,7 @@ namespace widemargin {
 // values[i] = (K weights_0)[i] to within error[i]; squares[v] >= weights_v' K weights_v.
 //
 // The result does not depend on the number of threads. False when `proceed` returned false.
-bool symmetric_products(Gram& gram, const Index* rows, Size n, const double* weights,
+bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const double* weights,
                         Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares);
 

@@ -11,6 +11,7 @@ namespace {
 #include "simd/tiles.inl"
 // after the tiles, whose columns it reads
 #include "simd/sample_differences.inl"
+#include "simd/symmetric_products.inl"
 
 #ifdef __AVX512F__
 
@@ -27,6 +28,7 @@ Routines<Real> make_table() {
   table.sparse_norm = sparse_norm<Real>;
   table.pairs = pairs<Real>;
   table.combine = combine<Real>;
+  table.products = products;
   return table;
 }
 
@@ -34,7 +36,6 @@ Routines<Real> make_table() {
 
 #include "simd/products.inl"
 #include "simd/sparse_differences.inl"
-#include "simd/symmetric_products.inl"
 
 template <class Real>
 Routines<Real> make_table() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/symmetric_products.hpp"
 #include "simd/clones.hpp"
 #include "simd/dispatch.hpp"
 
@@ -93,16 +94,24 @@ void NearMargin::add(const std::vector<Size>& members, const std::vector<double>
 // Rows that the polish has left are read again; without them nothing is stored.
 void NearMargin::verify(Team& team, double* values, double* errors) const {
   const std::vector<Size> support = point_.support();
-  std::vector<double> sums(size(), 0.0), sizes(size(), 0.0), rounding(size(), 0.0);
   std::vector<double> weights(support.size());
   for (Size a = 0; a < support.size(); ++a) weights[a] = point_.beta(support[a]);
+  const bool held = holds(support);
+  Gram& gram = point_.table().gram();
+  std::vector<Size> others = members_;
+  if (!held && gram.source().sizes_by_sign()) {
+    verify_support(team, support, weights, values, errors);
+    others.erase(std::remove_if(others.begin(), others.end(),
+                                [this](Size k) { return point_.beta(k) != 0.0; }),
+                 others.end());
+  }
+  std::vector<double> sums(others.size(), 0.0), sizes(sums), rounding(sums);
   const std::vector<Index> rows = samples_of(point_.problem(), support);
-  const std::vector<Index> columns = samples_of(point_.problem(), members_);
+  const std::vector<Index> columns = samples_of(point_.problem(), others);
   Sweep<double> work{rows.data(), rows.size(),    columns.data(), columns.size(),
                      nullptr,     weights.data(), sums.data()};
   work.sizes = sizes.data();
-  Gram& gram = point_.table().gram();
-  if (holds(support)) {
+  if (held) {
     add(support, weights, sums);
     for (Size a = 0; a < support.size(); ++a)
       add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
@@ -111,10 +120,24 @@ void NearMargin::verify(Team& team, double* values, double* errors) const {
     gram.log().count(Purpose::certificate, rows.size() * columns.size());
   }
   gram.source().rounding(work, rounding.data());
-  for (Size c = 0; c < size(); ++c) {
-    values[members_[c]] = sums[c];
-    errors[members_[c]] = rounding[c];
+  for (Size c = 0; c < others.size(); ++c) {
+    values[others[c]] = sums[c];
+    errors[others[c]] = rounding[c];
   }
+}
+
+// Entries among the support vectors are evaluated once, by symmetry.
+void NearMargin::verify_support(Team& team, const std::vector<Size>& support,
+                                const std::vector<double>& weights, double* values,
+                                double* errors) const {
+  const std::vector<Index> rows = samples_of(point_.problem(), support);
+  std::vector<double> sums(rows.size()), rounding(rows.size());
+  double square = 0.0;
+  symmetric_products(
+      point_.table().gram(), team, rows.data(), rows.size(), weights.data(), 1, [] { return true; },
+      sums.data(), rounding.data(), &square);
+  for (Size a = 0; a < support.size(); ++a)
+    values[support[a]] = sums[a], errors[support[a]] = rounding[a];
 }
 
 bool NearMargin::holds(const std::vector<Size>& members) const {

@@ -37,6 +37,8 @@ class NearMargin {
   void verify(Team& team, double* values, double* errors) const;
 
  private:
+  void verify_support(Team& team, const std::vector<Size>& support,
+                      const std::vector<double>& weights, double* values, double* errors) const;
   bool holds(const std::vector<Size>& members) const;
 
   static constexpr Size kNowhere = Size(-1);

@@ -161,10 +161,11 @@ WIDEMARGIN_TEST(symmetric_products_are_bounded_and_the_same_for_any_team) {
       std::vector<double> first;
       for (const int threads : {1, 3}) {
         Gram gram(data.dense(spec), Size(1) << 20, threads);
+        Team team(threads);
         std::vector<double> values(n), error(n), squares(2);
         require(symmetric_products(
-                    gram, all.data(), n, weights.data(), 2, [] { return true; }, values.data(),
-                    error.data(), squares.data()),
+                    gram, team, all.data(), n, weights.data(), 2, [] { return true; },
+                    values.data(), error.data(), squares.data()),
                 "not stopped");
         values.insert(values.end(), squares.begin(), squares.end());
         if (first.empty()) first = values;

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin.engine.gram import Gram
+from widemargin.engine.kernel_table import BatchOptions, KernelTable, ProblemBatch
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solve import solve
@@ -54,6 +55,24 @@ def test_on_wide_data_inactive_samples_and_certificates_evaluate_little():
     # each pair of them once, and what float32 sums of cached rows do not settle.
     assert gram.entries["stages"] + gram.entries["inactive"] <= len(gram) * support
     assert gram.entries["certificate"] <= 0.75 * support * support
+
+
+def test_of_support_vectors_each_pair_is_evaluated_once():
+    X, y = clouds(1000, 20, seed=3)
+    gram = Gram(X, Gaussian(0.5), threads=1, cache_mb=400)  # all are support vectors
+    half = 0.5 * 1000 * 1000
+    values, errors, squares = gram.bounded_products(np.arange(1000), y[None, :])
+    assert gram.entries["certificate"] <= 1.1 * half
+    expected = gram.times(y)
+    assert (np.abs(values - expected) <= errors + 1e-12).all()
+    assert_allclose(squares[0], y @ expected, rtol=1e-12)
+    table = KernelTable(gram)
+    everything = np.array([0, 1000]), np.arange(1000, dtype=np.int32)
+    box = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    batch = ProblemBatch(*everything, y, *box, np.zeros(1))
+    found = table.solve(batch, BatchOptions(polish="never"))
+    assert np.count_nonzero(found.beta) == 1000
+    assert gram.entries["certificate"] <= 2.2 * half
 
 
 def test_working_sets_are_small_where_the_start_has_few_support_vectors():

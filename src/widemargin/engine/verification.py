@@ -123,44 +123,8 @@ def verify(
     if given or support.size * problem.n <= AT_ONCE:
         return _everywhere(*gram.bounded_times(beta, np.arange(problem.n)))
     known = _from_anchors(gram, beta, support, values, evidence)
-    open_members = _unsettled(problem, beta, known)
-    if _float32_settles(problem, beta, known, open_members):
-        open_members = _summed_anew(
-            problem, beta, known, open_members, np.float32, late
-        )
-    _summed_anew(problem, beta, known, open_members, np.float64, late)
+    _Open(problem, beta, known, late).settle()
     return known
-
-
-def _float32_settles(
-    problem: DualProblem, beta: Vector, known: BoundedValues, members: Indices
-) -> bool:
-    """Whether float32 sums settle most members, judged by a few: they cost half."""
-    if members.size < FLOAT32_FIRST:
-        return False
-    probes = members[:: members.size // FLOAT32_PROBES]
-    left = _summed_anew(problem, beta, known, probes, np.float32, late=False)
-    return left.size <= probes.size // 2
-
-
-def _summed_anew(
-    problem: DualProblem,
-    beta: Vector,
-    known: BoundedValues,
-    members: Indices,
-    dtype: type[np.floating[Any]],
-    late: bool,
-) -> Indices:
-    """Sum the values of some members at zero; return those still not settled."""
-    if late and members.size * np.count_nonzero(beta) > LATE_ENTRIES:
-        finite = np.isfinite(known.errors[members])
-        members = members[~finite]  # of these nothing is known at all
-    for first in range(0, members.size, BLOCK):
-        part = members[first : first + BLOCK]
-        sums, errors = problem.gram.bounded_times(beta, part, dtype)
-        known.values[part], known.errors[part] = sums, errors
-    known.summed[members] = True
-    return _unsettled(problem, beta, known, members)
 
 
 def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
@@ -289,34 +253,65 @@ def _from_anchors(
     return BoundedValues(values, errors, summed)
 
 
-def _unsettled(
-    problem: DualProblem,
-    beta: Vector,
-    known: BoundedValues,
-    members: Indices | None = None,
-) -> Indices:
-    """Return those of some members at zero that may not lie beyond the margin.
+class _Open:
+    """Members at zero of which it is not known yet whether they lie beyond the margin.
 
     A member that can only grow is settled where its gradient is certain to be at least
     ``-b`` (no loss) and at least that of another member that can grow (it does not
     decide the violation); one that can only fall, the other way round. One with a kink
     can do both, each at its own slope.
     """
-    if members is None:
-        members = np.flatnonzero((beta == 0.0) & (problem.lower < problem.upper))
-    lowest, highest, level = _thresholds(problem, beta, known)
-    found = []
-    for first in range(0, members.size, BLOCK):  # on big data every array counts
-        part = members[first : first + BLOCK]
-        gradient, error = known.values[part] - problem.linear[part], known.errors[part]
-        kink = 0.0 if problem.kink is None else problem.kink[part]
-        beyond = gradient + kink - error >= max(lowest, level)
-        below = gradient - kink + error <= min(highest, level)
-        settled = (beyond | (problem.upper[part] <= 0.0)) & (
-            below | (problem.lower[part] >= 0.0)
-        )
-        found.append(part[~settled])
-    return np.concatenate(found) if found else members
+
+    def __init__(
+        self, problem: DualProblem, beta: Vector, known: BoundedValues, late: bool
+    ) -> None:
+        self.problem, self.beta, self.known, self.late = problem, beta, known, late
+        lowest, highest, level = _thresholds(problem, beta, known)
+        self.above, self.below = max(lowest, level), min(highest, level)
+
+    def settle(self) -> None:
+        """Sum the values of those that what is known leaves open."""
+        p = self.problem
+        members = self.among(np.flatnonzero((self.beta == 0.0) & (p.lower < p.upper)))
+        if self.float32_settles(members):
+            members = self.summed(members, np.float32)
+        self.summed(members, np.float64)
+
+    def float32_settles(self, members: Indices) -> bool:
+        """Whether float32 sums settle most members, judged by a few: they cost half."""
+        if members.size < FLOAT32_FIRST:
+            return False
+        probes = members[:: members.size // FLOAT32_PROBES]
+        return self.summed(probes, np.float32).size <= probes.size // 2
+
+    def summed(self, members: Indices, dtype: type[np.floating[Any]]) -> Indices:
+        """Sum the values of some members; return those still open."""
+        known = self.known
+        if self.late and members.size * np.count_nonzero(self.beta) > LATE_ENTRIES:
+            finite = np.isfinite(known.errors[members])
+            members = members[~finite]  # of these nothing is known at all
+        for first in range(0, members.size, BLOCK):
+            part = members[first : first + BLOCK]
+            sums, errors = self.problem.gram.bounded_times(self.beta, part, dtype)
+            known.values[part], known.errors[part] = sums, errors
+        known.summed[members] = True
+        return self.among(members)
+
+    def among(self, members: Indices) -> Indices:
+        """Return those of some members that are not settled."""
+        problem, known = self.problem, self.known
+        found = []
+        for first in range(0, members.size, BLOCK):  # on big data every array counts
+            part = members[first : first + BLOCK]
+            error = known.errors[part]
+            gradient = known.values[part] - problem.linear[part]
+            kink = 0.0 if problem.kink is None else problem.kink[part]
+            settled = gradient + kink - error >= self.above
+            settled |= problem.upper[part] <= 0.0
+            below = gradient - kink + error <= self.below
+            settled &= below | (problem.lower[part] >= 0.0)
+            found.append(part[~settled])
+        return np.concatenate(found) if found else members
 
 
 def _thresholds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
@@ -158,27 +159,27 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
         self.exact_updates = exact_updates
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TargetData:
-        if np.isinf(self.C) and (self.keep_rows or ids is not None):
+        if math.isinf(self.C) and (self.keep_rows or ids is not None):
             raise ValueError(NOT_KEPT)
-        if np.isinf(self.C) and not self.epsilon > 0.0:
+        if math.isinf(self.C) and not self.epsilon > 0.0:
             raise ValueError(NO_TUBE)
         return super()._validated(X, y, sample_weight, ids)
 
     def _problem(self, task: BoxTask) -> DualProblem:
-        if np.isinf(self.C):
+        if math.isinf(self.C):
             raise ValueError(NOT_KEPT)
         return super()._problem(task)
 
     def _only_dual_problems(self) -> bool:
-        return not np.isinf(self.C)
+        return not math.isinf(self.C)
 
     def _solve_task(self, task: BoxTask) -> Answer:
-        if np.isinf(self.C):
+        if math.isinf(self.C):
             return solve_hard_tube(self, task, float(self.epsilon))
         return super()._solve_task(task)
 
     def _own_way(self) -> bool:
-        return bool(np.isinf(self.C))
+        return math.isinf(self.C)
 
     def _terms(self, data: TargetData) -> list[Terms]:
         costs = self._costs(data)

@@ -217,8 +217,9 @@ class KernelMachine(
         self, data: Data, gram: Gram, tasks: Sequence[AnyTask], batch: ProblemBatch
     ) -> tuple[list[Any], bool]:
         """Solve tasks in one compiled call, and what it leaves open one by one."""
-        options = self._batch_options(tasks[0].deadline, gram.threads)
-        options = replace(options, every_value=self._keeps_rows(data))
+        options = self._batch_options(
+            tasks[0].deadline, gram.threads, every_value=self._keeps_rows(data)
+        )
         return self._solve_open(tasks, answers_together(gram, batch, tasks, options))
 
     def _solve_open(
@@ -233,10 +234,13 @@ class KernelMachine(
             answers[number] = answer
         return answers, complete
 
-    def _batch_options(self, deadline: Deadline, threads: int) -> BatchOptions:
+    def _batch_options(
+        self, deadline: Deadline, threads: int, **asked: bool
+    ) -> BatchOptions:
         return BatchOptions(
             tol=self.tol, polish=POLISH_RULES[self._polish()], deadline=deadline,
             threads=threads, monitor=check_cancelled if is_cancellable() else None,
+            **asked,
         )  # fmt: skip
 
     def _may_solve_together(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -78,8 +77,9 @@ def _solve_small_tasks(
     groups, whole = [range(len(tasks))], is_small(gram, tasks, machine.tol)
     if not whole:
         groups = [range(number, number + 1) for number in range(len(tasks))]
-    options = machine._batch_options(tasks[0].deadline, gram.threads)
-    options = replace(options, from_vertex=origins[0].has_margin)
+    options = machine._batch_options(
+        tasks[0].deadline, gram.threads, from_vertex=origins[0].has_margin
+    )
     answers: list[NuAnswer | NuSolution | None] = []
     for group in groups:
         own, rows = gram, [tasks[number].rows for number in group]
