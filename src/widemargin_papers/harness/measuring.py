@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .contestants import CONTESTANTS, Settings
 from .expansion_objective import judge_expansion, terms_of
-from .nu_objective import judge_nu
+from .nu_objective import judge_nu, judge_nu_pairs
 from .objective import KernelChoice, judge, judge_linear, judge_pairs
 from .results import Record
 from .worker import peak_megabytes, write_samples
@@ -156,7 +156,8 @@ def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
             **settings.parameters("kernel", "gamma", "degree", "coef0")
         )
         if settings.estimator in ("NuSVC", "NuSVR"):
-            return asdict(judge_nu(choice, X, y, settings, answer["beta"]))
+            judged = judge_nu if answer["beta"].ndim == 1 else judge_nu_pairs
+            return asdict(judged(choice, X, y, settings, answer["beta"]))
         if settings.estimator != "SVC":
             return _judged_outputs(choice, X, y, settings, answer["beta"])
         if answer["beta"].ndim == 2:

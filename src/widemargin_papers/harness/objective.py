@@ -10,6 +10,7 @@ what every contestant's answer, ours included, is judged by.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,21 +170,34 @@ def judge(
 def judge_pairs(
     choice: KernelChoice, X: Any, y: Vector, cost: float, coefficients: Matrix
 ) -> Judgement:
-    """Judge a one-versus-one answer of several classes: sums over the pairs.
+    """Judge a one-versus-one answer of several classes: sums over the pairs."""
+    return summed(
+        judge(choice, X[rows], own, cost, beta)
+        for rows, own, beta in class_pairs(y, coefficients)
+    )
+
+
+def class_pairs(
+    y: Vector, coefficients: Matrix
+) -> Iterator[tuple[NDArray[np.intp], Vector, Vector]]:
+    """Yield the rows, the signs and the answer of each pair of classes.
 
     ``coefficients`` are laid out as LIBSVM's: in the pair of classes i < j, those of
     class i stand in row j - 1 and those of class j in row i.
     """
     classes = np.unique(y)
-    found = []
     for i, first in enumerate(classes):
         for j in range(i + 1, len(classes)):
             rows = np.flatnonzero((y == first) | (y == classes[j]))
             own = np.where(y[rows] == first, 1.0, -1.0)
             beta = np.where(own > 0, coefficients[j - 1, rows], coefficients[i, rows])
-            if beta @ own < 0:  # some say +1 of the second class
-                beta = -beta
-            found.append(judge(choice, X[rows], own, cost, beta))
+            # some say +1 of the second class
+            yield rows, own, -beta if beta @ own < 0 else beta
+
+
+def summed(judged: Iterable[Judgement]) -> Judgement:
+    """Return the sums over several problems, and the least feasible of them."""
+    found = list(judged)
     return Judgement(
         sum(one.objective for one in found),
         sum(one.bound for one in found),

@@ -59,6 +59,11 @@ def mammography() -> speed.Loaded:
     return datasets.load_dense("mammography")
 
 
+def all_letters() -> speed.Loaded:
+    """15000 x 16, 26 classes."""
+    return datasets.load_dense("letter.scale")
+
+
 def problems() -> list[Problem]:
     """Return the problems of the suite whose data is there, smallest first."""
     return [*_small(), *_regressions(), *_one_class(), *_nu(), *_growing()]
@@ -122,6 +127,8 @@ def _nu() -> list[Problem]:
     rows: list[tuple[str, str, str, Callable[[], speed.Loaded], float, Settings]] = [
         ("NuSVC", "letter.scale", "NuSVC letter 15000x16, nu=0.2", speed.letter, 0.2,
          Settings(gamma=1.0)),
+        ("NuSVC", "letter.scale", "NuSVC letter 15000x16, 26 classes, nu=0.2",
+         all_letters, 0.2, Settings(gamma=1.0)),
         ("NuSVC", "ijcnn1", "NuSVC ijcnn1 49990x22, nu=0.05", speed.ijcnn1, 0.05,
          Settings(gamma=2.0)),
         ("NuSVR", "bike", "NuSVR bike 17379x17, nu=0.5", partial(regression, "bike"),

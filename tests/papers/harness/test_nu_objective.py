@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import svm
 
 from widemargin import NuSVC, NuSVR
 from widemargin_papers.harness.contestants import Settings
-from widemargin_papers.harness.nu_objective import judge_nu
+from widemargin_papers.harness.nu_objective import judge_nu, judge_nu_pairs
 from widemargin_papers.harness.objective import KernelChoice
 
 
@@ -34,3 +35,20 @@ def test_a_solution_has_no_gap_and_its_certificate_agrees(estimator, nu):
     if estimator is NuSVC:
         doubled = judge_nu(choice, X, y, settings, 2.0 * beta)
         assert_allclose(doubled.objective, judged.objective, rtol=1e-12)
+
+
+def test_several_classes_are_judged_pair_by_pair():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((150, 3)), np.arange(150) % 3 + 4.0
+    X[:, 0] += y
+    settings = Settings(gamma=0.3, nu=0.2, estimator="NuSVC")
+    choice = KernelChoice(gamma=0.3)
+    for model in (NuSVC(nu=0.2, gamma=0.3), svm.NuSVC(nu=0.2, gamma=0.3, tol=1e-8)):
+        model.fit(X, y)
+        coefficients = np.zeros((2, 150))
+        coefficients[:, model.support_] = model.dual_coef_
+        judged = judge_nu_pairs(choice, X, y, settings, coefficients)
+        assert -1e-9 <= judged.gap <= 1e-4 * abs(judged.objective)
+        if isinstance(model, NuSVC):
+            total = sum(one.objective for one in model.certificate_)
+    assert_allclose(judged.objective, total, rtol=1e-4)
