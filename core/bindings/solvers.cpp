@@ -135,23 +135,26 @@ void bind_options(nb::module_& module) {
       .def(
           "__init__",
           [](SolverOptions* self, double tolerance, long max_steps, double max_seconds,
-             bool shrinking, std::uint64_t seed, bool single_precision, bool every_gradient) {
-            new (self) SolverOptions{tolerance, max_steps,        max_seconds,   shrinking,
-                                     seed,      single_precision, every_gradient};
+             bool shrinking, std::uint64_t seed, bool single_precision, bool every_gradient,
+             double entry_error) {
+            new (self) SolverOptions{tolerance, max_steps,        max_seconds,    shrinking,
+                                     seed,      single_precision, every_gradient, entry_error};
             self->verify();
           },
           nb::kw_only(), nb::arg("tolerance") = preset.tolerance,
           nb::arg("max_steps") = preset.max_steps, nb::arg("max_seconds") = preset.max_seconds,
           nb::arg("shrinking") = preset.shrinking, nb::arg("seed") = preset.seed,
           nb::arg("single_precision") = preset.single_precision,
-          nb::arg("every_gradient") = preset.every_gradient)
+          nb::arg("every_gradient") = preset.every_gradient,
+          nb::arg("entry_error") = preset.entry_error)
       .def_ro("tolerance", &SolverOptions::tolerance)
       .def_ro("max_steps", &SolverOptions::max_steps)
       .def_ro("max_seconds", &SolverOptions::max_seconds)
       .def_ro("shrinking", &SolverOptions::shrinking)
       .def_ro("seed", &SolverOptions::seed)
       .def_ro("single_precision", &SolverOptions::single_precision)
-      .def_ro("every_gradient", &SolverOptions::every_gradient);
+      .def_ro("every_gradient", &SolverOptions::every_gradient)
+      .def_ro("entry_error", &SolverOptions::entry_error);
   const DrawOptions draw;
   nb::class_<DrawOptions>(module, "DrawOptions")
       .def(

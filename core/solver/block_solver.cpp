@@ -1,6 +1,7 @@
 #include "solver/block_solver.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "solver/active_set.hpp"
 #include "solver/control.hpp"
@@ -16,6 +17,7 @@ constexpr double kStageTolerance = 0.2;  // how far a stage is solved that is no
 constexpr double kInnerShare = 0.1;      // of the violation, to which a working set is solved
 constexpr double kInnerTarget = 0.5;     // but no further than this share of the target
 constexpr double kWholeTarget = 0.9;   // of the target: rounding of the sums must not lift it above
+constexpr double kMostRoom = 0.6;      // share of the target that may be left to rounding
 constexpr double kScreenShare = 0.01;  // of the violation, between two calls of screening
 constexpr double kLateShare = 0.25;    // of a time limit by which a last update may exceed it
 
@@ -73,8 +75,15 @@ class BlockSolver {
 
   // ---- targets ----
 
+  // Less than asked by what the rounding of entries may have left in a violation, the difference of
+  // two gradients: what is verified to exceed the tolerance has to be verified a second time.
   double last_tolerance() const {
-    return problem_.second ? problem_.second->unit() * options_.tolerance : options_.tolerance;
+    const double unit = problem_.second ? problem_.second->unit() : 1.0;
+    const double asked = unit * options_.tolerance;
+    if (options_.entry_error == 0.0) return asked;
+    double squares = 0.0;
+    for (Size i = 0; i < problem_.n; ++i) squares += iterate_.beta[i] * iterate_.beta[i];
+    return asked - std::min(kMostRoom * asked, 2.0 * options_.entry_error * std::sqrt(squares));
   }
 
   double tolerance() const {

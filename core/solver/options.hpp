@@ -18,10 +18,12 @@ struct SolverOptions {
   std::uint64_t seed = 0;            // of the order of the first stage, or of the draws
   bool single_precision = true;      // of kernel rows; gradients are always double
   bool every_gradient = false;       // all gradients up to date at the end, see solve_blocks
+  double entry_error = 0.0;          // of a kernel entry; room is left for what its sums lose
 
   // Refuses what no solver would end with.
   void verify() const {
     if (!(tolerance > -kInfinity)) throw std::invalid_argument("tolerance must be a number");
+    if (!(entry_error >= 0.0)) throw std::invalid_argument("entry_error must not be negative");
     if (!(max_seconds >= 0.0)) throw std::invalid_argument("max_seconds must not be negative");
     if (max_steps < kUnlimitedSteps)
       throw std::invalid_argument("max_steps must not be negative, but for -1: no limit");

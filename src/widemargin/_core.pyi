@@ -134,6 +134,7 @@ class SolverOptions:
         seed: int = ...,
         single_precision: bool = ...,
         every_gradient: bool = ...,
+        entry_error: float = ...,
     ) -> None: ...
     @property
     def tolerance(self) -> float: ...
@@ -149,6 +150,8 @@ class SolverOptions:
     def single_precision(self) -> bool: ...
     @property
     def every_gradient(self) -> bool: ...
+    @property
+    def entry_error(self) -> float: ...
 
 class DrawOptions:
     """How DPWSS draws the second member of a pair."""

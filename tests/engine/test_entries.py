@@ -83,6 +83,18 @@ def test_working_sets_are_small_where_the_start_has_few_support_vectors():
     assert gram.entries["blocks"] <= 3e5, gram.entries  # whole sets have 1e6 each
 
 
+def test_what_float32_may_lose_is_left_to_it_and_one_verification_does():
+    X, _ = clouds(2500, 4, seed=5)
+    y = np.sin(X[:, 0]) + np.random.default_rng(5).normal(size=2500)
+    gram, cost = Gram(X, Gaussian(0.5), threads=1, cache_mb=400), np.full(2500, 60.0)
+    problem = DualProblem(gram, y, -cost, cost, 0.0)
+    solution = solve(problem)
+    assert solution.certificate.kkt_violation <= 1e-3
+    assert 2.0 * gram.float32_error(solution.beta) > 0.1 * 1e-3  # it is not little
+    # each pair of support vectors once; a second verification would be twice that
+    assert gram.entries["certificate"] <= 0.6 * 2500**2, gram.entries
+
+
 def test_wide_data_gives_the_same_bits_for_any_number_of_threads():
     one, first = solved(200, 0.002, threads=1)
     two, second = solved(200, 0.002, threads=2)

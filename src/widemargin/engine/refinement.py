@@ -124,6 +124,8 @@ class Descent:
         self._stagnation = Stagnation(problem)
         earlier = () if options.screen is None else options.screen.checks
         self._checked = len(earlier)  # by earlier solves with this rule
+        n = problem.n  # what float32 leaves in an entry, as if all were of one size
+        self._entry_error = problem.gram.float32_error(np.ones(n)) / np.sqrt(n)
 
     def run(self, tol: float, single: bool = True) -> None:
         """Run the compiled solver to ``tol``, in place.
@@ -300,6 +302,7 @@ class Descent:
             seed=options.seed,
             single_precision=single,
             every_gradient=options.every_value,
+            entry_error=self._entry_error if single and options.certify else 0.0,
         )
 
     def _arrays(self) -> tuple[Any, Vector, Vector, Vector]:
