@@ -133,3 +133,9 @@ def test_a_fit_without_end_is_recorded_as_failed(
     monkeypatch.setattr(certificates, "LONGEST", 0.05)
     [record] = examine(0)
     assert record["status"] == "failed" and "TimeoutError" in record["false"][0][1]
+
+
+def test_an_early_model_of_dask_arrays_numbers_all_rows() -> None:
+    """Those of weight zero too; in memory it numbers the others."""
+    (record,) = examine(4261)
+    assert (record["status"], record["false"]) == ("early", [])

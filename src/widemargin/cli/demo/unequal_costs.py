@@ -154,6 +154,7 @@ def _recost(stage: Stage, model: Any, parts: Parts) -> float:
     ).max()
     stage.say(
         f"the price rises to {LATER}:1: moved there in {1e3 * moved:.1f} ms (a new fit "
-        f"takes {1e3 * refit:.1f} ms), {difference:.0e} from it"
+        f"takes {1e3 * refit:.1f} ms: with {len(y)} rows an update is one), "
+        f"{difference:.0e} from it"
     )
     return 1e3 * moved
