@@ -23,7 +23,7 @@ from widemargin.estimators.chance_constrained.solvers.smoothed_newton import new
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
-from . import growth, table4_grid, workers
+from . import curved, growth, table4_grid, workers
 from .methods import (
     METHODS,
     Run,
@@ -78,6 +78,7 @@ def tasks(quick: bool) -> list[Task]:
             Task("workers, n_jobs", workers.by_jobs, (), workers.WORKERS, 4),
             Task("workers, dask", workers.by_dask, (), workers.WORKERS, 4),
             Task("file larger than memory", workers.limited, (), workers.WORKERS, 2),
+            *curved.tasks(),
         ]
     return work + growth.tasks(quick)
 

@@ -128,7 +128,7 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     store = ResultStore(tmp_path / "chance.json")
     cells = list(chance.partitions("Table 2", "any", 0.8, 2))
     store.add("Table 2, breast-cancer-wisconsin, 80% training", {})
-    (text,) = chance_report.parts(store, cells).values()
+    text = chance_report.parts(store, cells)[chance_report.PAGE]
     assert "96.72 ± 1.12" in text
     assert all(method in text for method in chance_methods.METHODS)
     assert "95.60" in chance_report.accuracy_asked(cells)
@@ -136,7 +136,7 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
         assert part in text
     assert chance_report.CURVES not in text  # no curves measured yet
     cells += chance.curves("breast-cancer-wisconsin", 8)
-    (text,) = chance_report.parts(store, cells).values()
+    text = chance_report.parts(store, cells)[chance_report.PAGE]
     assert f".. image:: {chance_report.CURVES}" in text
     (path,) = chance_report.PICTURES
     figure = chance_report.figures(cells)[chance_report.PICTURES[path]]
