@@ -266,16 +266,18 @@ def refit(
     """Return the best multiple of w with the best b, exactly.
 
     In the coordinate ``a = scale ||w||`` the samples have one feature
-    ``w'mu_i / ||w||`` of standard deviation ``||L_i'w|| / ||w||``.
+    ``w'mu_i / ||w||`` of standard deviation ``||L_i'w|| / ||w||``. Samples of one
+    covariance, as those of a class, share it.
     """
     length = float(np.linalg.norm(w))
     if length == 0.0:
         length = 1.0
+    spreads, groups = np.unique(scores.spread, return_inverse=True)
     problem = ChanceProblem(
         (scores.along / length)[:, None],
         scores.signs,
         scores.costs,
-        Uncertainty(DiagonalTable(np.square(scores.spread / length)[:, None])),
+        Uncertainty(DiagonalTable(np.square(spreads / length)[:, None]), groups),
         kappa,
         fit_intercept,
     )
