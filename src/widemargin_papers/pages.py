@@ -25,7 +25,8 @@ from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
 from .harness.campaign import Campaign
 from .harness.results import ResultStore
 from .helps.campaigns import CAMPAIGNS as HELPS
-from .helps.label_report import advice
+from .helps.cost_report import advice as cost_advice
+from .helps.label_report import advice as label_advice
 from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES
 from .speed.campaign import as_rst as speed_table
@@ -68,5 +69,6 @@ TABLES: dict[str, Table] = {
     "beyond early, model": ("beyond_early", early_table),
     **_tables("stream", STREAMS),
     **_tables("updates", UPDATES),
-    "helps labels, in short": ("helps_labels", advice),
+    "helps labels, in short": ("helps_labels", label_advice),
+    "helps costs, in short": ("helps_costs", cost_advice),
 }

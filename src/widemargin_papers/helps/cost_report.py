@@ -102,6 +102,19 @@ def table(store: ResultStore) -> str:
     )
 
 
+def advice(store: ResultStore) -> str:
+    """Return the costs over SVC's on the checking half."""
+    rows = []
+    for setting in SETTINGS:
+        costs = case_costs(store, "check", setting)
+        for name in GROUPS:
+            own = group(costs, name)
+            if own:
+                means = [geometric_mean(own, each) for each in (OURS, BAYES, CONSTANT)]
+                rows.append([name, setting, *(f"{mean:.2f}" for mean in means)])
+    return rst_table(["costs", "setting", OURS, BAYES, CONSTANT], rows)
+
+
 def coverage(store: ResultStore) -> str:
     """Return what the figures rest on."""
     splits: dict[str, int] = defaultdict(int)

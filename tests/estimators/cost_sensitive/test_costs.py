@@ -90,9 +90,9 @@ def test_prices_outside_the_regime():
 def test_costs_of_a_pair():
     matrix = np.array([[0, 1, 2], [10, 0, 3], [4, 6, 0]], dtype=float)
     dear = costs_of_pair(matrix, 0, 1, 2.0)
-    assert dear == PairCosts((1, 0), 1, 30.0, 2.0)
+    assert dear == PairCosts((1, 0), 1, 30.0, 2.0, np.sqrt(10.0))
     other = costs_of_pair(matrix, 1, 0, 1.0)
-    assert other == PairCosts((0, 1), -1, 10.0, 1.0)
+    assert other == PairCosts((0, 1), -1, 10.0, 1.0, np.sqrt(10.0))
     assert costs_of_pair(matrix, 1, 2, 1.5).cost_positive == 4.0
 
 

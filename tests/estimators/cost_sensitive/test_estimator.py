@@ -93,11 +93,19 @@ def test_pos_label_turns_the_roles_round():
         CostSensitiveSVC(pos_label=["cheap", "dear"]).fit(X, names)
 
 
-def test_cost_matrix_of_two_classes_is_a_ratio():
+def test_cost_matrix_of_two_classes_is_a_ratio_in_units_of_its_geometric_mean():
     model = CostSensitiveSVC(gamma=1.0, cost_matrix=[[0, 1], [5, 0]]).fit(X, y)
-    same = CostSensitiveSVC(gamma=1.0, cost_positive=5.0).fit(X, y)
+    same = CostSensitiveSVC(gamma=1.0, C=5**-0.5, cost_positive=5.0).fit(X, y)
     assert_allclose(
         model.decision_function(X), same.decision_function(X), rtol=0, atol=1e-9
+    )
+
+
+def test_equal_costs_of_two_classes_are_svc():
+    model = CostSensitiveSVC(gamma=1.0, cost_matrix=[[0, 7], [7, 0]]).fit(X, y)
+    plain = SVC(gamma=1.0).fit(X, y)
+    assert_allclose(
+        model.decision_function(X), plain.decision_function(X), rtol=0, atol=1e-10
     )
 
 

@@ -119,11 +119,14 @@ def test_two_classes_stay_the_loss_of_the_paper():
     two = y < 2
     settings = {"gamma": 0.5, "cost_negative": 1.5}
     matrix = CostSensitiveSVC(cost_matrix=[[0, 2], [6, 0]], **settings)
-    prices = CostSensitiveSVC(cost_positive=6.0, **settings)  # (2 * 1.5 - 1) * 6 / 2
+    # C+ is (2 * 1.5 - 1) * 6 / 2; C in units of the geometric mean of 2 and 6
+    prices = CostSensitiveSVC(C=3**-0.5, cost_positive=6.0, **settings)
     first, second = matrix.fit(X[two], y[two]), prices.fit(X[two], y[two])
-    assert_array_equal(first.dual_coef_, second.dual_coef_)
-    assert_array_equal(first.intercept_, second.intercept_)
-    assert first.pair_costs_ == second.pair_costs_
+    assert_allclose(first.dual_coef_, second.dual_coef_, rtol=0, atol=1e-12)
+    assert_allclose(first.intercept_, second.intercept_, rtol=0, atol=1e-12)
+    (ours,), (same,) = first.pair_costs_, second.pair_costs_
+    assert (ours.cost_positive, ours.cost_negative, ours.unit) == (6.0, 1.5, 3**0.5)
+    assert (same.cost_positive, same.cost_negative, same.unit) == (6.0, 1.5, 1.0)
 
 
 def test_costs_of_rows_with_two_classes_are_weights():

@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin import SVC, CostSensitiveSVC
+from widemargin.estimators.cost_sensitive.prices import costs_of_pair
+from widemargin.estimators.cost_sensitive.reduction import in_units_of_the_least
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.helps import cost_report, cost_units, costs
 from widemargin_papers.helps.cost_report import Case
@@ -113,6 +115,15 @@ def test_the_tables(store: ResultStore) -> None:
     assert "wine 1.11" in table
 
 
+def test_what_is_said_in_short_is_of_the_checking_half(store: ResultStore) -> None:
+    (line,) = [
+        line for line in cost_report.advice(store).splitlines() if FIXED in line
+        and "several, symmetric" in line
+    ]  # fmt: skip
+    # wine: the root of 1.0 times 4.2, over 4
+    assert line.split() == ["several,", "symmetric", FIXED, "0.51", "1.00", "1.12"]
+
+
 def test_no_table_is_made_of_a_group_without_cases(store: ResultStore) -> None:
     lines = [
         line for line in cost_report.cost_table(store).splitlines() if "several" in line
@@ -140,4 +151,23 @@ def test_the_rule_for_the_unit(tmp_path: Path) -> None:
     }
     kept.add("choose: wine, split 0", record)
     table = cost_units.table(kept)
-    assert "The rule chooses: geometric mean." in table and "1 cases" in table
+    assert "The rule chooses: several classes: geometric mean." in table
+    assert "1 cases" in table and "two classes" not in table
+
+
+def test_the_units_are_what_the_stored_results_choose() -> None:
+    results = Path(__file__).parents[3] / "benchmarks" / "results"
+    store = ResultStore(results / "helps_units.json")
+    two, several = (cost_units.case_costs(store, group) for group in (False, True))
+    assert (len(two), len(several)) == (42, 18)
+    matrix = np.array([[0.0, 2.0], [32.0, 0.0]])
+    used = costs_of_pair(matrix, 0, 1, 1.0).unit  # over the least cost
+    assert_allclose([used, cost_units.unit(matrix, cost_units.chosen(two))], 4.0)
+    least = in_units_of_the_least(matrix)[0, 1]
+    assert least == cost_units.unit(matrix, cost_units.chosen(several)) == 1.0
+
+
+def test_the_cheapest_mistake_has_the_weight_that_is_asked_for() -> None:
+    matrix = np.array([[0.0, 8.0], [2.0, 0.0]])
+    model = cost_units._machine(matrix, 0.5)
+    assert (model.C, model.cost_positive, model.pos_label) == (0.5, 4.0, 0)

@@ -38,12 +38,15 @@ class PairCosts:
         +1 or -1: which of the two signs is the class that is costly to miss.
     cost_positive, cost_negative : float
         C+ and C- of the loss.
+    unit : float
+        What C is divided by: a cost matrix of two classes has a unit of its own.
     """
 
     pair: tuple[int, int]
     positive: int
     cost_positive: float
     cost_negative: float
+    unit: float = 1.0
 
 
 def check_costs(cost_positive: float, cost_negative: float) -> None:
@@ -104,7 +107,8 @@ def cost_problem(
     signs = np.asarray(signs, dtype=np.float64)
     costly = signs == prices.positive
     weight = 2 * prices.cost_negative - 1
-    ends = signs * np.asarray(costs) * np.where(costly, prices.cost_positive, weight)
+    own = np.where(costly, prices.cost_positive, weight) / prices.unit
+    ends = signs * np.asarray(costs) * own
     return DualProblem(
         gram,
         signs * np.where(costly, 1.0, 1.0 / weight),

@@ -61,7 +61,8 @@ class CostSensitiveSVC(IncrementalClassifier):
     cost_matrix : array of shape (n_classes, n_classes), optional
         ``[i, j]`` is the cost of predicting class j for a sample of class i, in the
         order of ``classes_``. Two classes: the one costlier to miss is positive and
-        C+ = (2C- - 1) c_max / c_min. Several: cost-sensitive one-versus-one, see Notes.
+        C+ = (2C- - 1) c_max / c_min, C being the price of the geometric mean of both.
+        Several: cost-sensitive one-versus-one, see Notes.
         ``cost_positive`` and ``pos_label`` must then be left alone.
     pos_label : label, optional
         The class that is costly to miss; None takes ``classes_[1]``. For two classes.

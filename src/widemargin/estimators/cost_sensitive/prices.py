@@ -137,8 +137,10 @@ def costs_of_pair(
     """Price a pair of classes: the one costlier to miss is positive.
 
     With C- given, C+ = (2 C- - 1) c_max / c_min makes the two losses differ by the
-    ratio of the two costs. ``negative`` and ``positive`` are the classes of sign -1
-    and +1.
+    ratio of the two costs. C is the price of their geometric mean: were it that of the
+    cheap mistake, the rows of a class a hundred times as costly would be fitted so
+    closely that one answer for all can be cheaper. ``negative`` and ``positive`` are
+    the classes of sign -1 and +1.
     """
     miss_of_plus, miss_of_minus = matrix[positive, negative], matrix[negative, positive]
     costly, cheap = max(miss_of_plus, miss_of_minus), min(miss_of_plus, miss_of_minus)
@@ -147,6 +149,7 @@ def costs_of_pair(
         positive=1 if miss_of_plus >= miss_of_minus else -1,
         cost_positive=(2 * cost_negative - 1) * float(costly / cheap),
         cost_negative=cost_negative,
+        unit=float(np.sqrt(costly / cheap)),
     )
 
 
