@@ -3,6 +3,8 @@
 #include "kernel/source.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <vector>
 
 #include "kernel/differences.hpp"
@@ -59,23 +61,76 @@ void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* 
   }
 }
 
-// Columns [begin, end) of a dense sweep, chunk by chunk.
+// Rows past columns that it shares with other sweeps.
 template <class Real>
-void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const Samples& columns,
-                   const Sweep<Real>& work, Size begin, Size end) {
+struct Part {
+  Strips<Real> strips;
+  const Sweep<Real>& work;
+};
+
+// The strips of a part past the packed columns [first, first + count).
+template <class Real>
+void strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features,
+                 const Real* panels, const Real* norms, Size first, Size count) {
   constexpr Size width = panel_width<Real>();
+  const Sweep<Real>& work = part.work;
+  const Size full = count / width, rest = count - full * width;
+  std::vector<Real> tail(rest > 0 ? kStripRows * width : 0);
+  StripCall<Real> call;
+  call.kernel = kernel;
+  call.features = features;
+  for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
+    const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
+    call.strip = part.strips.packed.data() + s * features * kStripRows;
+    call.strip_norms = part.strips.norms.data() + s * kStripRows;
+    for (Size r = 0; r < kStripRows; ++r) {
+      const bool real = r < present;
+      const Size row = s * kStripRows + r;
+      call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
+      call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
+    }
+    call.panels = panels;
+    call.panel_norms = norms;
+    call.n_panels = full;
+    call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
+    routines<Real>().strip(call);
+    if (rest == 0) continue;
+    // The last, partly filled panel goes through a buffer: nothing is written past the end.
+    double sums[width] = {};
+    Real* destination[kStripRows];
+    for (Size r = 0; r < kStripRows; ++r) {
+      destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
+      call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
+    }
+    call.panels = panels + full * features * width;
+    call.panel_norms = norms + full * width;
+    call.n_panels = 1;
+    call.accumulate = work.accumulate ? sums : nullptr;
+    routines<Real>().strip(call);
+    for (Size r = 0; r < kStripRows; ++r)
+      if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
+    if (work.accumulate)
+      for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
+  }
+}
+
+// Columns [begin, end) of dense sweeps that share them, chunk by chunk.
+template <class Real>
+void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& parts,
+                   const Samples& columns, Size begin, Size end) {
+  constexpr Size width = panel_width<Real>();
+  const Sweep<Real>& work = parts.front().work;
   const Size features = columns.features();
   const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
   const Size cached = (kPanelBytes / panel_bytes + kPanelGroup - 1) / kPanelGroup * kPanelGroup;
   const Size chunk = std::max<Size>(1, std::min(cached, (end - begin + width - 1) / width));
-  std::vector<Real> packed, packed_norms, tail(kStripRows * width);
+  std::vector<Real> packed, packed_norms;
   if (!work.prepared) {
     packed.resize(chunk * features * width);
     packed_norms.resize(chunk * width);
   }
   for (Size first = begin; first < end; first += chunk * width) {
     const Size count = std::min(chunk * width, end - first);
-    const Size n_panels = (count + width - 1) / width;
     const Real* panels = packed.data();
     const Real* norms = packed_norms.data();
     if (work.prepared) {
@@ -84,45 +139,26 @@ void dense_columns(const KernelSpec& kernel, const Strips<Real>& strips, const S
     } else {
       pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
     }
-    const Size full = count / width;
-    StripCall<Real> call;
-    call.kernel = kernel;
-    call.features = features;
-    for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
-      const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
-      call.strip = strips.packed.data() + s * features * kStripRows;
-      call.strip_norms = strips.norms.data() + s * kStripRows;
-      for (Size r = 0; r < kStripRows; ++r) {
-        const bool real = r < present;
-        const Size row = s * kStripRows + r;
-        call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
-        call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
-      }
-      call.panels = panels;
-      call.panel_norms = norms;
-      call.n_panels = full;
-      call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
-      routines<Real>().strip(call);
-      if (full == n_panels) continue;
-      // The last, partly filled panel goes through a buffer: nothing is written past the end.
-      const Size rest = count - full * width;
-      double sums[width] = {};
-      Real* destination[kStripRows];
-      for (Size r = 0; r < kStripRows; ++r) {
-        destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
-        call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
-      }
-      call.panels = panels + full * features * width;
-      call.panel_norms = norms + full * width;
-      call.n_panels = 1;
-      call.accumulate = work.accumulate ? sums : nullptr;
-      routines<Real>().strip(call);
-      for (Size r = 0; r < kStripRows; ++r)
-        if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
-      if (work.accumulate)
-        for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
-    }
+    for (const Part<Real>& part : parts)
+      strips_past(kernel, part, features, panels, norms, first, count);
   }
+}
+
+// Dense sweeps over the same columns, which are packed once for all of them.
+template <class Real>
+void sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
+                 const Samples& column_samples, const std::vector<Sweep<Real>>& works, Team& team) {
+  std::vector<Part<Real>> parts;
+  Size n_rows = 0;
+  for (const Sweep<Real>& work : works) {
+    parts.push_back({pack_strips(row_samples, kernel, work), work});
+    n_rows += work.n_rows;
+  }
+  const Size n_columns = works.front().n_columns;
+  const double cost = double(n_rows) * double(n_columns) * column_samples.entry_cost();
+  if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
+  team.run(n_columns, panel_width<Real>(), cost,
+           [&](Size begin, Size end) { dense_columns(kernel, parts, column_samples, begin, end); });
 }
 
 constexpr Size kDirectFeatures = 4096;   // wider sparse data is renumbered per group of rows
@@ -205,6 +241,14 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
   }
 }
 
+// Rows whose weights have the same sign, and their sums.
+template <class Real>
+struct SignedRows {
+  std::vector<Index> rows;
+  std::vector<double> weights, sums;
+  std::vector<Real*> store;
+};
+
 // Sums and sums of sizes. No entry of a kernel of differences is negative: rows of positive and of
 // negative weight are added up apart. (Dot-product kernels bound their rounding without sizes.)
 template <class Real>
@@ -214,24 +258,33 @@ void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
   plain.sizes = nullptr;
   if (!of_differences(kernel))
     return sweep_samples(kernel, row_samples, column_samples, plain, team);
-  for (const double sign : {1.0, -1.0}) {
-    std::vector<Index> rows;
-    std::vector<double> weights, sums(work.n_columns);
-    std::vector<Real*> store;
-    for (Size r = 0; r < work.n_rows; ++r) {
-      if ((work.weights[r] < 0.0) != (sign < 0.0)) continue;
-      rows.push_back(work.rows[r]);
-      weights.push_back(sign * work.weights[r]);
-      if (work.store) store.push_back(work.store[r]);
-    }
-    plain.rows = rows.data(), plain.n_rows = rows.size(), plain.weights = weights.data();
-    plain.store = work.store ? store.data() : nullptr;
-    plain.accumulate = sums.data();
-    sweep_samples(kernel, row_samples, column_samples, plain, team);
-    for (Size c = 0; c < work.n_columns; ++c) {
-      work.accumulate[c] += sign * sums[c];
-      work.sizes[c] += sums[c];
-    }
+  std::array<SignedRows<Real>, 2> sides;
+  for (Size r = 0; r < work.n_rows; ++r) {
+    SignedRows<Real>& own = sides[work.weights[r] < 0.0 ? 1 : 0];
+    own.rows.push_back(work.rows[r]);
+    own.weights.push_back(std::abs(work.weights[r]));
+    if (work.store) own.store.push_back(work.store[r]);
+  }
+  std::vector<Sweep<Real>> works;
+  for (SignedRows<Real>& own : sides) {
+    own.sums.assign(work.n_columns, 0.0);
+    plain.rows = own.rows.data(), plain.n_rows = own.rows.size();
+    plain.weights = own.weights.data();
+    plain.store = work.store ? own.store.data() : nullptr;
+    plain.accumulate = own.sums.data();
+    works.push_back(plain);
+  }
+  if (!row_samples.sparse() && kernel.kind == KernelKind::gaussian &&
+      !FarRows<Real>(kernel, row_samples, work).any())
+    sweep_dense(kernel, row_samples, column_samples, works, team);
+  else
+    for (const Sweep<Real>& own : works)
+      sweep_samples(kernel, row_samples, column_samples, own, team);
+  for (Size c = 0; c < work.n_columns; ++c) {
+    work.accumulate[c] += sides[0].sums[c];
+    work.sizes[c] += sides[0].sums[c];
+    work.accumulate[c] -= sides[1].sums[c];
+    work.sizes[c] += sides[1].sums[c];
   }
 }
 
@@ -250,12 +303,7 @@ void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
     return sweep_samples(kernel, row_samples, column_samples, far.near(), team);
   }
   if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
-  const Strips<Real> strips = pack_strips(row_samples, kernel, work);
-  const double cost = double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
-  if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
-  team.run(work.n_columns, panel_width<Real>(), cost, [&](Size begin, Size end) {
-    dense_columns(kernel, strips, column_samples, work, begin, end);
-  });
+  sweep_dense<Real>(kernel, row_samples, column_samples, {work}, team);
 }
 
 template void sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,

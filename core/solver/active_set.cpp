@@ -170,7 +170,7 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
     changed.push_back(samples_[p]);
     change.push_back(move.beta - betas_[p]);
     betas_[p] = iterate_.beta[samples_[p]] = move.beta;
-    lazy_.note_gain(move.gain);
+    lazy_.note_move(samples_[p], move.gain);
     // A member that has reached a bound or its kink mostly stays there: its row is not worth the
     // memory.
     keep.push_back(is_free(p));

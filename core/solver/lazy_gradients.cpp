@@ -45,7 +45,8 @@ LazyGradients<Real>::LazyGradients(const Problem& problem, Gram& gram, const Sol
       iterate_(iterate),
       bounded_(std::all_of(iterate.errors, iterate.errors + problem.n,
                            [](double error) { return error < kInfinity; })),
-      versions_(problem.n, 0) {
+      versions_(problem.n, 0),
+      has_moved_(problem.n, 0) {
   snapshots_.push_back({std::vector<double>(iterate.beta, iterate.beta + problem.n), 0.0});
 }
 
@@ -56,11 +57,20 @@ void LazyGradients<Real>::store(Index i, double gradient, double error) {
 }
 
 template <class Real>
+void LazyGradients<Real>::note_move(Index i, double gain) {
+  objective_ += gain;
+  if (has_moved_[Size(i)]) return;
+  has_moved_[Size(i)] = 1;
+  moved_.push_back(i);
+}
+
+template <class Real>
 void LazyGradients<Real>::update(const std::vector<Index>& active,
                                  const std::vector<Index>& inactive, const Extremes& extremes,
                                  Skip skip, Control& control, const Progress& progress) {
   const Purpose purpose = skip == Skip::proven ? Purpose::last_check : Purpose::inactive;
   const Size live = snapshots_.size();
+  std::sort(moved_.begin(), moved_.end());
   std::vector<Change> changes;
   std::vector<char> unchanged(problem_.n,
                               skips_);  // since the oldest snapshot, where any may be skipped
@@ -90,6 +100,7 @@ template <class Real>
 void LazyGradients<Real>::enter(const std::vector<Index>& active,
                                 const std::vector<Index>& entering, Control& control,
                                 const Progress& progress) {
+  std::sort(moved_.begin(), moved_.end());
   add(change_since(snapshots_.front()), entering, Purpose::stages, control, progress);
   take_snapshot(active, {entering});
 }
@@ -98,10 +109,10 @@ template <class Real>
 typename LazyGradients<Real>::Change LazyGradients<Real>::change_since(
     const Snapshot& snapshot) const {
   Change out;
-  for (Size i = 0; i < problem_.n; ++i)
-    if (iterate_.beta[i] != snapshot.beta[i]) {
-      out.samples.push_back(Index(i));
-      out.amounts.push_back(iterate_.beta[i] - snapshot.beta[i]);
+  for (const Index i : moved_)
+    if (iterate_.beta[i] != snapshot.beta[Size(i)]) {
+      out.samples.push_back(i);
+      out.amounts.push_back(iterate_.beta[i] - snapshot.beta[Size(i)]);
     }
   return out;
 }

@@ -36,8 +36,8 @@ class LazyGradients {
   bool is_current(Index i) const { return versions_[Size(i)] == latest(); }
   // The gradient of an active sample, and a bound on its rounding.
   void store(Index i, double gradient, double error);
-  // beta moves, and the dual objective by `gain`.
-  void note_gain(double gain) { objective_ += gain; }
+  // A sample's beta moves, and the dual objective by `gain`.
+  void note_move(Index i, double gain);
 
   // Ends a stage: `active` have been stored, `entering` get their first gradients, all others stay
   // behind; beta becomes the latest snapshot.
@@ -90,6 +90,8 @@ class LazyGradients {
   const bool bounded_;
   std::vector<Snapshot> snapshots_;
   std::vector<Index> versions_;  // by sample: the snapshot its gradient belongs to
+  std::vector<char> has_moved_;  // by sample: since the start of the solve
+  std::vector<Index> moved_;     // those samples: what changes in beta is found among them
   double objective_ = 0.0;       // relative to the start of the solve
 };
 
