@@ -10,9 +10,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kRows = 128;  // evaluated at a time, whole panels; only the columns from there on
-constexpr Size kTile = 16;   // entries of a cache line
-constexpr Size kThreadRows = 1000;   // below, a thread starts no sooner than all is done
-constexpr double kMirrorCost = 1.0;  // of an entry that is copied, in evaluated ones
+constexpr Size kThreadRows = 1000;  // below, a thread starts no sooner than all is done
 
 Size padded(Size n) {
   constexpr Size width = panel_width<float>();
@@ -52,16 +50,21 @@ KernelTable::KernelTable(std::shared_ptr<Gram> gram)
     std::iota(all.begin(), all.end(), Index(0));
     gram_->source().prepare(all.data(), n_, prepared);
   }
-  for (Size first = 0; first < n_; first += kRows) {
-    const Size count = std::min(kRows, n_ - first);
-    evaluate(first, count, mirrors_ ? first : 0, prepared, team);
-    if (mirrors_) mirror(first, count, team);
-  }
+  // Blocks of rows by themselves: each alone is too little to wake a thread for.
+  const double cost = double(n_) * double(n_) * gram_->source().entry_cost();
+  team.run((n_ + kRows - 1) / kRows, 1, cost, [&](Size begin, Size end) {
+    for (Size block = begin; block < end; ++block) {
+      const Size first = block * kRows, count = std::min(kRows, n_ - first);
+      evaluate(first, count, mirrors_ ? first : 0, prepared);
+      if (mirrors_) mirror(first, count);
+      for (Size r = first; r < first + count; ++r)
+        std::fill(entries_ + r * stride_ + n_, entries_ + (r + 1) * stride_, 0.0f);
+    }
+  });
 }
 
 // Rows [first, first + count), columns from `from` on.
-void KernelTable::evaluate(Size first, Size count, Size from, const Prepared<float>& prepared,
-                           Team& team) {
+void KernelTable::evaluate(Size first, Size count, Size from, const Prepared<float>& prepared) {
   const WorkLog::Timer timer(gram_->log(), Activity::entries);
   std::vector<Index> rows(count), columns(n_ - from);
   std::iota(rows.begin(), rows.end(), Index(first));
@@ -70,19 +73,17 @@ void KernelTable::evaluate(Size first, Size count, Size from, const Prepared<flo
   for (Size r = 0; r < count; ++r) store[r] = entries_ + (first + r) * stride_ + from;
   Sweep<float> work{rows.data(), count, columns.data(), columns.size(), store.data()};
   if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = from;
-  gram_->source().sweep(work, team);
+  Team alone(1);
+  gram_->source().sweep(work, alone);
   gram_->log().count(Purpose::tables, count * columns.size());
 }
 
 // Copies the columns behind these rows to the rows below.
-void KernelTable::mirror(Size first, Size count, Team& team) {
+void KernelTable::mirror(Size first, Size count) {
   const WorkLog::Timer timer(gram_->log(), Activity::arranging);
-  const Size begin = first + count, below = n_ - begin;
-  team.run(below, kTile, kMirrorCost * double(below * count), [&](Size start, Size end) {
-    routines<float>().transposed(entries_ + first * stride_ + begin + start, stride_, count,
-                                 end - start, entries_ + (begin + start) * stride_ + first,
-                                 stride_);
-  });
+  const Size begin = first + count;
+  routines<float>().transposed(entries_ + first * stride_ + begin, stride_, count, n_ - begin,
+                               entries_ + begin * stride_ + first, stride_);
 }
 
 }  // namespace widemargin

@@ -19,6 +19,8 @@ class MatrixRows {
   virtual Size segment(Size column) const = 0;
   // An entry of a row that is there, and behind it those up to the end of the column's segment.
   virtual const Real* at(Index row, Size column) const = 0;
+  // How many finite numbers lie there in one piece, in every row.
+  virtual Size room(Size column) const = 0;
   // Entries of a row that is there at any columns.
   virtual void gather(Index row, const Index* columns, Size count, Real* out) const = 0;
   virtual Real diagonal(Index row) const = 0;
@@ -39,6 +41,7 @@ class WholeMatrix final : public MatrixRows<Real> {
   const Real* at(Index row, Size column) const override {
     return entries_ + Size(row) * stride_ + column;
   }
+  Size room(Size column) const override { return stride_ - column; }
   void gather(Index row, const Index* columns, Size count, Real* out) const override {
     const Real* from = at(row, 0);
     for (Size c = 0; c < count; ++c) out[c] = from[columns[c]];

@@ -27,6 +27,7 @@ class RowPieces final : public MatrixRows<float> {
             const std::vector<double>& diagonal);
 
   bool whole() const override { return false; }
+  Size room(Size) const override { return 0; }
   Size segment(Size column) const override { return segments_[column]; }
   const float* at(Index row, Size column) const override {
     const Size s = segments_[column];

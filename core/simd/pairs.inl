@@ -71,8 +71,9 @@ inline void for_each_vector(Size size, typename Lanes<Real>::Bits indices, const
 }
 
 // Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance;
-// of two sums (mathematics 9.3) on the side of zero where that is larger.
-template <class Real, int sides>
+// of two sums (mathematics 9.3) on the side of zero where that is larger. Where all members have
+// the same diagonal entry, as under a Gaussian kernel, it is not read for each of them.
+template <class Real, int sides, bool same_diagonal>
 long pair_steps(const PairCall<Real>& call) {
   using Vector = typename Lanes<Real>::Vector;
   using Bits = typename Lanes<Real>::Bits;
@@ -134,15 +135,15 @@ long pair_steps(const PairCall<Real>& call) {
     Extreme<Real, +1> best_gain[kChains];
     const Vector base = splat<Real>(least);
     const Vector diagonal_i = splat<Real>(call.diagonal[i]);
+    const Vector twice = diagonal_i + diagonal_i;
     ask_for_start(row_i, size);
     const auto compare = [&](Size k, Bits index, int chain) {
       __builtin_prefetch(row_i + k + kAhead);
-      const Vector descent = load(call.gradient + k) + load(fall + k) - base;
-      Vector curvature = diagonal_i + load(call.diagonal + k) - Real(2) * load(row_i + k);
-      curvature = greater(tiny, curvature);
-      Vector gain = descent * descent * roughly_inverse<Real>(curvature);
-      gain = descent > zero ? gain : -splat<Real>(Real(1));
-      best_gain[chain].meet(gain, index);
+      const Vector slope = load(call.gradient + k) + load(fall + k) - base;
+      const Vector descent = greater(slope, zero);
+      const Vector both = same_diagonal ? twice : diagonal_i + load(call.diagonal + k);
+      const Vector curvature = greater(tiny, both - Real(2) * load(row_i + k));
+      best_gain[chain].meet(descent * descent * roughly_inverse<Real>(curvature), index);
     };
     for_each_vector<Real>(size, first_indices, compare);
     for (int chain = 1; chain < kChains; ++chain) best_gain[0].meet(best_gain[chain]);
@@ -176,7 +177,11 @@ long pair_steps(const PairCall<Real>& call) {
 
 template <class Real>
 long pairs(const PairCall<Real>& call) {
-  return call.minus_growth == nullptr ? pair_steps<Real, 1>(call) : pair_steps<Real, 2>(call);
+  bool same = true;
+  for (Size k = 1; k < call.size; ++k) same = same && call.diagonal[k] == call.diagonal[0];
+  if (call.minus_growth == nullptr)
+    return same ? pair_steps<Real, 1, true>(call) : pair_steps<Real, 1, false>(call);
+  return same ? pair_steps<Real, 2, true>(call) : pair_steps<Real, 2, false>(call);
 }
 
 // to[c][r] = from[r][c], by blocks in registers.

@@ -104,7 +104,7 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
     control.report({steps, violation, m});
     return control.seconds_left() > 0.0;
   };
-  std::vector<Real> block;
+  Aligned<Real> block;
   WholeMatrix<Real> rows(part.entries, part.stride);
   MatrixPoint<Real> point(rows, problems[0], betas, {part.others, part.n_others});
   FaceStep<Real> face;

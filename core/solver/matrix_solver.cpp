@@ -12,6 +12,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kWhole = 512;           // members up to which all are in the working set
+constexpr Size kWholeInPlace = 2048;   // the same, where no entry has to be copied
 constexpr Size kCapacity = 512;        // of a working set
 constexpr Size kLazyFirst = 64;        // of the first one, where rows are evaluated as needed,
 constexpr Size kLazyCapacity = 256;    // and of the others: fewer are chosen in vain
@@ -35,7 +36,8 @@ using Candidates = std::vector<std::pair<double, Size>>;
 template <class Real>
 Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
   const Size n = point_.problem().n;
-  const bool equality = point_.problem().equality, whole = n <= kWhole;
+  const bool equality = point_.problem().equality;
+  const bool whole = n <= kWhole || (n <= kWholeInPlace && lies_in_place());
   long steps = 0;
   long since_face = 0;
   double vain = 0.0, last_share = 1.0;
@@ -71,6 +73,19 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
     face_->take(point_);
     since_face = 0;
   }
+}
+
+// Whether the rows of all members can be read as they are, up to whole panels. Chains begin near
+// their solutions, where few members move: working sets suit them better.
+template <class Real>
+bool MatrixSolver<Real>::lies_in_place() const {
+  const MatrixProblem& problem = point_.problem();
+  constexpr Size width = panel_width<Real>();
+  const Size first = Size(problem.members[0]), padded = (problem.n + width - 1) / width * width;
+  if (face_ != nullptr || point_.rows().room(first) < padded) return false;
+  for (Size k = 1; k < problem.n; ++k)
+    if (Size(problem.members[k]) != first + k) return false;
+  return true;
 }
 
 // A face step is taken where pair steps have worked for as long as it takes, the sums over its rows
@@ -139,7 +154,6 @@ template <class Real>
 void MatrixSolver<Real>::clear_block() {
   constexpr Size width = panel_width<Real>();
   stride_ = (members_.size() + width - 1) / width * width;
-  if (block_.size() < members_.size() * stride_) block_.resize(members_.size() * stride_);
   rows_.assign(members_.size(), nullptr);
   const Index* samples = point_.problem().members;
   columns_.resize(members_.size());
@@ -151,6 +165,12 @@ void MatrixSolver<Real>::clear_block() {
     else
       runs_.push_back({a, 1});
   }
+  if (members_.size() == point_.problem().n && lies_in_place()) {
+    const Size first = Size(columns_[0]);
+    for (Size a = 0; a < members_.size(); ++a) rows_[a] = point_.rows().at(columns_[a], first);
+    return;
+  }
+  if (block_.size() < members_.size() * stride_) block_.resize(members_.size() * stride_);
   if (runs_.size() * kLongRun > members_.size() || !point_.rows().whole()) runs_.clear();
 }
 
@@ -200,9 +220,9 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
   const MatrixProblem& problem = point_.problem();
   const Size count = members_.size();
   constexpr Real never = std::numeric_limits<Real>::infinity();
-  std::vector<Real> diagonal(stride_, Real(1)), gradient(stride_, Real(0));
-  std::vector<Real> growth(stride_, never), fall(stride_, -never), minus_growth, minus_fall;
-  std::vector<Real> above(stride_, Real(0)), below(stride_, Real(0));
+  Aligned<Real> diagonal(stride_, Real(1)), gradient(stride_, Real(0));
+  Aligned<Real> growth(stride_, never), fall(stride_, -never), minus_growth, minus_fall;
+  Aligned<Real> above(stride_, Real(0)), below(stride_, Real(0));
   std::vector<double> beta(stride_, 0.0), lower(stride_, 0.0), upper(stride_, 0.0);
   if (problem.two_sums()) minus_growth = growth, minus_fall = fall;
   for (Size a = 0; a < count; ++a) {

@@ -1,6 +1,7 @@
 // Pair steps for a problem over a matrix in memory, on blocks of entries that stay in the
 // second-level cache: all members where they are few, else a working set of the most violating
-// ones beside the free ones of the last set.
+// ones beside the free ones of the last set. A fit of consecutive columns takes all members and
+// reads its rows where they lie: copying them for ever new sets takes longer than the steps.
 //
 // Pairs of classes are such problems, and so are folds and costs of a cross-validation, one after
 // the other over the same members: then the solver goes on with the block it has.
@@ -9,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "simd/aligned.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/face_step.hpp"
 #include "solver/matrix_point.hpp"
@@ -23,7 +25,7 @@ class MatrixSolver {
  public:
   // `block` is memory that a thread keeps for its next problem. Without `face` there are pair steps
   // alone: a fit that a polish follows needs no other.
-  MatrixSolver(MatrixPoint<Real>& point, const Proceed& proceed, std::vector<Real>& block,
+  MatrixSolver(MatrixPoint<Real>& point, const Proceed& proceed, Aligned<Real>& block,
                FaceStep<Real>* face = nullptr)
       : point_(point), proceed_(proceed), block_(block), face_(face) {}
 
@@ -36,6 +38,7 @@ class MatrixSolver {
     Size first, length;  // members
   };
 
+  bool lies_in_place() const;
   long steps_before_face() const;
   void choose(const Extremes& extremes);
   void clear_block();
@@ -48,7 +51,7 @@ class MatrixSolver {
   std::vector<Size> members_;   // of the working set
   std::vector<Index> columns_;  // of the matrix, that the members are
   std::vector<Run> runs_;       // of consecutive columns, where these are long
-  std::vector<Real>& block_;    // entries between the members, a row when a step needs it
+  Aligned<Real>& block_;        // entries between the members, a row when a step needs it
   std::vector<const Real*> rows_;
   const PairCall<Real>* call_ = nullptr;  // the steps being taken
   Size stride_ = 0;

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "simd/aligned.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/active_set.hpp"
 #include "solver/box_pairs.hpp"
@@ -94,8 +95,8 @@ class SubProblem {
   const std::vector<Position>& members_;
   const double level_;
   const Size size_;
-  std::vector<Real> diagonal_, gradient_, growth_, fall_, above_, below_;
-  std::vector<Real> minus_growth_, minus_fall_;  // of a second sum
+  Aligned<Real> diagonal_, gradient_, growth_, fall_, above_, below_;
+  Aligned<Real> minus_growth_, minus_fall_;  // of a second sum
   std::vector<double> beta_, lower_, upper_;
 };
 

@@ -70,7 +70,7 @@ class BatchControl {
 // Memory that a thread keeps for its next problem.
 class ArrangedProblem {
  public:
-  std::vector<float> block;     // of its solver
+  Aligned<float> block;         // of its solver
   std::vector<double> entries;  // near its margin
   std::vector<double> beta, values, errors;
   std::unique_ptr<bool[]> summed;

@@ -107,7 +107,7 @@ void WorkingSet<Real>::fill_block() {
   constexpr Size width = panel_width<Real>();
   const Size count = members_.size(), kept = carried_.size();
   const Size stride = (count + width - 1) / width * width;
-  std::vector<Real>& block = next_block_;  // two buffers take turns: no page is new twice
+  Aligned<Real>& block = next_block_;  // two buffers take turns: no page is new twice
   block.resize(stride * stride);
   for (Size a = 0; a < kept; ++a) {
     const Real* from = block_.data() + carried_[a] * stride_;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "simd/aligned.hpp"
 #include "solver/active_set.hpp"
 
 namespace widemargin {
@@ -54,7 +55,7 @@ class WorkingSet {
   std::vector<Size> carried_;             // where the first members stood in the last set
   ByPosition<char> is_member_;            // while a set is chosen
   std::vector<Candidate> candidates_[4];  // growing and falling; of two sums, those below zero
-  std::vector<Real> block_, next_block_;
+  Aligned<Real> block_, next_block_;
   Size stride_ = 0;     // of block_
   bool whole_ = false;  // all active samples are members, their rows are those of the cache
   std::vector<const Real*> rows_;

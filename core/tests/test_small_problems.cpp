@@ -222,7 +222,7 @@ WIDEMARGIN_TEST(threads_change_no_bit_of_a_batch) {
 WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
   Alone one(600, 2.0);
   TablePoint point(one.table, one.problem, one.beta.data());
-  std::vector<float> block;
+  Aligned<float> block;
   require(MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000).status == Status::converged,
           "converged");
   std::vector<double> memory;
@@ -255,7 +255,7 @@ WIDEMARGIN_TEST(what_is_near_the_margin_is_known_to_the_last_digits) {
 WIDEMARGIN_TEST(far_members_that_are_not_beyond_the_margin_are_found_out) {
   Alone one(200, 2.0);
   TablePoint point(one.table, one.problem, one.beta.data());
-  std::vector<float> block;
+  Aligned<float> block;
   MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000);
   std::vector<double> memory;
   NearMargin near(point, false, memory);
@@ -268,7 +268,7 @@ WIDEMARGIN_TEST(a_polish_ends_at_the_exact_solution_and_leaves_large_margins_alo
   for (const double cost : {0.5, 20.0}) {
     Alone one(400, cost);
     TablePoint point(one.table, one.problem, one.beta.data());
-    std::vector<float> block;
+    Aligned<float> block;
     MatrixSolver<float>(point, kOnward, block).run(1e-3, 1000000);
     require(one.true_violation() > 1e-6, "not exact yet");
     const std::vector<double> before = one.beta;
@@ -292,7 +292,7 @@ WIDEMARGIN_TEST(a_polish_keeps_duplicates_where_they_are) {
   }
   const KernelTable table(std::make_shared<Gram>(one.data.dense(kGaussian), Size(1) << 24, 1));
   TablePoint point(table, one.problem, one.beta.data());
-  std::vector<float> block;
+  Aligned<float> block;
   MatrixSolver<float>(point, kOnward, block).run(1e-3, 100000);
   std::vector<double> memory;
   NearMargin near(point, true, memory);

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable, ProblemBatch
 from widemargin.engine.kernels import Gaussian, Precomputed
+from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
@@ -99,6 +100,21 @@ def test_results_do_not_depend_on_the_number_of_threads():
         for name in ("beta", "values", "errors", "summed", "n_iter"):
             assert_array_equal(getattr(runs[0], name), getattr(other, name), name)
         assert runs[0].status == other.status
+
+
+def test_a_fit_of_all_rows_takes_pair_steps_on_all_of_them():
+    X, y = clouds(1200, 20, seed=11)
+    batch = alone(classification_problem(Gram(X, Gaussian(0.5)), y, 10.0))
+    # The same rows beside one more: theirs are copied, a working set at a time.
+    beside = replace(batch, members=np.delete(np.arange(1201, dtype=np.int32), 600))
+    samples = {"all": X, "some": np.insert(X, 600, 0.0, axis=0)}
+    solved = {
+        rows: KernelTable(Gram(samples[rows], Gaussian(0.5))).solve(problem)
+        for rows, problem in (("all", batch), ("some", beside))
+    }
+    for found in solved.values():
+        assert found.solution(0).proved_violation <= 1e-3
+    assert solved["all"].n_iter[0] < 0.9 * solved["some"].n_iter[0]
 
 
 def test_entries_are_evaluated_once():
