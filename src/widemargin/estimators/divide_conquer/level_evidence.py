@@ -326,7 +326,8 @@ def chosen_level(
     finer = source.divided(machine.n_branches**finest)
     stages = [clustering_stage(size, time.perf_counter() - begun)]
     for level in range(finest, 0, -1):
-        chosen = Chosen(level, level, stages, finer)
+        # unions of clusters are less even than clusters made for their number
+        chosen = Chosen(level, level, stages, finer if level == finest else None)
         if mass_apart(samples, kernel, finer.labels, seed=seed) < LOCAL:
             return chosen
         if size**2 <= AT_ONCE:
