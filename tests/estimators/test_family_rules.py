@@ -59,6 +59,14 @@ def test_a_refused_fit_leaves_the_model(model):
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("model", [SVR(), NuSVR(), QuantileSVR()], ids=str)
+def test_targets_that_are_missing_are_named(model):
+    wrong = y.astype(object)
+    wrong[7] = None
+    with pytest.raises(ValueError, match=r"y has 1 missing targets .* row 7\. Leave"):
+        clone(model).fit(X, wrong)
+
+
 @pytest.mark.parametrize("name", ["SVR", "NuSVR", "NuSVC", "OneClassSVM"])
 def test_pickle_and_file_are_no_larger_than_those_of_scikit_learn(name, tmp_path):
     ours = {type(model).__name__: clone(model) for model in MODELS}[name]

@@ -138,6 +138,12 @@ def validate_targets(
     refuse_oblong(estimator, X)
     rows, weights = weighted_rows(sample_weight, sizes(X)[0])
     targets = np.asarray(y, dtype=np.float64)[rows]
+    missing = np.flatnonzero(~np.isfinite(targets))  # None among objects
+    if missing.size:
+        raise ValueError(
+            f"y has {missing.size} missing targets (None or NaN), the first in row "
+            f"{rows[missing[0]]}. Leave those rows out of X and y."
+        )
     return TargetData.counting(estimator, X, rows, weights, ids, targets=targets)
 
 
