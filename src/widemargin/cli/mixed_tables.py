@@ -156,7 +156,7 @@ class _Attempt:
 
 
 def _spelled(category: bytes) -> bytes:
-    """Return a truth value as Arrow spells it, whoever wrote it; others as they are."""
+    """Return a truth value as Arrow spells it, in any case; others unchanged."""
     lower = category.lower()
     return lower if lower in (b"true", b"false") else category
 
