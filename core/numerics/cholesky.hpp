@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "common.hpp"
@@ -29,10 +28,8 @@ class GrowingCholesky {
   // Appends a member. `reduced` is its column after forward(), `pivot` the squared
   // new diagonal element: diagonal - |reduced|^2, which the caller has tested.
   void append(const double* reduced, double pivot) {
-    reserve(order_ + 1);
-    double* row = row_of(order_);
-    if (order_ > 0) std::memcpy(row, reduced, order_ * sizeof(double));
-    row[order_] = std::sqrt(pivot);
+    storage_.insert(storage_.end(), reduced, reduced + order_);
+    storage_.push_back(std::sqrt(pivot));
     ++order_;
   }
 
@@ -40,24 +37,15 @@ class GrowingCholesky {
   // rotations that fold its column back in.
   void remove(Size position);
 
-  void clear() { order_ = 0; }
-
- private:
-  double* row_of(Size i) { return storage_.data() + i * stride_; }
-  const double* row_of(Size i) const { return storage_.data() + i * stride_; }
-
-  void reserve(Size wanted) {
-    if (wanted <= stride_) return;
-    const Size stride = wanted < 32 ? 64 : 2 * wanted;
-    std::vector<double> grown(stride * stride);
-    for (Size i = 0; i < order_; ++i)
-      std::memcpy(grown.data() + i * stride, row_of(i), (i + 1) * sizeof(double));
-    storage_.swap(grown);
-    stride_ = stride;
+  void clear() {
+    storage_.clear();
+    order_ = 0;
   }
 
-  std::vector<double> storage_;  // row-major lower triangle
-  Size stride_ = 0;
+ private:
+  double* row_of(Size i) { return storage_.data() + i * (i + 1) / 2; }
+
+  std::vector<double> storage_;  // the lower triangle, row behind row
   Size order_ = 0;
 };
 

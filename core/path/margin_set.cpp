@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "path/vector_sums.hpp"
 #include "simd/clones.hpp"
 
 namespace widemargin {
@@ -33,10 +34,27 @@ void add_columns(const std::vector<double>* columns, const double* weights, Size
   }
 }
 
-double sum_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (double value : values) sum += value;
-  return sum;
+WIDEMARGIN_CLONES
+void add_columns_twice(const std::vector<double>* columns, const double* weights,
+                       const double* others, Size count, Size rows, double* __restrict out,
+                       double* __restrict other_out) {
+  Size k = 0;
+  for (; k + 2 <= count; k += 2) {
+    const double* __restrict a = columns[k].data();
+    const double* __restrict b = columns[k + 1].data();
+    const double wa = weights[k], wb = weights[k + 1], va = others[k], vb = others[k + 1];
+    for (Size i = 0; i < rows; ++i) {
+      out[i] += wa * a[i] + wb * b[i];
+      other_out[i] += va * a[i] + vb * b[i];
+    }
+  }
+  for (; k < count; ++k) {
+    const double* __restrict a = columns[k].data();
+    for (Size i = 0; i < rows; ++i) {
+      out[i] += weights[k] * a[i];
+      other_out[i] += others[k] * a[i];
+    }
+  }
 }
 
 }  // namespace
@@ -70,6 +88,7 @@ bool MarginSet::insert(Size row, std::vector<double>& column) {
   if (!(pivot > least_pivot())) return false;
   factor_.append(reduced.data(), pivot);
   members_.push_back(row);
+  if (!watches_all_) excerpts_.push_back(excerpt(column));
   columns_.push_back(std::move(column));
   return true;
 }
@@ -81,6 +100,7 @@ std::vector<double> MarginSet::remove(Size row) {
   members_.erase(Position(position));
   std::vector<double> column = std::move(columns_[position]);
   columns_.erase(columns_.begin() + std::ptrdiff_t(position));
+  if (!watches_all_) excerpts_.erase(excerpts_.begin() + std::ptrdiff_t(position));
   return column;
 }
 
@@ -99,6 +119,41 @@ double MarginSet::solve(ByPosition<double>& right, double sum) const {
 
 void MarginSet::accumulate(const ByPosition<double>& weights, std::vector<double>& out) const {
   add_columns(columns_.data(), weights.data(), columns_.size(), out.size(), out.data());
+}
+
+void MarginSet::accumulate(const ByPosition<double>& weights, std::vector<double>& out,
+                           const ByPosition<double>& others, std::vector<double>& other_out) const {
+  add_columns_twice(columns_.data(), weights.data(), others.data(), columns_.size(), out.size(),
+                    out.data(), other_out.data());
+}
+
+void MarginSet::accumulate_watched(const ByPosition<double>& weights,
+                                   std::vector<double>& out) const {
+  const auto& columns = watches_all_ ? columns_ : excerpts_;
+  add_columns(columns.data(), weights.data(), columns.size(), out.size(), out.data());
+}
+
+std::vector<double> MarginSet::excerpt(const std::vector<double>& column) const {
+  std::vector<double> part(watched_.size());
+  for (Size k = 0; k < part.size(); ++k) part[k] = column[watched_[k]];
+  return part;
+}
+
+void MarginSet::watch(const std::vector<Size>& rows) {
+  watches_all_ = false;
+  watched_ = rows;
+  excerpts_.clear();
+  for (const std::vector<double>& column : columns_) excerpts_.push_back(excerpt(column));
+}
+
+void MarginSet::watch(Size row) {
+  watched_.push_back(row);
+  for (Size k = 0; k < columns_.size(); ++k) excerpts_[k].push_back(columns_[k][row]);
+}
+
+void MarginSet::watch_all() {
+  watches_all_ = true;
+  excerpts_.clear();
 }
 
 void MarginSet::refactor() {

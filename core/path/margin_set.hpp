@@ -32,14 +32,23 @@ class MarginSet {
   // equality K_MM x = right, and the shift is 0.
   double solve(ByPosition<double>& right, double sum) const;
 
-  // out += K[:, M] weights: the only pass over rows x margin set.
+  // out += K[:, M] weights: the passes over rows x margin set.
   void accumulate(const ByPosition<double>& weights, std::vector<double>& out) const;
+  // Two of them in one.
+  void accumulate(const ByPosition<double>& weights, std::vector<double>& out,
+                  const ByPosition<double>& others, std::vector<double>& other_out) const;
+  // The same at the watched rows alone, `out` in their order.
+  void accumulate_watched(const ByPosition<double>& weights, std::vector<double>& out) const;
+  void watch(const std::vector<Size>& rows);
+  void watch(Size row);  // besides
+  void watch_all();
 
   // A fresh factor from the columns held.
   void refactor();
 
  private:
   double least_pivot() const;
+  std::vector<double> excerpt(const std::vector<double>& column) const;
   double reduce(Size row, const std::vector<double>& column, Size count,
                 std::vector<double>& reduced) const;
 
@@ -49,6 +58,9 @@ class MarginSet {
   double largest_diagonal_ = 0;
   ByPosition<Size> members_;  // rows
   std::vector<std::vector<double>> columns_;
+  bool watches_all_ = true;
+  std::vector<Size> watched_;                  // else: some rows,
+  std::vector<std::vector<double>> excerpts_;  // and the columns there
   GrowingCholesky factor_;
 };
 

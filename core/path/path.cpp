@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "path/vector_sums.hpp"
+
 namespace widemargin {
 
 namespace {
@@ -13,25 +15,8 @@ constexpr double kTie = 1e-13;  // steps shorter than this make no progress
 constexpr long kIdleSteps = 60, kIdleStepsPerMember = 2;
 constexpr long kMostPerturbations = 8;
 constexpr double kSumRounding = 1e-12;    // of the sums of rates
-constexpr int kMostCorrections = 4;       // of the rates of one piece
-constexpr double kExactResidual = 1e-12;  // of the rates, relative: no correction is needed
-constexpr double kPoorResidual = 1e-10;   // after one correction: the factor has lost digits
-constexpr double kRateNoise = 1e-11;      // relative; slower rows are taken for standing still
-constexpr double kResidualNoise = 100;    // how far a rate may be off, per unit of the residual
 constexpr double kDirectionNoise = 1e-9;  // of a null direction, relative
 constexpr int kRefinements = 2;           // of the end of the path
-
-double sum_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (double value : values) sum += value;
-  return sum;
-}
-
-double largest_of(const std::vector<double>& values) {
-  double largest = 0;
-  for (double value : values) largest = std::max(largest, std::abs(value));
-  return largest;
-}
 
 }  // namespace
 
@@ -41,12 +26,14 @@ Path::Path(PathProblem problem, Column column, Poll poll, long max_steps, std::u
       poll_(std::move(poll)),
       max_steps_(max_steps),
       random_(seed),
-      margin_(now_.diagonal, now_.has_equality) {
+      margin_(now_.diagonal, now_.has_equality),
+      lag_(now_.diagonal) {
   const Size rows = now_.rows;
   sum_to_ = sum_of(now_.beta) + now_.total_rate;
   lower_shift_.assign(rows, 0);
   upper_shift_.assign(rows, 0);
   linear_shift_.assign(rows, 0);
+  beta_at_look_.assign(rows, 0);
 }
 
 PathReport Path::run() {
@@ -62,10 +49,12 @@ PathReport Path::run() {
   observing_ = !now_.observed.empty();
   report_.status = follow_phase();
   observing_ = false;
+  look();
   while (report_.status == PathStatus::complete && perturbed_) {
     schedule_return();
     begin_phase(false);
     report_.status = follow_phase();
+    look();
   }
   refine();
   return report_;
@@ -136,12 +125,18 @@ PathStatus Path::follow_phase() {
       continue;
     }
     compute_rates();
-    const Event event = next_event();
+    Event event = next_event();
+    if (!lagging_rows_keep_sides(std::min(event.step, 1 - eta_))) {
+      look();
+      correct_rates();
+      event = next_event();
+    }
     if (event.step >= 1 - eta_) {
       finish_phase();
       return PathStatus::complete;
     }
     advance(event.step);
+    if (!lag_.any()) let_far_rows_lag();
     ++report_.steps;
     if (event.leaves)
       leave(event.row, event.bound);
@@ -182,54 +177,15 @@ bool Path::moves() const {
          std::any_of(now_.linear_rate.begin(), now_.linear_rate.end(), nonzero);
 }
 
-// Rates of the margin set and of every gradient (0.4), with one correction when the
-// factor has lost digits and a fresh factor when that does not help.
-void Path::compute_rates() {
-  margin_rate_ = ByPosition<double>(margin_.size(), 0);
-  intercept_rate_ = 0;
-  gradient_rate_ = drive_;
-  const double drive_scale = largest_of(drive_);
-  double residual = 0, scale = drive_scale;
-  for (int attempt = 0; !margin_.empty() && attempt < kMostCorrections; ++attempt) {
-    residual = correct_rates();
-    double spread = 0;
-    for (const double rate : margin_rate_.values()) spread += std::abs(rate);
-    scale = drive_scale + margin_.largest_diagonal() * spread + std::abs(intercept_rate_);
-    if (residual <= kExactResidual * scale) break;
-    if (attempt == 1 && residual > kPoorResidual * scale) {
-      margin_.refactor();
-      ++report_.refactorisations;
-    }
-  }
-  gradient_noise_ = kRateNoise * scale + kResidualNoise * residual;
-  margin_noise_ = kRateNoise * largest_of(margin_rate_.values());
-}
-
-// Solves for what the rates leave of the gradients in the margin set and of the sum; returns the
-// largest gradient rate there after it.
-double Path::correct_rates() {
-  ByPosition<double> right(margin_.size(), 0);
-  for (const Position k : margin_.positions()) right[k] = -gradient_rate_[margin_[k]];
-  const double needed = now_.total_rate - rest_rate_ - sum_of(margin_rate_.values());
-  const double shift = margin_.solve(right, needed);
-  intercept_rate_ += shift;
-  for (const Position k : margin_.positions()) margin_rate_[k] += right[k];
-  margin_.accumulate(right, gradient_rate_);
-  for (double& value : gradient_rate_) value += shift;
-  double residual = 0;
-  for (const Position k : margin_.positions())
-    residual = std::max(residual, std::abs(gradient_rate_[margin_[k]]));
-  return residual;
-}
-
 // Where the gradients of observed rows change their sign on a piece; `shift` moves all of them.
 void Path::note_crossings(double step, double before, double shift) {
   if (!observing_ || perturbed_) return;
   report_.breakpoints.push_back(before + step);
-  for (Size i = 0; i < now_.rows; ++i) {
+  for (Size k = 0; k < lag_.watched().size(); ++k) {
+    const Size i = lag_.watched()[k];
     if (!now_.observed[i]) continue;
     const double from = now_.gradient[i];
-    const double to = from + (step > 0 ? step * gradient_rate_[i] : shift);
+    const double to = from + (step > 0 ? step * gradient_rate_[k] : shift);
     if ((from >= 0) != (to >= 0))
       report_.crossings.push_back({before + step * (from / (from - to)), i});
   }
@@ -240,7 +196,10 @@ void Path::advance(double step) {
   note_crossings(step, eta_, 0);
   eta_ += step;
   for (const Position k : margin_.positions()) now_.beta[margin_[k]] += step * margin_rate_[k];
-  for (Size i = 0; i < now_.rows; ++i) now_.gradient[i] += step * gradient_rate_[i];
+  for (Size k = 0; k < lag_.watched().size(); ++k)
+    now_.gradient[lag_.watched()[k]] += step * gradient_rate_[k];
+  for (Size i : lag_.lagging()) now_.gradient[i] += step * drive_[i];
+  if (lag_.any()) lag_.advance(step, intercept_rate_, departure_);
   place_bounds();
 }
 
@@ -262,6 +221,7 @@ void Path::place_bounds() {
 bool Path::shift_intercept() {
   ++report_.steps;
   ++report_.shifts;
+  look();
   const bool grow = now_.total_rate - rest_rate_ > 0;
   const Side wanted = grow ? Side::lower : Side::upper;
   double nearest = kInfinity;
@@ -316,11 +276,13 @@ void Path::insert(Size row, std::vector<double> column, bool upward) {
     leave(block.row, block.bound);
   }
   now_.side[row] = Side::margin;
+  beta_at_look_[row] = now_.beta[row];
 }
 
 // Corner case 2: along the null direction of a dependent row (it moves by +-1, the
 // margin set by -+v) the decision function stands still. Moves until the first bound.
 Path::Block Path::exchange(Size row, const std::vector<double>& column, bool upward) {
+  look();
   ByPosition<double> direction(margin_.size(), 0);
   for (const Position k : margin_.positions()) direction[k] = column[margin_[k]];
   const double shift = margin_.solve(direction, 1.0);
@@ -353,7 +315,11 @@ Path::Block Path::exchange(Size row, const std::vector<double>& column, bool upw
 }
 
 void Path::leave(Size row, Side bound) {
-  settle(row, bound, margin_.remove(row));
+  const std::vector<double> column = margin_.remove(row);
+  const double moved = now_.beta[row] - beta_at_look_[row];
+  for (Size i : lag_.lagging()) now_.gradient[i] += moved * column[i];
+  if (lag_.any()) watch(row);
+  settle(row, bound, column);
 }
 
 // Puts a row on a bound; if that bound moves, the row moves with it from now on.

@@ -24,6 +24,7 @@
 #include <random>
 #include <vector>
 
+#include "path/lagging_rows.hpp"
 #include "path/margin_set.hpp"
 
 namespace widemargin {
@@ -62,6 +63,7 @@ struct PathReport {
   long shifts = 0;         // moves of the intercept alone (empty margin set)
   long perturbations = 0;  // ties broken by moving the problem a little
   long refactorisations = 0;
+  long looks = 0;  // pieces for which the rates of all rows were computed
   long largest_margin = 0;
   std::vector<Crossing> crossings;  // of observed rows, up to the first perturbation
   std::vector<double> breakpoints;  // the eta of every event, likewise
@@ -106,7 +108,14 @@ class Path {
   bool moves() const;
   void schedule_return();
   void compute_rates();
-  double correct_rates();
+  void correct_rates();
+  double rate_scale() const;
+  void note_noise(double residual);
+  bool lagging_rows_keep_sides(double step);
+  void note_velocities();
+  void look();
+  void watch(Size row);
+  void let_far_rows_lag();
   template <class Visit>
   void near_events(Visit visit) const;
   Event next_event() const;
@@ -132,6 +141,7 @@ class Path {
   long max_steps_;
   std::mt19937_64 random_;
   MarginSet margin_;
+  LaggingRows lag_;
   PathReport report_;
 
   double eta_ = 0;
@@ -147,8 +157,11 @@ class Path {
   std::vector<double> drive_;  // K da_N - dp, kept up to date by enter and leave
   double rest_rate_ = 0;       // sum of da over the bound rows
   ByPosition<double> margin_rate_;
-  std::vector<double> gradient_rate_;
+  std::vector<double> gradient_rate_;  // of the watched rows
   double intercept_rate_ = 0;
+  double departure_ = 0;              // of the piece, from the direction at the last look
+  std::vector<double> velocity_;      // of all betas, on the piece
+  std::vector<double> beta_at_look_;  // of the margin set, or when a row joined it
   double gradient_noise_ = 0, margin_noise_ = 0;
 };
 

@@ -26,8 +26,9 @@ void Path::near_events(Visit visit) const {
     if (down > margin_noise_) visit(now_.beta[i] - now_.lower[i], 0.0, down, i, true, Side::lower);
   }
   const double slack = kRounding * now_.linear_scale;
-  for (Size i = 0; i < now_.rows; ++i) {
-    const double rate = gradient_rate_[i];
+  for (Size k = 0; k < lag_.watched().size(); ++k) {
+    const Size i = lag_.watched()[k];
+    const double rate = gradient_rate_[k];
     if (now_.side[i] == Side::lower && rate < -gradient_noise_)
       visit(now_.gradient[i], slack, -rate, i, false, Side::lower);
     else if (now_.side[i] == Side::upper && rate > gradient_noise_)
@@ -58,6 +59,7 @@ Path::Event Path::next_event() const {
 // present point stays its solution, makes progress certain; the perturbation is taken
 // back exactly by a path of its own (schedule_return).
 void Path::perturb() {
+  look();
   ++report_.perturbations;
   perturbed_ = true;
   std::uniform_real_distribution<double> uniform(0.5, 1.0);

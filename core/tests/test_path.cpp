@@ -109,6 +109,94 @@ WIDEMARGIN_TEST(a_path_from_the_empty_model_ends_at_the_optimum) {
   }
 }
 
+// The departure is the distance of two directions in feature space, and whenever a gradient of a
+// lagging row has changed its sign, its side is not said to be kept.
+WIDEMARGIN_TEST(no_lagging_row_leaves_its_side_unseen) {
+  const Size n = 40;
+  const std::vector<double> K = gaussian_kernel(n, 3, 17);
+  const auto times = [&](const std::vector<double>& v) {
+    std::vector<double> product(n, 0);
+    for (Size i = 0; i < n; ++i)
+      for (Size j = 0; j < n; ++j) product[i] += K[i * n + j] * v[j];
+    return product;
+  };
+  const auto squared = [&](const std::vector<double>& v) {
+    const std::vector<double> product = times(v);
+    double square = 0;
+    for (Size i = 0; i < n; ++i) square += v[i] * product[i];
+    return square;
+  };
+  std::mt19937 generator(2);
+  std::normal_distribution<double> normal;
+  int left = 0, kept = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<double> v0(n), v1(n), difference(n), gradient(n);
+    for (Size i = 0; i < n; ++i) {
+      v0[i] = normal(generator);
+      difference[i] = 0.3 * normal(generator);
+      v1[i] = v0[i] + difference[i];
+      gradient[i] = 3 * normal(generator);
+    }
+    const std::vector<double> product = times(v0);
+    LaggingRows rows(std::vector<double>(n, 1.0));
+    rows.let_lag(std::vector<LaggingRows::Kind>(n, LaggingRows::Kind::lagging),
+                 {v0, product, gradient, product});
+    const double departure = rows.departure(v1, squared(v1)), shift = 0.1 * normal(generator);
+    require_close(departure, std::sqrt(squared(difference)), 1e-6, "departure");
+    const std::vector<double> rates = times(v1);
+    const double step = 0.02 * double(trial % 10);
+    rows.advance(step, shift, departure);
+    bool changes = false;
+    for (Size i = 0; i < n; ++i)
+      changes = changes || (gradient[i] > 0) != (gradient[i] + 2 * step * (rates[i] + shift) > 0);
+    const bool keeps = rows.keep_sides(step, shift, departure);
+    require(!(changes && keeps), "a change is seen");
+    left += changes, kept += keeps;
+  }
+  require(left > 20 && kept > 5, "there are both kinds");
+}
+
+// Half of the rows are observed alone. Wherever on the way a path is broken off, their signs are
+// those that the crossings of the whole path tell, although most pieces did not look at all rows.
+WIDEMARGIN_TEST(lagging_rows_miss_no_crossing) {
+  const Size n = 320;
+  const std::vector<double> K = gaussian_kernel(n, 4, 11);
+  auto column = [&](Size row, double* out) {
+    std::copy(K.begin() + std::ptrdiff_t(row * n), K.begin() + std::ptrdiff_t((row + 1) * n), out);
+  };
+  const auto watched = [&](double cost) {
+    PathProblem problem = opening(K, n, cost);
+    problem.every_point = true;
+    problem.observed.assign(n, 0);
+    for (Size i = 0; i < n; ++i)  // no two rows tie
+      problem.gradient[i] *= 1 + 0.5 * double(i * 37 % 401) / 401;
+    for (Size i = n / 2; i < n; ++i) {
+      problem.observed[i] = 1;
+      problem.lower_to[i] = problem.upper_to[i] = 0;
+      problem.side[i] = Side::pinned;
+    }
+    return problem;
+  };
+  Path whole(watched(30.0), column, [] {}, 100000, 0);
+  const PathReport report = whole.run();
+  require(report.status == PathStatus::complete, "complete");
+  require(report.perturbations == 0, "no tie was broken");
+  require(report.crossings.size() > 50, "there are crossings");
+  require(2 * report.looks < report.steps, "most pieces look at few rows");
+  for (int part = 1; part <= 20; ++part) {
+    const double eta = part / 20.0;
+    Path broken_off(watched(30.0 * eta), column, [] {}, 100000, 0);
+    broken_off.run();
+    for (Size i = n / 2; i < n; ++i) {
+      bool positive = i % 2 == 0;  // the gradient of the empty model is minus the sign
+      for (const Crossing& one : report.crossings)
+        if (one.row == i && one.eta < eta) positive = !positive;
+      const double gradient = broken_off.gradient()[i];
+      if (std::abs(gradient) > 1e-9) require((gradient > 0) == positive, "sign on the way");
+    }
+  }
+}
+
 WIDEMARGIN_TEST(identical_samples_are_exchanged_not_factored_twice) {
   const Size n = 12;
   std::vector<double> K(n * n);

@@ -28,7 +28,7 @@ from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
 from .helps.label_report import advice as label_advice
 from .ramp.report import CAMPAIGNS as RAMP
-from .speed.campaign import SUITES
+from .speed.campaign import SUITES, tuning_table
 from .speed.campaign import as_rst as speed_table
 from .streams.campaigns import CAMPAIGNS as STREAMS
 from .streams.campaigns import UPDATES
@@ -61,6 +61,7 @@ def _tables(group: str, campaigns: Mapping[str, Campaign]) -> dict[str, Table]:
 #: name on the page -> file of results, and what makes the table
 TABLES: dict[str, Table] = {
     **{f"speed {suite}": (suite, partial(speed_table, suite)) for suite in SUITES},
+    "speed tuning": ("tuning", tuning_table),
     **_tables("ramp", RAMP),
     **_tables("command", COMMAND),
     **_tables("helps", HELPS),

@@ -18,6 +18,10 @@ def cancer(n=120):
     return scale(X)[:n], y[:n]
 
 
+def all_cancer():
+    return cancer(569)
+
+
 def wine():
     X, y = load_wine(return_X_y=True)
     return scale(X), np.array(["a", "b", "c"])[y]
@@ -42,9 +46,19 @@ def error_of_fits(model, X, y, C):
         (SVC(gamma=0.05, class_weight={0: 3.0}), cancer, (0.1, 100.0), 40),
         (SVC(), cancer, (0.1, 100.0), 40),
         (CostSensitiveSVC(gamma=0.05, cost_positive=4.0), cancer, (0.1, 100.0), 40),
-        (SVC(gamma=0.05), wine, (0.1, 100.0), 60),
+        (SVC(gamma=0.05), wine, (0.1, 100.0), 200),
+        (SVC(gamma=0.2), all_cancer, (0.1, 100.0), 15),
     ],
-    ids=["rbf", "narrow", "linear", "weights", "scale", "costs", "three classes"],
+    ids=[
+        "rbf",
+        "narrow",
+        "linear",
+        "weights",
+        "scale",
+        "costs",
+        "three classes",
+        "lagging rows",
+    ],
 )
 def test_fits_at_many_values_agree(model, data, ends, count):
     X, y = data()

@@ -7,7 +7,13 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
@@ -112,6 +118,13 @@ def test_same_table_for_three_classes(plain_fits):
     assert_same_search(SVC(tol=TIGHT), GRID, X, y)
     assert_same_search(SVC(tol=TIGHT, **options), GRID, X, y, return_train_score=True)
     assert_same_search(SVC(tol=TIGHT, break_ties=True), GRID, X, y)
+    assert plain_fits == []
+
+
+def test_same_table_for_many_classes(plain_fits):
+    X, y = load_digits(return_X_y=True)
+    grid = {"C": [0.1, 10], "gamma": [0.02, 0.5]}
+    assert_same_search(SVC(tol=TIGHT), grid, X[:200] / 16.0, y[:200])
     assert plain_fits == []
 
 

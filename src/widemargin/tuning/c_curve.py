@@ -43,7 +43,7 @@ from widemargin.runtime.cancellation import CancellationScope
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-A_DECADE = 1  # stretches of the path: each ends with an exact solution
+STRETCH = 2.0  # decades, after which the path is checked and begun anew
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def c_path(
     started = time.perf_counter()
     labels = np.asarray(y)
     splits = list(check_cv(cv, labels, classifier=True).split(X, labels))
-    count = int(np.ceil(A_DECADE * np.log10(C_max / C_min)))
+    count = int(np.ceil(np.log10(C_max / C_min) / STRETCH))
     stretches = np.geomspace(C_min, C_max, max(count, 1) + 1)
     follow = partial(_followed_fold, estimator, X, labels, stretches)
     threads = effective_threads(estimator.n_jobs)
@@ -252,13 +252,20 @@ class _Pair:
     violation: float
 
 
+def _ordered(gram: Gram, rows: Indices) -> Gram:
+    """Return a matrix in the order of a pair's rows: columns are read whole."""
+    if np.array_equal(rows, np.arange(gram.n)):
+        return gram
+    return Gram(gram.samples[np.ix_(rows, rows)], Precomputed(), threads=1)
+
+
 def _followed_pair(
     gram: Gram, problems: list[DualProblem], held_out: Indices, stretches: Vector
 ) -> _Pair:
     """Follow one pair of classes from the smallest C to the largest."""
     first: Any = problems[0].gram
     members = first.numbers
-    view = gram.subset(np.concatenate([members, held_out]))
+    view = _ordered(gram, np.concatenate([members, held_out]))
     size, others = members.size, np.zeros(held_out.size)
 
     def watched(problem: DualProblem) -> DualProblem:

@@ -7,11 +7,14 @@ is stored at once, and a run whose record this commit has made is not repeated.
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
+from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.measuring import (
     ContestantFailedError,
     Problem,
@@ -23,13 +26,11 @@ from widemargin_papers.harness.measuring import (
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import provenance
 
-from . import family
+from . import family, tuning_limits, tuning_times
 from . import problems as speed
 from .entries import entries_table
 from .small import small_table
 from .tables import OURS, family_table, growth_table, ratio_table, seconds
-from .tuning_limits import limits_table
-from .tuning_times import tuning_table
 
 LINEAR_TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
@@ -123,6 +124,12 @@ def report(store: ResultStore, suite: str, chosen: Iterable[Problem]) -> str:
     return f"{table(store, chosen)}\n{provenance(store)}"
 
 
+def tuning_table(store: ResultStore) -> str:
+    """Return the tables of searches, and of what is not a grid."""
+    tables = tuning_times.table(store), tuning_limits.table(store)
+    return "\n".join(filter(None, (*tables, provenance(store))))
+
+
 def as_rst(suite: str, store: ResultStore) -> str:
     """Return the tables of one suite as a literal block of a page."""
     text = report(store, suite, SUITES[suite]())
@@ -157,8 +164,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(small_table(options.only))
         return
     if options.suite == "tuning":
-        parts = tuning_table(options.only), limits_table(options.only)
-        print("\n\n".join(part for part in parts if part))
+        store = ResultStore(options.results / "tuning.json")
+        if not options.print:
+            only = [part.strip() for part in options.only.split(",")]
+            work = chain(tuning_times.work(), tuning_limits.work())
+            minutes = options.minutes or math.inf
+            run_missing(store, work, only=only, again=options.force, minutes=minutes)
+        print(tuning_table(store))
         return
     chosen = [one for one in SUITES[options.suite]() if options.only in one.name]
     store = ResultStore(options.results / f"{options.suite}.json")

@@ -16,9 +16,10 @@ import numpy as np
 
 from widemargin import SVC, SharedGridSearchCV, c_path, leave_one_out
 from widemargin_papers.harness import datasets
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.child_process import in_child
-from widemargin_papers.harness.measuring import say
-from widemargin_papers.harness.text_tables import layout
+from widemargin_papers.harness.results import Record, ResultStore
+from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.worker import status_megabytes
 
 from .problems import covtype
@@ -31,29 +32,30 @@ LEFT_OUT = ((1.0, 1.0), (10.0, 4.0), (100.0, 10.0))  # C and gamma
 REFITS = 10  # timed, of as many as there are rows
 MEMORY_ROWS, CACHE_MB = 5000, 120
 NEEDS = "covtype.binary"
-HEADER = ("what", "seconds", "a fit", "figure", "asked")
 
 
-def limits_table(only: str = "") -> str:
-    """Measure what is not a grid; return the table.
+def work() -> Iterator[Measurement]:
+    """Yield what is not a grid."""
+    if not datasets.available(NEEDS):
+        return
+    for gamma in GAMMAS:
+        yield f"c_path, gamma={gamma:g}", partial(_curve, gamma)
+    for C, gamma in LEFT_OUT:
+        yield f"leave_one_out, C={C:g}, gamma={gamma:g}", partial(_left_out, C, gamma)
+    yield f"memory, n={MEMORY_ROWS}", _memory
 
-    Parameters
-    ----------
-    only : str
-        Part of a name: "c_path", "leave_one_out" or "memory"; or several with commas
-        between them.
-    """
-    parts = {"c_path": _curve, "leave_one_out": _left_out, "memory": _memory}
-    wanted = [part.strip() for part in only.split(",")]
-    chosen = [f for name, f in parts.items() if any(w in name for w in wanted)]
-    if not chosen or not datasets.available(NEEDS):
-        return ""
-    rows = []
-    for work in chosen:
-        for row in work():
-            say("  ".join(row))
-            rows.append(row)
-    return layout(HEADER, rows)
+
+def table(store: ResultStore) -> str:
+    """Return what is stored of it."""
+    columns = {
+        "what": "{what}",
+        "seconds": "{seconds:.1f}",
+        "a fit": "{unit}",
+        "figure": "{figure}",
+        "asked": "{asked}",
+    }
+    kept = [record for record in store.records.values() if "what" in record]
+    return records_table(kept, columns) if kept else ""
 
 
 def _seconds(work: Callable[..., Any], *given: Any) -> float:
@@ -62,51 +64,50 @@ def _seconds(work: Callable[..., Any], *given: Any) -> float:
     return time.perf_counter() - began
 
 
-def _curve() -> Iterator[list[str]]:
-    """Yield the curve over six decades, in exact fits: their mean over C."""
+def _curve(gamma: float) -> Record:
+    """Time the curve over six decades, in exact fits: their mean over C."""
     X, y = covtype(ROWS)
-    for gamma in GAMMAS:
-        fits = []
-        for C in np.geomspace(*DECADES, 7):
-            model = SVC(C=C, gamma=gamma, polish=True, n_jobs=THREADS)
-            fits.append(min(_seconds(model.fit, X, y) for _ in range(2)))
-        own = SVC(gamma=gamma, n_jobs=THREADS)
-        taken = _seconds(partial(c_path, cv=5), own, X, y, *DECADES)
-        unit = float(np.mean(fits))
-        yield [
-            f"c_path, n={ROWS}, gamma={gamma:g}, C in [{DECADES[0]:g}, {DECADES[1]:g}]",
-            f"{taken:.1f}", f"{unit:.3f}", f"{taken / unit:.0f} fits", "at most 50",
-        ]  # fmt: skip
+    fits = []
+    for C in np.geomspace(*DECADES, 7):
+        model = SVC(C=C, gamma=gamma, polish=True, n_jobs=THREADS)
+        fits.append(min(_seconds(model.fit, X, y) for _ in range(2)))
+    own = SVC(gamma=gamma, n_jobs=THREADS)
+    taken = _seconds(partial(c_path, cv=5), own, X, y, *DECADES)
+    unit = float(np.mean(fits))
+    return {
+        "what": f"c_path, n={ROWS}, gamma={gamma:g}, C from {DECADES[0]:g} to "
+        f"{DECADES[1]:g}",
+        "seconds": taken, "unit": f"{unit:.3f} s", "figure": f"{taken / unit:.0f} fits",
+        "asked": "at most 50 fits",
+    }  # fmt: skip
 
 
-def _left_out() -> Iterator[list[str]]:
-    """Yield leave-one-out beside as many fits as there are rows."""
+def _left_out(C: float, gamma: float) -> Record:
+    """Time leave-one-out beside as many fits as there are rows."""
     X, y = covtype(ROWS)
-    for C, gamma in LEFT_OUT:
-        model = SVC(C=C, gamma=gamma, n_jobs=THREADS)
-        fits = [
-            _seconds(model.fit, np.delete(X, k, 0), np.delete(y, k))
-            for k in range(REFITS)
-        ]
-        kept = SVC(C=C, gamma=gamma, n_jobs=THREADS, keep_rows=True).fit(X, y)
-        taken = _seconds(leave_one_out, kept)
-        unit = float(np.mean(fits))
-        yield [
-            f"leave_one_out, n={ROWS}, C={C:g}, gamma={gamma:g}",
-            f"{taken:.1f}", f"{unit:.3f}", f"{ROWS * unit / taken:.0f}x refits",
-            "at least 20x",
-        ]  # fmt: skip
+    model = SVC(C=C, gamma=gamma, n_jobs=THREADS)
+    fits = [
+        _seconds(model.fit, np.delete(X, k, 0), np.delete(y, k)) for k in range(REFITS)
+    ]
+    kept = SVC(C=C, gamma=gamma, n_jobs=THREADS, keep_rows=True).fit(X, y)
+    taken = _seconds(leave_one_out, kept)
+    unit = float(np.mean(fits))
+    return {
+        "what": f"leave_one_out, n={ROWS}, C={C:g}, gamma={gamma:g}",
+        "seconds": taken, "unit": f"{unit:.3f} s",
+        "figure": f"{ROWS * unit / taken:.0f}x refits", "asked": "at least 20x",
+    }  # fmt: skip
 
 
-def _memory() -> Iterator[list[str]]:
-    """Yield what a search adds to the memory of a process, beside one fit."""
+def _memory() -> Record:
+    """Measure what a search adds to the memory of a process, beside one fit."""
     began = time.perf_counter()
     fit, search = in_child(added_memory)
-    yield [
-        f"memory of a search, n={MEMORY_ROWS}, cache_size={CACHE_MB}",
-        f"{time.perf_counter() - began:.1f}", f"{fit:.0f} MB", f"{search:.0f} MB",
-        f"at most {CACHE_MB + fit:.0f} MB",
-    ]  # fmt: skip
+    return {
+        "what": f"memory of a search, n={MEMORY_ROWS}, cache_size={CACHE_MB}",
+        "seconds": time.perf_counter() - began, "unit": f"{fit:.0f} MB",
+        "figure": f"{search:.0f} MB", "asked": f"at most {CACHE_MB + fit:.0f} MB",
+    }  # fmt: skip
 
 
 def added_memory() -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from widemargin.engine.certificate import violation
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
+from widemargin.engine.verification import BoundedValues
 
-from .end import accurate, repair
+from .end import repair
 from .follow import Start, follow
 
 Vector = NDArray[np.float64]
@@ -58,9 +59,8 @@ def follow_with_crossings(
     """
     all_rows = np.arange(target.n)
     diagonal = target.gram.diagonal()
-    beta, counts, _ = follow(
-        Start.of(accurate(solution)), target, diagonal, all_rows, 0, observed=observed
-    )
+    start = Start.of(replace(solution, checked=_unbounded(solution)))
+    beta, counts, _ = follow(start, target, diagonal, all_rows, 0, observed=observed)
     reached = Solution(
         target, beta, target.gram.times(beta), Status.POLISHED, exact=True
     )
@@ -77,3 +77,10 @@ def follow_with_crossings(
         reached, counts["crossed_at"], counts["crossed"],
         int(counts["breakpoints"].size), left,
     )  # fmt: skip
+
+
+def _unbounded(solution: Solution) -> BoundedValues:
+    """Return the values of an exact solution; a path needs no bounds on rounding."""
+    values = solution.values
+    everywhere = np.ones(values.size, dtype=np.bool_)
+    return BoundedValues(values, np.full(values.size, np.inf), everywhere)

@@ -296,6 +296,14 @@ def _watch(gradient: Vector, concerned: NDArray[np.bool_], watched: Indices) -> 
     return np.flatnonzero(chosen)
 
 
+def _given_matrix(gram: Gram) -> Vector | None:
+    """Return the matrix of a precomputed kernel; None where the handle is a view."""
+    if not isinstance(gram.kernel, Precomputed) or gram._rows is not None:
+        return None
+    matrix: Vector = gram._X
+    return matrix if matrix.dtype == np.float64 else None
+
+
 class _Columns:
     """Kernel columns over the watched rows, fetched in batches.
 
@@ -318,6 +326,7 @@ class _Columns:
         self.columns = None if watched.size == gram.n else watched
         self.limit = max(BATCH, HELD // (8 * max(watched.size, 1)))
         self.calls = 0
+        self.matrix = _given_matrix(gram) if self.columns is None else None
         self.ready: dict[int, Vector] = {}
         self.waiting: list[int] = []
         if isinstance(gram.kernel, Precomputed):  # read, one at a time
@@ -330,10 +339,13 @@ class _Columns:
     def __call__(self, row: int) -> Vector:
         """Return column ``row`` of the watched rows."""
         self.calls += 1
-        if row not in self.ready or self.calls % LOOK == 0:
+        there = self.matrix is not None or row in self.ready
+        if not there or self.calls % LOOK == 0:
             check_cancelled()
             self.deadline.check()
-        if row not in self.ready:
+        if self.matrix is not None:
+            return np.asarray(self.matrix[row])
+        if not there:
             if len(self.ready) >= self.limit:
                 self.ready.clear()
             self._fetch([row, *self._neighbours()])
