@@ -79,6 +79,11 @@ bool SampleSource::mirrors() const {
                       [](float half) { return is_far<float>(double(half), 0); });
 }
 
+bool SampleSource::by_differences(Index id) const {
+  if (kernel_.kind != KernelKind::gaussian) return false;
+  return is_far<double>(samples_->half_norms<double>()[id], samples_->most_roundings());
+}
+
 void SampleSource::rounding(const Sweep<float>& work, double* error) const {
   rounding_of_samples(kernel_, *samples_, *samples_, work, error);
 }

@@ -64,6 +64,9 @@ class Source {
   // Whether the bounds of rounding() hold as well for sums of entries K[j, i] in the place of
   // K[i, j], rounded to single precision if they were.
   virtual bool mirrors() const { return false; }
+  // Whether rows of this sample are evaluated by differences in double precision: rounding() counts
+  // on it, so of a far and a near sample the far one must be the row.
+  virtual bool by_differences(Index) const { return false; }
 };
 
 // Kernel between two sets of samples (the same one, or the training and the test samples), both
@@ -94,6 +97,7 @@ class SampleSource final : public Source {
   bool semidefinite() const override;
   bool single_precision_suffices() const override;
   bool mirrors() const override;
+  bool by_differences(Index id) const override;
 
   const Samples& samples() const { return *samples_; }
   const KernelSpec& kernel() const { return kernel_; }
@@ -145,6 +149,7 @@ class SubsetSource final : public Source {
   bool semidefinite() const override { return base_->semidefinite(); }
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
   bool mirrors() const override { return base_->mirrors(); }
+  bool by_differences(Index id) const override { return base_->by_differences(ids_[Size(id)]); }
 
  private:
   std::vector<Index> map(const Index* ids, Size count) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "simd/dispatch.hpp"
@@ -14,18 +13,24 @@ namespace {
 constexpr Size kRows = 64, kColumns = 256;  // a block of entries stays in the second-level cache
 constexpr Size kPadding = 8;                // columns of a block: a multiple of it
 
+// Samples [begin, end) of one sign of the first weights.
+struct Group {
+  Size begin, end;
+  bool positive;
+};
+
 // Products of the symmetric matrix with several vectors, one chunk of columns after the other. Of
-// the first vector, whose weights are positive for the first rows and negative for the others, sums
-// over either are wanted on all rows: a block of entries belongs to one sign of rows and of
-// columns. Of the other vectors only weights' K weights, so that what a block adds to its rows,
-// counted twice above the diagonal, is enough.
+// the first vector, sums over positive and over negative weights are wanted on all rows: a block of
+// entries belongs to one group of rows and one of columns. Of the other vectors only weights' K
+// weights, so that what a block adds to its rows, counted twice above the diagonal, is enough.
 class SymmetricProducts {
  public:
   std::vector<double> positive, negative;  // of the sizes of the first weights
   std::vector<double> others;              // (n_vectors - 1) x n
 
-  SymmetricProducts(Gram& gram, Team& team, const std::vector<Index>& rows, Size n_positive,
-                    const std::vector<double>& weights, Size n_vectors)
+  SymmetricProducts(Gram& gram, Team& team, const std::vector<Index>& rows,
+                    const std::vector<Group>& groups, const std::vector<double>& weights,
+                    Size n_vectors)
       : positive(rows.size(), 0.0),
         negative(positive),
         others(rows.size() * (n_vectors - 1), 0.0),
@@ -33,19 +38,20 @@ class SymmetricProducts {
         team_(team),
         rows_(rows.data()),
         n_(rows.size()),
-        n_positive_(n_positive),
+        groups_(groups),
         weights_(weights.data()),
         n_vectors_(n_vectors) {
-    for (const auto& [begin, end] : {std::pair(Size(0), n_positive_), std::pair(n_positive_, n_)})
-      for (Size row = begin; row < end; row += kRows) blocks_.push_back(row);
+    for (const Group& group : groups_)
+      for (Size row = group.begin; row < group.end; row += kRows)
+        blocks_.push_back({row, std::min(row + kRows, group.end), group.positive});
   }
 
   bool run(const std::function<bool()>& proceed) {
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
-    for (const auto& [begin, end] : {std::pair(Size(0), n_positive_), std::pair(n_positive_, n_)})
-      for (Size first = begin; first < end; first += kColumns) {
+    for (const Group& group : groups_)
+      for (Size first = group.begin; first < group.end; first += kColumns) {
         if (!proceed()) return false;
-        chunk(first, std::min(kColumns, end - first));
+        chunk({first, std::min(first + kColumns, group.end), group.positive});
       }
     return true;
   }
@@ -62,12 +68,12 @@ class SymmetricProducts {
     double* sums;        // of the rows: those of the columns' sign
   };
 
-  std::vector<double>& sums_of(Size sample) { return sample < n_positive_ ? positive : negative; }
+  std::vector<double>& sums_of(const Group& group) { return group.positive ? positive : negative; }
 
-  // Entries of columns [first, first + count) with all rows before their end, of a block of rows
-  // among these columns those from the diagonal on: above it, entries serve their rows and,
-  // transposed, their columns.
-  void chunk(Size first, Size count) {
+  // Entries of these columns with all rows before their end, of a block of rows among these columns
+  // those from the diagonal on: above it, entries serve their rows and, transposed, their columns.
+  void chunk(const Group& columns) {
+    const Size first = columns.begin, count = columns.end - columns.begin;
     const Source& source = gram_.source();
     Prepared<double> prepared;
     source.prepare(rows_ + first, count, prepared);
@@ -75,7 +81,9 @@ class SymmetricProducts {
     std::vector<double> own(n_vectors_ * padded, 0.0);  // weights of the columns
     for (Size v = 0; v < n_vectors_; ++v)
       std::copy_n(weights_ + v * n_ + first, count, own.data() + v * padded);
-    const auto last = std::lower_bound(blocks_.begin(), blocks_.end(), first + count);
+    const auto last = std::partition_point(blocks_.begin(), blocks_.end(), [&](const Group& block) {
+      return block.begin < columns.end;
+    });
     const Size n_blocks = Size(last - blocks_.begin());
     std::vector<double> transposed(n_blocks * padded, 0.0);
     const double cost = double(first + count) * double(count) * 2.0 * source.entry_cost();
@@ -85,8 +93,7 @@ class SymmetricProducts {
       std::vector<double*> store(kRows);
       for (Size r = 0; r < kRows; ++r) store[r] = entries.data() + r * padded;
       for (Size block = begin; block < end; ++block) {
-        const Size row = blocks_[block];
-        const Size next = block + 1 < n_blocks ? blocks_[block + 1] : first + count;
+        const Size row = blocks_[block].begin, next = std::min(blocks_[block].end, columns.end);
         const Size diagonal = row < first ? 0 : row - first;  // whole panels
         const Size square = row < first ? 0 : std::min(kRows, padded - diagonal);
         Sweep<double> work{rows_ + row, next - row, rows_ + first + diagonal, count - diagonal,
@@ -100,7 +107,7 @@ class SymmetricProducts {
                               own.data() + diagonal,
                               padded,
                               transposed.data() + block * padded + diagonal,
-                              sums_of(first).data()};
+                              sums_of(columns).data()};
         multiply(evaluated, 0, square, false);
         multiply(evaluated, square, padded - diagonal, true);
       }
@@ -141,21 +148,38 @@ class SymmetricProducts {
   Gram& gram_;
   Team& team_;
   const Index* rows_;
-  Size n_, n_positive_;
+  Size n_;
+  const std::vector<Group>& groups_;
   const double* weights_;
   Size n_vectors_;
-  std::vector<Size> blocks_;  // where they begin
+  std::vector<Group> blocks_;  // of rows
 };
+
+// An order of the samples in which far ones come first, so that they are the rows of all entries
+// they have with near ones, and within either the signs of the weights are apart; and its groups.
+std::vector<Group> in_groups(const Source& source, const Index* rows, Size n, const double* weights,
+                             std::vector<Size>& order) {
+  std::vector<Group> groups;
+  order.reserve(n);
+  std::vector<char> far(n);
+  for (Size i = 0; i < n; ++i) far[i] = source.by_differences(rows[i]);
+  for (const bool far_ones : {true, false})
+    for (const bool positive : {true, false}) {
+      const Size begin = order.size();
+      for (Size i = 0; i < n; ++i)
+        if (bool(far[i]) == far_ones && (weights[i] > 0.0) == positive) order.push_back(i);
+      if (order.size() > begin) groups.push_back({begin, order.size(), positive});
+    }
+  return groups;
+}
 
 }  // namespace
 
 bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const double* weights,
                         Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares) {
-  std::vector<Size> order(n);
-  std::iota(order.begin(), order.end(), Size(0));
-  const auto middle =
-      std::stable_partition(order.begin(), order.end(), [&](Size i) { return weights[i] > 0.0; });
+  std::vector<Size> order;
+  const std::vector<Group> groups = in_groups(gram.source(), rows, n, weights, order);
   std::vector<Index> ordered(n);
   std::vector<double> own(n * n_vectors);
   for (Size i = 0; i < n; ++i) {
@@ -163,7 +187,7 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
     own[i] = std::abs(weights[order[i]]);
     for (Size v = 1; v < n_vectors; ++v) own[v * n + i] = weights[v * n + order[i]];
   }
-  SymmetricProducts products(gram, team, ordered, Size(middle - order.begin()), own, n_vectors);
+  SymmetricProducts products(gram, team, ordered, groups, own, n_vectors);
   if (!products.run(proceed)) return false;
   std::vector<double> rounding(n), sizes(n), sums(n);
   for (Size v = 0; v < n_vectors; ++v) {

@@ -186,6 +186,53 @@ WIDEMARGIN_TEST(symmetric_products_are_bounded_and_the_same_for_any_team) {
     }
 }
 
+// A source that refuses entries whose error rounding() does not count: by the norm expansion with a
+// far column that is then taken for the row.
+class FarRowsFirst final : public Source {
+ public:
+  explicit FarRowsFirst(std::shared_ptr<Source> base) : base_(std::move(base)) {}
+  Size size() const override { return base_->size(); }
+  void diagonal(const Index* ids, Size count, double* out) const override {
+    base_->diagonal(ids, count, out);
+  }
+  void sweep(const Sweep<float>& work, Team& team) const override { base_->sweep(work, team); }
+  void sweep(const Sweep<double>& work, Team& team) const override {
+    for (Size r = 0; r < work.n_rows; ++r)
+      for (Size c = 0; c < work.n_columns; ++c)
+        require(by_differences(work.rows[r]) || !by_differences(work.columns[c]),
+                "of a far and a near sample the far one is the row");
+    base_->sweep(work, team);
+  }
+  void rounding(const Sweep<float>& work, double* error) const override {
+    base_->rounding(work, error);
+  }
+  void rounding(const Sweep<double>& work, double* error) const override {
+    base_->rounding(work, error);
+  }
+  bool by_differences(Index id) const override { return base_->by_differences(id); }
+
+ private:
+  std::shared_ptr<Source> base_;
+};
+
+WIDEMARGIN_TEST(symmetric_products_take_far_samples_for_rows) {
+  const KernelSpec spec{KernelKind::gaussian, 1.0, 0.0, 1};
+  const Data data = moved(300, 6, 2e3, false);
+  const auto source = std::make_shared<FarRowsFirst>(data.dense(spec));
+  const auto all = testing::all_samples(data.n);
+  Size far = 0;
+  for (const Index id : all) far += source->by_differences(id);
+  require(far > 0 && far < data.n, "some are far");
+  Gram gram(source, Size(1) << 20, 1);
+  Team team(1);
+  const std::vector<double> weights = drawn_weights(data.n);
+  std::vector<double> values(data.n), error(data.n), squares(1);
+  require(symmetric_products(
+              gram, team, all.data(), data.n, weights.data(), 1, [] { return true; }, values.data(),
+              error.data(), squares.data()),
+          "not stopped");
+}
+
 // Far samples have the least entry there is, so that a product with any weight of a solve is a
 // normal number: a hundred times as fast as one that is not.
 template <class Real>
