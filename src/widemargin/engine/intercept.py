@@ -7,6 +7,9 @@ import numpy as np
 from .problem import Vector
 from .sides import Kink, twice, two_sides
 
+# Share of the mass of all boxes within which masses are taken for equal.
+MASS_ROUNDING = 1e-12
+
 
 def intercept_interval(
     values: Vector,
@@ -37,9 +40,8 @@ def intercept_interval(
     order = np.argsort(breakpoints)  # equal ones in any order: only values count
     order = order[widths[order] > 0.0]
     cumulative = np.cumsum(widths[order])
-    # Equality of masses is decided with a rounding margin: sums of equal box widths
-    # meet the target exactly in exact arithmetic.
-    slack = 1e-12 * mass
+    # Sums of equal box widths meet the target exactly in exact arithmetic.
+    slack = MASS_ROUNDING * mass
     left = int(np.searchsorted(cumulative, target - slack))
     left = min(left, order.size - 1)
     right = left

@@ -20,6 +20,7 @@ from widemargin.numerics.products import products
 from widemargin.runtime.cancellation import check_cancelled
 
 from .certificate import violation
+from .intercept import MASS_ROUNDING
 from .path import accurate
 from .path.follow import gradient_unit
 from .problem import DualProblem
@@ -169,7 +170,10 @@ class _Shared:
             left, level = max(0.0, fall - growth), 0.5 * (fall + growth)
             missed = abs(float(beta.sum()) - problem.total)
             left = max(left, missed / max(float(np.abs(beta).sum()), 1e-300))
-            if not (can_grow & can_fall).any():  # an interval of intercepts
+            room = np.minimum(problem.upper - beta, beta - problem.lower)
+            room[row] = 0.0
+            mass = float((problem.upper - problem.lower).sum())
+            if room.max() <= MASS_ROUNDING * mass:  # an interval of intercepts
                 return None
         if not left <= ACCEPTED * self.unit:
             return None

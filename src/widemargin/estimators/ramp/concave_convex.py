@@ -227,7 +227,8 @@ def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
     """
     problem = ramp.convex(after)
     lower, upper = problem.lower, problem.upper
-    beta = np.clip(solution.beta + lower - solution.problem.lower, lower, upper)
+    shift = lower - solution.problem.lower  # exactly zero where the box stays
+    beta = np.clip(solution.beta + shift, lower, upper)
     if problem.total is not None:
         chosen = _adjustable(problem, beta, solution)
         rest = problem.total - float(np.delete(beta, chosen).sum())
