@@ -139,11 +139,13 @@ long pair_steps(const PairCall<Real>& call) {
     ask_for_start(row_i, size);
     const auto compare = [&](Size k, Bits index, int chain) {
       __builtin_prefetch(row_i + k + kAhead);
-      const Vector slope = load(call.gradient + k) + load(fall + k) - base;
-      const Vector descent = greater(slope, zero);
+      const Vector descent = load(call.gradient + k) + load(fall + k) - base;
       const Vector both = same_diagonal ? twice : diagonal_i + load(call.diagonal + k);
       const Vector curvature = greater(tiny, both - Real(2) * load(row_i + k));
-      best_gain[chain].meet(descent * descent * roughly_inverse<Real>(curvature), index);
+      // Gains may underflow to zero: who cannot fall has less than that.
+      Vector gain = descent * descent * roughly_inverse<Real>(curvature);
+      gain = descent > zero ? gain : -splat<Real>(Real(1));
+      best_gain[chain].meet(gain, index);
     };
     for_each_vector<Real>(size, first_indices, compare);
     for (int chain = 1; chain < kChains; ++chain) best_gain[0].meet(best_gain[chain]);

@@ -79,6 +79,12 @@ def fits_quickly(case: Case) -> bool:
     return case.route == "fit" and case.shape == "normal" and len(case.y) < 100
 
 
+@pytest.mark.parametrize("seed", [1032, 1212])
+def test_gains_that_underflow_choose_a_member_that_can_fall(seed: int) -> None:
+    records = examine(seed)
+    assert records and not any(record["false"] for record in records)
+
+
 def test_a_bound_with_an_indefinite_kernel_is_a_false_claim() -> None:
     kernel = {"kernel": "sigmoid", "gamma": 0.1, "coef0": -1.0, "C": 1.0}
     assert verdict_on({}, **kernel) == []
