@@ -38,6 +38,7 @@ class Problem:
     """A problem of the benchmark: data, parameters, and what is asked of us.
 
     ``target`` holds the least ratios asked: name of the peer to how many times faster.
+    ``file`` names the data file without which it cannot be measured.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Problem:
     load_test: Callable[[], Any] | None = None
     repeats: int = 3
     peers: tuple[str, ...] = ("scikit-learn", "intelex")
+    file: str | None = None
 
 
 class ContestantFailedError(RuntimeError):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.measuring import (
     ContestantFailedError,
@@ -180,6 +181,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if options.minutes and time.monotonic() - started > 60 * options.minutes:
                 say(f"{options.minutes:g} minutes are over: run again to go on")
                 break
+            if problem.file is not None and not datasets.available(problem.file):
+                say(f"{problem.name}: {problem.file} is not there")
+                continue
             measure(
                 store,
                 problem,

@@ -65,7 +65,7 @@ def all_letters() -> speed.Loaded:
 
 
 def problems() -> list[Problem]:
-    """Return the problems of the suite whose data is there, smallest first."""
+    """Return the problems of the suite, smallest first."""
     return [*_small(), *_regressions(), *_one_class(), *_nu(), *_growing()]
 
 
@@ -88,19 +88,19 @@ def _small() -> list[Problem]:
 def _regressions() -> list[Problem]:
     rows = []
     for name, (shape, gamma) in REGRESSIONS.items():
-        if not datasets.available(name):
-            continue
         load, data = partial(regression, name), f"{name} {shape}"
         rows.append(
-            Problem(f"SVR {data}", load, replace(SVR, gamma=gamma), speed.asked(12, 5))
-        )
+            Problem(f"SVR {data}", load, replace(SVR, gamma=gamma), speed.asked(12, 5),
+                    file=name)
+        )  # fmt: skip
         if name not in QUANTILES:
             continue
         for words, count in (("one", 1), ("nine", 9)):
             settings = replace(QUANTILE, gamma=gamma, quantiles=count)
             rows.append(
-                Problem(f"QuantileSVR {words}, {data}", load, settings, peers=())
-            )
+                Problem(f"QuantileSVR {words}, {data}", load, settings, peers=(),
+                        file=name)
+            )  # fmt: skip
     return rows
 
 
@@ -114,10 +114,9 @@ def _one_class() -> list[Problem]:
         Problem(
             f"OneClassSVM {title}, nu={nu:g}", partial(unlabelled, load),
             Settings(estimator="OneClassSVM", nu=nu, gamma=gamma), speed.asked(8),
-            peers=("scikit-learn",),
+            peers=("scikit-learn",), file=file,
         )
         for file, (title, load, gamma) in sources.items()
-        if datasets.available(file)
         for nu in (0.01, 0.1, 0.5)
     ]  # fmt: skip
 
@@ -140,20 +139,22 @@ def _nu() -> list[Problem]:
             load,
             replace(settings, estimator=estimator, nu=nu),
             speed.asked(8),
+            file=file,
         )
         for estimator, file, title, load, nu, settings in rows
-        if datasets.available(file)
     ]
 
 
 def _growing() -> list[Problem]:
     """Return SVR on growing parts of kin40k: fit time against n."""
-    if not datasets.available("kin40k"):
-        return []
     settings = replace(SVR, gamma=REGRESSIONS["kin40k"][1])
     return [
         Problem(
-            f"SVR kin40k n={n}", partial(regression, "kin40k", n), settings, peers=()
+            f"SVR kin40k n={n}",
+            partial(regression, "kin40k", n),
+            settings,
+            peers=(),
+            file="kin40k",
         )
         for n in SIZES
     ]
