@@ -142,7 +142,7 @@ long pair_steps(const PairCall<Real>& call) {
       const Vector descent = load(call.gradient + k) + load(fall + k) - base;
       const Vector both = same_diagonal ? twice : diagonal_i + load(call.diagonal + k);
       const Vector curvature = greater(tiny, both - Real(2) * load(row_i + k));
-      // Gains may underflow to zero: who cannot fall has less than that.
+      // Gains may underflow to zero: a member that cannot fall has less than that.
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
       gain = descent > zero ? gain : -splat<Real>(Real(1));
       best_gain[chain].meet(gain, index);
