@@ -12,8 +12,8 @@ import widemargin
 from widemargin.cli.__main__ import widemargin as widemargin_command
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.speed.campaign import SUITES
-from widemargin_papers.speed.chart import chart_rows
-from widemargin_papers.speed.tables import seconds, verdict
+from widemargin_papers.speed.chart import chart_rows, with_unit
+from widemargin_papers.speed.tables import verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -88,8 +88,8 @@ def test_the_chart_shows_the_stored_ratios():
     assert len(rows) == 5
     for row in rows:
         assert row.problem in texts, "run python tools/readme_chart.py"
-        assert f"ours {seconds(row.ours)} s" in texts
+        assert f"ours {with_unit(row.ours)}" in texts
         for record in row.peers.values():
             assert verdict(row.ours, record, None) in " ".join(texts)
-            assert f"({seconds(record)} s)" in " ".join(texts)
+            assert f"({with_unit(record)})" in " ".join(texts)
         assert row.ours["commit"] in " ".join(texts)

@@ -35,6 +35,12 @@ class Row:
     peers: dict[str, Record]
 
 
+def with_unit(record: Record) -> str:
+    """Show the seconds of a record with their unit."""
+    shown = seconds(record)
+    return shown if shown.endswith("us") else f"{shown} s"
+
+
 def chart_rows(store: ResultStore, problems: Iterable[Problem]) -> list[Row]:
     """Return the stored records of the shown problems, in their order."""
     rows = {}
@@ -79,13 +85,13 @@ def chart(rows: Sequence[Row], note: str) -> Any:
     figure = Figure(figsize=(8.4, 4.2), layout="constrained")
     measured = [[row.peers[peer] for peer in PEERS] for row in rows]
     display = RatiosDisplay(
-        [f"{row.problem}\nours {seconds(row.ours)} s" for row in rows],
+        [f"{row.problem}\nours {with_unit(row.ours)}" for row in rows],
         [
             [ratio(row.ours, record) for record in records]
             for row, records in zip(rows, measured, strict=True)
         ],
         [
-            [f"{verdict(row.ours, one, None)}  ({seconds(one)} s)" for one in records]
+            [f"{verdict(row.ours, one, None)}  ({with_unit(one)})" for one in records]
             for row, records in zip(rows, measured, strict=True)
         ],
         [f"than {name}" for name in PEERS.values()],
