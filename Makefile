@@ -36,8 +36,8 @@ test: $(VENV)/.workshop
 check: $(VENV)/.workshop
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
-	$(BIN)/lint-imports
+	$(BIN)/mypy --strict
+	PYTHONPATH=benchmarks $(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(CORE_FILES)
 
 build: $(VENV)/.built

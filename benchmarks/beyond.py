@@ -6,7 +6,7 @@ python benchmarks/beyond.py          the tables of all stored results
 The long ones by name, such as ``exact --only "memory map, 5000000"``.
 """
 
-from widemargin_papers.beyond.campaigns import CAMPAIGNS
+from suites.beyond.campaigns import CAMPAIGNS
 from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":

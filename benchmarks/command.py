@@ -10,7 +10,7 @@ python benchmarks/command.py           the tables of all stored results
 Measured is what is missing; with --again, also what another commit has measured.
 """
 
-from widemargin_papers.command_benchmarks.campaigns import CAMPAIGNS
+from suites.command.campaigns import CAMPAIGNS
 from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether a method helps somebody who only calls ``fit``.
+"""Whether methods help by default, with nothing but ``fit``.
 
 python benchmarks/helps.py candidates   which defaults the choosing half prefers
 python benchmarks/helps.py labels       wrong labels: every method, both halves
@@ -16,8 +16,8 @@ Splits are measured in order, over all data sets: a stopped run has a balanced t
 Two processes, one with ``--only choose`` and one with ``--only check``, share the work.
 """
 
+from suites.helps.campaigns import CAMPAIGNS
 from widemargin_papers.harness.campaign import main
-from widemargin_papers.helps.campaigns import CAMPAIGNS
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure whether methods help by default.")

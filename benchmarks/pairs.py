@@ -9,7 +9,7 @@ The constants of the engine were chosen on mnist.t, letter and bike, not on the 
 import sys
 import time
 
-from widemargin_papers.speed.pairs import SETS, counted
+from suites.speed.pairs import SETS, counted
 
 if __name__ == "__main__":
     names = sys.argv[1:] or sorted(SETS)

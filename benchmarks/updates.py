@@ -5,7 +5,7 @@ python benchmarks/updates.py choice    path, warm solve and refit, and which is 
 python benchmarks/updates.py choice --only a5a --again     one data set once more
 
 ``choice`` measures what is missing and prints both halves of the data sets
-(``widemargin_papers.streams.update_choice``); ``python tools/measured_tables.py`` then
+(``suites.streams.update_choice``); ``python tools/measured_tables.py`` then
 writes the table to the page. Processor time of one thread, the least of several.
 """
 
@@ -17,11 +17,11 @@ from functools import partial
 
 import numpy as np
 
+from suites.streams.campaigns import UPDATES
+from suites.streams.update_choice import applied, fitted, least, rows_of
 from widemargin import SVC
 from widemargin_papers.harness.campaign import main as campaign
 from widemargin_papers.harness.datasets import available
-from widemargin_papers.streams.campaigns import UPDATES
-from widemargin_papers.streams.update_choice import applied, fitted, least, rows_of
 
 
 def times():

@@ -37,6 +37,7 @@ COMMAND = (
     "file_format",
     "workshop",
     "papers",
+    "benchmarks",
 )
 DASK = ("dask", "distributed")
 

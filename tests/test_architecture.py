@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import suites
 import widemargin
 import widemargin_papers
 from widemargin import _core
@@ -28,7 +30,8 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".py", ".cpp", ".hpp", ".h", ".inl")
 )
-PYTHON = sorted((ROOT / "src").rglob("*.py"))
+SUITES = ROOT / "benchmarks" / "suites"
+PYTHON = sorted([*(ROOT / "src").rglob("*.py"), *SUITES.rglob("*.py")])
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
@@ -50,7 +53,13 @@ def test_import_layers_are_kept():
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     if not Path(command[0]).exists():
         pytest.skip("import-linter is not installed (make check installs it)")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": "benchmarks"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout[-3000:]
 
 
@@ -64,9 +73,9 @@ def test_files_are_within_the_budget():
 
 
 def walked():
-    """Yield every module of the package and of the papers'."""
-    yield from pkgutil.walk_packages(widemargin.__path__, "widemargin.")
-    yield from pkgutil.walk_packages(widemargin_papers.__path__, "widemargin_papers.")
+    """Yield every module of the package, of the papers and of the suites."""
+    for package in (widemargin, widemargin_papers, suites):
+        yield from pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 
 
 def public_objects():
@@ -221,7 +230,7 @@ def test_every_paper_has_the_same_three_files():
         names = {path.stem for path in (papers / paper).glob("*.py")}
         assert {"printed", "tasks", "report"} <= names, paper
     loose = {path.stem for path in papers.glob("*.py")}
-    assert loose == {"__init__", "commands", "running", "pages"}
+    assert loose == {"__init__", "commands", "running"}
 
 
 def test_the_types_of_the_core_are_those_it_has():
@@ -318,9 +327,9 @@ BANNED_IN_PYTHON = {
 SPOKEN = PACKAGE / "cli" / "demo"
 
 
-@pytest.mark.parametrize("folder", ["src", "core"])
+@pytest.mark.parametrize("folder", ["src", "core", "benchmarks"])
 def test_words_are_plain(folder):
-    banned = BANNED | (BANNED_IN_PYTHON if folder == "src" else {})
+    banned = BANNED | (BANNED_IN_PYTHON if folder != "core" else {})
     found = [
         f"{relative(path)}:{number}: {line.strip()[:60]} -> {instead}"
         for path in SOURCES

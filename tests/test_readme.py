@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 import widemargin
+from suites.speed.campaign import SUITES
+from suites.speed.chart import chart_rows, with_unit
 from widemargin.cli.__main__ import widemargin as widemargin_command
+from widemargin_papers.bench.tables import verdict
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.speed.campaign import SUITES
-from widemargin_papers.speed.chart import chart_rows, with_unit
-from widemargin_papers.speed.tables import verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

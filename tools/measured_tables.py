@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from suites.pages import filled
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.pages import filled
 from widemargin_papers.ramp.report import draw
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from suites.speed.campaign import SUITES
+from suites.speed.chart import chart, chart_rows, measured_with
 from widemargin_papers.harness.figures import save
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.speed.campaign import SUITES
-from widemargin_papers.speed.chart import chart, chart_rows, measured_with
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "_static" / "how_fast.svg"

@@ -1,7 +1,6 @@
-"""What an installed wheel can rerun: a folder a paper, benchmarks, and their harness.
+"""What an installed wheel can rerun: a folder a paper, ``bench``, and their harness.
 
-Nothing is measured twice in two ways: ``benchmarks/``, ``widemargin bench`` and
-``widemargin reproduce`` all call this package.
+What is measured and is no paper stands in ``benchmarks/suites``, on the same harness.
 """
 
 #: names on the command line, and of the folders

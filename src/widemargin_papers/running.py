@@ -14,6 +14,9 @@ from scipy import sparse
 from widemargin.cli.output import InputError, read_data
 from widemargin.cli.streams import is_stream
 from widemargin.runtime.atomic_file import replacing
+from widemargin_papers.bench.comparison import measure
+from widemargin_papers.bench.problems import problems
+from widemargin_papers.bench.tables import ratio_table
 from widemargin_papers.harness import reproduction as papers
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.datasets import data_directory, found_in
@@ -21,9 +24,7 @@ from widemargin_papers.harness.html_page import paper_page
 from widemargin_papers.harness.measuring import Problem
 from widemargin_papers.harness.published import data_files
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import layout
-from widemargin_papers.speed import problems as speed
-from widemargin_papers.speed.campaign import measure, report
+from widemargin_papers.harness.text_tables import layout, provenance
 
 
 def reproduced(
@@ -84,7 +85,7 @@ def listed_data(data_dir: str | None) -> str:
 
 def listed() -> str:
     """Return the named problems of the benchmark, one per line."""
-    return "\n".join(speed.problems())
+    return "\n".join(problems())
 
 
 def compared(
@@ -97,7 +98,7 @@ def compared(
     cap: float | None,
 ) -> str:
     """Return the ratios on a file or on the problems whose names contain `data`."""
-    named = speed.problems()
+    named = problems()
     if is_stream(data) or Path(data).is_file():
         chosen = [_problem(data, C, gamma, kernel, label)]
     else:
@@ -114,7 +115,7 @@ def compared(
         store = ResultStore(Path(folder) / "bench.json")
         for problem in chosen:
             measure(store, problem, cap=cap)
-        return report(store, "ratios", chosen)
+        return f"{ratio_table(store, chosen)}\n{provenance(store)}"
 
 
 def _problem(

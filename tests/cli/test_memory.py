@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from suites.command.memory import METHODS, SHAPES, train_memory
 from widemargin.cli.train_command import scale_in_place
 from widemargin.engine.kernels import scale_gamma
 from widemargin.estimators.base.feature_scales import scale_ratio
 from widemargin.estimators.incremental.live_rows import lasting
-from widemargin_papers.command_benchmarks.memory import METHODS, SHAPES, train_memory
 
 BUFFERS_MB = 14.0  # read ahead, and a few numbers a row for the certificate
 linux = pytest.mark.skipif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -25,8 +26,10 @@ def in_child(function: Callable[..., Any], *given: Any) -> Any:
     Arguments and result go through JSON; what goes wrong there is raised here.
     """
     call = json.dumps([function.__module__, function.__name__, given])
+    path = os.pathsep.join(sys.path)  # a benchmark's own folder is among these
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT, call],
+        env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,

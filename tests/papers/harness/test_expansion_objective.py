@@ -12,9 +12,6 @@ from widemargin_papers.harness.contestants import CONTESTANTS, Settings
 from widemargin_papers.harness.expansion_objective import judge_expansion, terms_of
 from widemargin_papers.harness.measuring import Problem, run
 from widemargin_papers.harness.objective import KernelChoice
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.speed import family
-from widemargin_papers.speed.tables import family_table
 
 SETTINGS = [
     Settings(estimator="SVR", C=3.0, epsilon=0.2, gamma=0.3),
@@ -56,19 +53,3 @@ def test_contestants_run_in_a_process_of_their_own():
     )
     assert_allclose(ours["bound"], theirs["bound"], rtol=1e-4)
     assert ours["gap"] <= theirs["gap"]
-
-
-def test_the_suite_prints_without_data(tmp_path, monkeypatch):
-    monkeypatch.setenv("WIDEMARGIN_DATA", str(tmp_path))
-    problems = family.problems()
-    assert {one.settings.estimator for one in problems} >= {"SVR", "OneClassSVM"}
-    store = ResultStore(tmp_path / "family.json")
-    common = {"capped": False, "peak_mb": 1.0, "n": 1, "processor_seconds": 1.0}
-    for name, seconds in (("SVR ", 2.0), ("QuantileSVR one, ", 1.0)):
-        store.records[f"{name}bike | widemargin"] = common | {"seconds": seconds}
-    nine = "QuantileSVR nine, bike"
-    store.records[f"{nine} | widemargin"] = common | {"seconds": 3.0}
-    asked = [*problems, Problem(nine, data, peers=())]
-    text = family_table(store, asked)
-    assert "nine quantiles take 3 times one" in text
-    assert "one quantile takes 0.5 times SVR" in text

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from widemargin_papers.bench import comparison
+from widemargin_papers.bench.problems import problems as named_problems
+from widemargin_papers.bench.tables import excess, ratio_table, verdict
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.contestants import CONTESTANTS, Settings
 from widemargin_papers.harness.measuring import (
@@ -21,16 +21,6 @@ from widemargin_papers.harness.measuring import (
 )
 from widemargin_papers.harness.results import ResultStore, commit, machine
 from widemargin_papers.harness.text_tables import exponent, provenance
-from widemargin_papers.speed import campaign as bench
-from widemargin_papers.speed import problems as speed
-from widemargin_papers.speed.tables import (
-    excess,
-    growth_table,
-    ratio_table,
-    verdict,
-)
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def toy(**changes):
@@ -52,7 +42,7 @@ def campaign(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("widemargin_papers.harness.results.commit", lambda: "abc")
         patch.setattr("widemargin_papers.harness.worker.measure", None)
-        bench.measure(store, toy())
+        comparison.measure(store, toy())
     return store
 
 
@@ -109,10 +99,10 @@ def test_a_campaign_resumes_and_prints(campaign, monkeypatch):
     def fail(*_, **__):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(bench, "run", fail)
-    bench.measure(again, toy())
+    monkeypatch.setattr(comparison, "run", fail)
+    comparison.measure(again, toy())
     with pytest.raises(AssertionError, match="measured again"):
-        bench.measure(again, toy(), force=True)
+        comparison.measure(again, toy(), force=True)
     table = ratio_table(again, [toy()])
     assert "toy 300x4" in table and "x" in table.splitlines()[2]
     assert "commit" in provenance(again)
@@ -136,17 +126,6 @@ def test_tables_mark_what_was_missed():
 def test_exponents():
     n = np.array([1e3, 1e4, 1e5])
     assert_allclose(exponent(n, 1e-6 * n**1.7), 1.7)
-    store = ResultStore(Path("nowhere.json"))
-    problems = []
-    for size in (1000, 2000, 4000):
-        name = f"toy n={size}"
-        problems.append(toy(name=name))
-        store.records[f"{name} | widemargin"] = {
-            "n": size,
-            "seconds": size**2 * 1e-8,
-            "capped": False,
-        }
-    assert "n^2.00" in growth_table(store, problems)
 
 
 def test_machine_is_described():
@@ -160,21 +139,10 @@ def test_the_problems_are_those_asked_for():
         "covtype 5": (60, 18), "images 1": (18, 1.4), "images, ten": (12, 4.5),
         "magic04": (15, 5), "phoneme": (15, 5), "protein": (15, 5), "w5a": (15, 5),
     }  # fmt: skip
-    problems = speed.problems()
+    problems = named_problems()
     for start, (first, second) in asked.items():
         (found,) = [p for name, p in problems.items() if name.startswith(start)]
         assert found.target == {"scikit-learn": first, "intelex": second}
-    sweep = speed.sweep()
-    assert len(sweep) == 80
-    shapes = [
-        tuple(map(int, p.name.split(": ")[1].split(",")[0].split("x"))) for p in sweep
-    ]
-    assert all(100 <= n <= 20_000 and 2 <= d <= 500 for n, d in shapes[:60])
-    assert all(500 <= d <= 2_000 for _, d in shapes[60::2])
-    assert sum("classes" in p.name for p in sweep) == 10
-    assert len(speed.growing()) == 10
-    assert all(p.settings.threads == 1 for p in speed.one_thread())
-    assert all(p.settings.tol == 1e-6 for p in speed.tighter())
 
 
 def test_every_contestant_takes_the_settings():
@@ -182,25 +150,3 @@ def test_every_contestant_takes_the_settings():
         if contestant.present:
             model = contestant.build(Settings(C=3.0, kernel="linear", tol=1e-2))
             assert model.C == 3.0 and model.tol == 1e-2
-
-
-def test_the_script_prints_without_measuring(tmp_path, monkeypatch, capsys):
-    script = ROOT / "benchmarks" / "run.py"
-    line = [str(script), "--print", "--results", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", line)
-    runpy.run_path(str(script), run_name="__main__")
-    printed = capsys.readouterr().out
-    assert "problem" in printed and "no results yet" in printed
-
-
-def test_a_suite_is_listed_only_when_it_is_asked_for(tmp_path, monkeypatch):
-    """The sweep generates sixty data sets to name its problems."""
-
-    def fail():
-        raise AssertionError("listed")
-
-    monkeypatch.setitem(bench.SUITES, "sweep", fail)
-    bench.main(["--print", "--results", str(tmp_path)])
-    assert "toy" not in bench.as_rst("ratios", ResultStore(tmp_path / "none.json"))
-    with pytest.raises(AssertionError, match="listed"):
-        bench.main(["--print", "--suite", "sweep", "--results", str(tmp_path)])

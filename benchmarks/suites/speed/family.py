@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
+from widemargin_papers.bench import problems as speed
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem
-
-from . import problems as speed
 
 #: rows x features and gamma of the regressions
 REGRESSIONS = {

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from suites.command.early_pays import line, pays_from
+from suites.pages import TABLES, filled, names
 from widemargin.cli.hints import _EARLY_PAYS
 from widemargin_papers import PAPERS
-from widemargin_papers.command_benchmarks.early_pays import line, pays_from
 from widemargin_papers.harness.campaign import cells_of, paper_modules
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.pages import TABLES, filled, names
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"

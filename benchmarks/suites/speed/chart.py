@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from widemargin.display.ratios import RatiosDisplay
+from widemargin_papers.bench.tables import OURS, ratio, seconds, stored, verdict
 from widemargin_papers.harness.measuring import Problem
 from widemargin_papers.harness.results import Record, ResultStore
-
-from .tables import OURS, ratio, seconds, stored, verdict
 
 #: from the smallest to the largest; all others stand in the tables of the SVC page
 SHOWN = (

@@ -22,13 +22,11 @@ from widemargin_papers.harness.measuring import Problem
 
 Vector = NDArray[np.float64]
 Loaded = tuple[Any, Vector]
-SWEEP_SIZE, SWEEP_MORE = 60, 20
 GENERATED = " (generated)"  # in the name of a problem whose file is missing
 IJCNN1, COVTYPE = Settings(C=32.0, gamma=2.0), Settings(C=32.0, gamma=32.0)
-GROWING_SIZES = (1_000, 3_162, 10_000, 31_623, 100_000)
 
 
-def _of_file(
+def of_file(
     file: str,
     title: str,
     shape: tuple[int, int],
@@ -134,7 +132,7 @@ def w5a() -> Loaded:
 def wide() -> list[Problem]:
     """Return the problems of many features: images of two and of ten classes."""
     settings = Settings(C=5.0, gamma=0.02)
-    file = partial(_of_file, "mnist.t", shape=(10_000, 778), settings=settings)
+    file = partial(of_file, "mnist.t", shape=(10_000, 778), settings=settings)
     return [
         file(title="images 10000x778", load=images, target=asked(18, 1.4)),
         file(title="images, ten classes", load=digits, target=asked(12, 4.5)),
@@ -145,13 +143,13 @@ def held_out() -> list[Problem]:
     """Return problems on which no constant was chosen."""
     target = asked(15, 5)
     return [
-        _of_file("phoneme", "phoneme 5404x5", (5_404, 5), phoneme,
+        of_file("phoneme", "phoneme 5404x5", (5_404, 5), phoneme,
                  Settings(C=10.0, gamma=1.0), target),
-        _of_file("magic04", "magic04 19020x10", (19_020, 10), magic04,
+        of_file("magic04", "magic04 19020x10", (19_020, 10), magic04,
                  Settings(C=10.0, gamma=0.1), target),
-        _of_file("protein", "protein 20000x9", (20_000, 9), protein,
+        of_file("protein", "protein 20000x9", (20_000, 9), protein,
                  Settings(C=1.0, gamma=0.5), target),
-        _of_file("w5a", "w5a CSR 9888x300", (9_888, 300), w5a,
+        of_file("w5a", "w5a CSR 9888x300", (9_888, 300), w5a,
                  Settings(C=10.0, gamma=0.05), target),
     ]  # fmt: skip
 
@@ -161,11 +159,11 @@ def problems() -> dict[str, Problem]:
     small = Settings(C=1.0, gamma=1 / 30)
     linear = Settings(C=1.0, kernel="linear", fit_intercept=False)
     cancer = Problem("breast cancer 569x30", breast_cancer, small, asked(1), repeats=30)
-    fitted = _of_file("ijcnn1", "ijcnn1 49990x22", (49_990, 22), ijcnn1, IJCNN1,
+    fitted = of_file("ijcnn1", "ijcnn1 49990x22", (49_990, 22), ijcnn1, IJCNN1,
                       asked(40, 20))  # fmt: skip
     test = datasets.available("ijcnn1.t")
-    a9a_csr = partial(_of_file, "a9a", shape=(32_561, 123), load=a9a)
-    cod = partial(_of_file, "cod-rna", shape=(20_000, 8),
+    a9a_csr = partial(of_file, "a9a", shape=(32_561, 123), load=a9a)
+    cod = partial(of_file, "cod-rna", shape=(20_000, 8),
                   settings=Settings(C=10.0, gamma=0.5))  # fmt: skip
     primal: dict[str, Any] = {"target": {"LinearSVC": 0.5}, "peers": ("LinearSVC",)}
     table = [
@@ -174,7 +172,7 @@ def problems() -> dict[str, Problem]:
                 load_test=lambda: breast_cancer()[0], repeats=300),
         Problem("synthetic 2000x20", synthetic, Settings(C=10.0, gamma=0.5),
                 asked(7, 4), repeats=10),
-        _of_file("letter.scale", "letter 15000x16", (15_000, 16), letter,
+        of_file("letter.scale", "letter 15000x16", (15_000, 16), letter,
                  Settings(C=10.0, gamma=1.0), asked(20, 10)),
         cod(title="cod-rna 20000x8 in [0, 1]", load=cod_rna, target=asked(25, 14)),
         cod(title="cod-rna 20000x8 standardised",
@@ -190,37 +188,18 @@ def problems() -> dict[str, Problem]:
         *wide(),
         *held_out(),
         replace(
-            _of_file("covtype.binary", "covtype 50000x54", (50_000, 54), covtype,
+            of_file("covtype.binary", "covtype 50000x54", (50_000, 54), covtype,
                      COVTYPE, asked(60, 18)),
             repeats=2,
         ),
         replace(a9a_csr(title="linear a9a CSR", settings=linear), **primal),
         replace(
-            _of_file("covtype.binary", "linear covtype 581012x54", (581_012, 54),
+            of_file("covtype.binary", "linear covtype 581012x54", (581_012, 54),
                      partial(covtype, None), linear),
             repeats=2, **primal,
         ),
     ]  # fmt: skip
     return {problem.name: problem for problem in table}
-
-
-def counted() -> dict[str, list[Problem]]:
-    """Return the problems whose kernel entries are counted, in two halves.
-
-    Constants of the engine are chosen on the first and checked on the second.
-    """
-    table = problems()
-    covtype_30k = _of_file("covtype.binary", "covtype 30000x54", (30_000, 54),
-                           partial(covtype, 30_000), COVTYPE)  # fmt: skip
-    chosen, checked = ("letter", "cod-rna 20000x8 in", "images 1"), (
-        "synthetic", "cod-rna 20000x8 st", "ijcnn1", "a9a CSR, C=1", "covtype",
-        "phoneme", "magic04", "protein", "w5a",
-    )  # fmt: skip
-    return {
-        "chosen on": [p for p in table.values() if p.name.startswith(chosen)]
-        + [covtype_30k],
-        "checked on": [p for p in table.values() if p.name.startswith(checked)],
-    }
 
 
 def asked(scikit_learn: float, intelex: float | None = None) -> dict[str, float]:
@@ -231,75 +210,3 @@ def asked(scikit_learn: float, intelex: float | None = None) -> dict[str, float]
 
 def _generated_test() -> Any:
     return datasets.generated(91_701, 22, seed=1)[0]
-
-
-def sweep(size: int = SWEEP_SIZE, more: int = SWEEP_MORE) -> list[Problem]:
-    """Return random problems: n 100..20,000, d 2..500, C and gamma log-uniform.
-
-    Problem i is the same on every machine: it is drawn with seed i. gamma is measured
-    in units of 1 / (d Var(X)), the kernel's natural width. Of ``more`` problems after
-    these every other one is wide, d 500..2,000, and the rest have 3 to 8 classes.
-    """
-    drawn = []
-    for seed in range(size + more):
-        rng = np.random.default_rng(seed)
-        is_wide = seed >= size and seed % 2 == 0
-        classes = 2 if seed < size or is_wide else int(rng.integers(3, 9))
-        n = round(10 ** rng.uniform(2, np.log10(5_000 if is_wide else 20_000)))
-        widths = (500, 2_000) if is_wide else (2 if classes == 2 else 8, 500)
-        d = round(10 ** rng.uniform(*np.log10(widths)))
-        C = 10 ** rng.uniform(-1, 3)
-        width = 10 ** rng.uniform(-1.5, 1.5)
-        noise = rng.uniform(0.0, 0.2)
-        load = partial(
-            datasets.generated, n, d, seed=seed, noise=noise, classes=classes
-        )
-        gamma = float(width / (d * load()[0].var()))
-        words = "" if classes == 2 else f", {classes} classes"
-        drawn.append(
-            Problem(
-                f"sweep {seed:02d}: {n}x{d}{words}",
-                load,
-                Settings(C=float(C), gamma=gamma),
-                {"scikit-learn": 1.0},
-                repeats=5 if n > 1000 else 30,  # milliseconds need many
-                peers=("scikit-learn",),
-            )
-        )
-    return drawn
-
-
-def growing(sizes: tuple[int, ...] = GROWING_SIZES) -> list[Problem]:
-    """Return ijcnn1 and covtype in growing sizes: fit time against n."""
-    drawn = []
-    for n in sizes:
-        drawn += [
-            _of_file("ijcnn1.t", f"ijcnn1 n={n}", (n, 22), partial(ijcnn1, n), IJCNN1),
-            _of_file("covtype.binary", f"covtype n={n}", (n, 54), partial(covtype, n),
-                     COVTYPE),
-        ]  # fmt: skip
-    return [replace(problem, peers=()) for problem in drawn]
-
-
-def _changed(problem: Problem, words: str, settings: Settings) -> Problem:
-    name = f"{problem.name}, {words}"
-    return replace(problem, name=name, settings=settings, target={})
-
-
-def tighter(tol: float = 1e-6) -> list[Problem]:
-    """Return the medium problems at another tolerance."""
-    chosen = ("synthetic", "letter", "cod-rna", "ijcnn1")
-    return [
-        _changed(problem, f"tol={tol:g}", replace(problem.settings, tol=tol))
-        for name, problem in problems().items()
-        if name.startswith(chosen)
-    ]
-
-
-def one_thread() -> list[Problem]:
-    """Return the problems of the ratio table with one thread for all contestants."""
-    return [
-        _changed(problem, "one thread", replace(problem.settings, threads=1))
-        for name, problem in problems().items()
-        if problem.action == "fit" and "linear" not in name and "covtype" not in name
-    ]

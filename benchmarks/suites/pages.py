@@ -19,15 +19,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from widemargin_papers.harness.campaign import Campaign
+from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.ramp.report import CAMPAIGNS as RAMP
+
 from .beyond.campaigns import CAMPAIGNS as BEYOND
 from .beyond.cost_model import early_table, exact_table
-from .command_benchmarks.campaigns import CAMPAIGNS as COMMAND
-from .harness.campaign import Campaign
-from .harness.results import ResultStore
+from .command.campaigns import CAMPAIGNS as COMMAND
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
 from .helps.label_report import advice as label_advice
-from .ramp.report import CAMPAIGNS as RAMP
 from .speed.campaign import SUITES, tuning_table
 from .speed.campaign import as_rst as speed_table
 from .streams.campaigns import CAMPAIGNS as STREAMS

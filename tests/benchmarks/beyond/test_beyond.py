@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from widemargin_papers.beyond import cost_model
-from widemargin_papers.beyond.exact_runs import from_map
-from widemargin_papers.beyond.exact_runs import table as exact_runs_table
-from widemargin_papers.beyond.generated import FEATURES, as_dask, make_block
+from suites.beyond import cost_model
+from suites.beyond.exact_runs import from_map
+from suites.beyond.exact_runs import table as exact_runs_table
+from suites.beyond.generated import FEATURES, as_dask, make_block
 from widemargin_papers.harness.dask_workers import block_lengths
 from widemargin_papers.harness.results import Record, ResultStore
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from widemargin_papers.harness.campaign import main
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.streams import campaigns
-from widemargin_papers.streams.learners import (
+from suites.streams import campaigns
+from suites.streams.learners import (
     RandomFeatures,
     Refit,
     Window,
     learners,
 )
-from widemargin_papers.streams.prequential import followed
+from suites.streams.prequential import followed
+from widemargin_papers.harness.campaign import main
+from widemargin_papers.harness.results import ResultStore
 
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(400, 3))

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from widemargin import SVC, RampSVC
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.helps import candidates, ceilings, label_report, labels
-from widemargin_papers.helps.label_methods import (
+from suites.helps import candidates, ceilings, label_report, labels
+from suites.helps.label_methods import (
     CUTS,
     SETTINGS,
     Trial,
@@ -19,9 +17,11 @@ from widemargin_papers.helps.label_methods import (
     by_svc,
     margin_doubts,
 )
-from widemargin_papers.helps.labels import FIGURES, packed, unpacked
-from widemargin_papers.helps.noise import NOISES, given_labels
-from widemargin_papers.helps.suite import HALVES, SUITE, DataSet, measurements, split
+from suites.helps.labels import FIGURES, packed, unpacked
+from suites.helps.noise import NOISES, given_labels
+from suites.helps.suite import HALVES, SUITE, DataSet, measurements, split
+from widemargin import SVC, RampSVC
+from widemargin_papers.harness.results import ResultStore
 
 WINE = next(data for data in SUITE if data.name == "wine")
 BREAST = next(data for data in SUITE if data.name == "breast_cancer")

@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from suites.speed import campaign as bench
+from suites.speed.entries import PURPOSES, count
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem
-from widemargin_papers.speed import campaign as bench
-from widemargin_papers.speed.entries import PURPOSES, count
 
 
 def toy(n):

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import mean_pinball_loss
 
+from suites.helps import quantile_prices, quantiles
 from widemargin.estimators.quantile_svr import FACTOR
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.helps import quantile_prices, quantiles
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from suites.helps import private_report
 from widemargin.estimators.private.settings import DROWNED
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.helps import private_report
 
 RESULTS = Path(__file__).resolve().parents[3] / "benchmarks" / "results"
 

@@ -23,13 +23,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC, SVR, SharedGridSearchCV
+from widemargin_papers.bench.problems import covtype, ijcnn1
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import Column, records_table
 from widemargin_papers.harness.timing import spending
-
-from .problems import covtype, ijcnn1
 
 Vector = NDArray[np.float64]
 THREADS = 2

@@ -21,9 +21,8 @@ from widemargin.estimators.base.multiclass import (
     samples_of_classes,
 )
 from widemargin.estimators.base.small_fit import batch_of, joined_terms
+from widemargin_papers.bench.problems import Loaded, digits
 from widemargin_papers.harness import datasets
-
-from .problems import Loaded, digits
 
 Classes = tuple[Any, NDArray[np.intp], float, float]
 

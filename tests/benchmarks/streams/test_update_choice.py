@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.testing import assert_allclose
 
+from suites.streams import update_choice
 from widemargin import SVC
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.streams import update_choice
 
 from tests.problems import standard
 

@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from widemargin import SVC, CostSensitiveSVC
-from widemargin.estimators.cost_sensitive.prices import costs_of_pair
-from widemargin.estimators.cost_sensitive.reduction import in_units_of_the_least
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.helps import cost_report, cost_units, costs
-from widemargin_papers.helps.cost_report import Case
-from widemargin_papers.helps.costs import (
+from suites.helps import cost_report, cost_units, costs
+from suites.helps.cost_report import Case
+from suites.helps.costs import (
     BAYES,
     CHOSEN,
     CONSTANT,
@@ -27,7 +23,11 @@ from widemargin_papers.helps.costs import (
     mean_cost,
     shortened,
 )
-from widemargin_papers.helps.suite import SUITE, split
+from suites.helps.suite import SUITE, split
+from widemargin import SVC, CostSensitiveSVC
+from widemargin.estimators.cost_sensitive.prices import costs_of_pair
+from widemargin.estimators.cost_sensitive.reduction import in_units_of_the_least
+from widemargin_papers.harness.results import ResultStore
 
 WINE = next(data for data in SUITE if data.name == "wine")
 BREAST = next(data for data in SUITE if data.name == "breast_cancer")

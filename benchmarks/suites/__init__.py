@@ -1,0 +1,1 @@
+"""What is measured and is no paper: a folder a suite, on the papers' harness."""

@@ -1,0 +1,1 @@
+"""Speed of every estimator against its peers: problems, campaign, tables."""

@@ -1,0 +1,1 @@
+"""``widemargin bench``: SVC against its peers, on named problems or on a file."""

@@ -1,1 +1,0 @@
-"""Speed of SVC against its peers: problems, campaign, tables."""
