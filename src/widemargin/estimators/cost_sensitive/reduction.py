@@ -43,9 +43,9 @@ def cost_samples(cost_of_first: Vector, cost_of_second: Vector) -> PairSamples:
 def in_units_of_the_least(matrix: Vector) -> Vector:
     """Return a cost matrix in units of its least cost that is not 0.
 
-    As with two classes, where the cheap one has weight 1: no mistake is priced below
-    what C alone asks for it, and a matrix of zeros and ones is :class:`SVC`. The unit
-    depends on no sample, so that rows come and go without it.
+    No mistake is then priced below what C alone asks for it, and a matrix of zeros and
+    ones is :class:`SVC`. The unit depends on no sample, so that rows come and go
+    without it.
     """
     return np.asarray(matrix / matrix[matrix > 0].min())
 
