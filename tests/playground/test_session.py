@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import CostSensitiveSVC, QuantileSVR, RampSVC
+from widemargin.playground import exact_model
 from widemargin.playground.messages import (
     MAX_BYTES,
     MAX_POINTS,
@@ -84,6 +85,50 @@ def test_every_change_equals_a_full_retrain(preset, steps):
         assert sorted(picture["support"]) == sorted(rows.tolist())
         assert picture["count"] == len(session.points)
     assert session.model.action == "update"
+
+
+def test_both_times_are_of_the_estimators_calls_alone(monkeypatch):
+    done = []
+
+    def clock():
+        done.append("clock")
+        return float(len(done))
+
+    def noted(name):
+        work = getattr(CostSensitiveSVC, name)
+
+        def call(model, *given, **named):
+            done.append(name)
+            return work(model, *given, **named)
+
+        monkeypatch.setattr(CostSensitiveSVC, name, call)
+
+    session = Session()
+    monkeypatch.setattr(exact_model, "clock", clock)
+    for name in ("fit", "partial_fit", "forget", "update"):
+        noted(name)
+    for step, name in (
+        (STEPS[0], "partial_fit"), (STEPS[3], "forget"), (STEPS[4], "update"),
+    ):  # fmt: skip
+        picture = session.do(step)
+        assert done == ["clock", name, "clock"]
+        assert picture["seconds"] == 2.0
+        done.clear()
+        found = session.retrain({"version": picture["version"]})
+        assert done == ["clock", "fit", "clock"]
+        assert (found["update"], found["seconds"]) == (2.0, 2.0)
+        done.clear()
+
+
+def test_an_update_that_was_a_refit_is_called_one():
+    session = Session()
+    version = session.look()["version"]
+    assert not session.retrain({"version": version})["refitted"]  # it is a fit
+    version = session.do(STEPS[0])["version"]
+    for route in ("refit", "path", "settled"):
+        session.model.estimator.history_[-1]["route"] = route
+        found = session.retrain({"version": version})
+        assert found["refitted"] == (route == "refit")
 
 
 def test_the_first_and_last_points():

@@ -18,6 +18,8 @@ from .messages import Change, Point, Settings
 
 Vector = NDArray[np.float64]
 
+# Processor time of this thread: updates may run beside leave-one-out, retrains never.
+clock = time.thread_time
 GRID = 80  # decision values along each side of the square from -1 to 1
 CURVE = 161  # values along a regression curve
 _SIDE = np.linspace(-1.0, 1.0, GRID)
@@ -32,12 +34,11 @@ class ExactModel(ABC):
 
     def __init__(self, points: dict[int, Point], settings: Settings) -> None:
         self.settings = settings
-        self.action = "fit"  # or "update": how it came about, in how many seconds
+        self.action = "fit"  # or "update": how it came about
+        self.seconds = 0.0  # of the estimator's call, on its processor: see `clock`
         self._estimator: Any = None
-        begun = time.perf_counter()
         if points:
             self._retrain(points, settings)
-        self.seconds = time.perf_counter() - begun
 
     # ---- what a task adds ----------------------------------------------------
 
@@ -71,9 +72,8 @@ class ExactModel(ABC):
 
         This one stays as it is.
         """
-        begun = time.perf_counter()
         new = copy(self)
-        new.action = "fit"
+        new.action, new.seconds = "fit", 0.0
         if not after:
             new._estimator = None
         elif new._estimator is None or self._kernel_changed(wanted):
@@ -85,7 +85,6 @@ class ExactModel(ABC):
                 new._move(change, wanted)
             new.action = "update"
         new.settings = wanted
-        new.seconds = time.perf_counter() - begun
         return new
 
     def _move(self, change: Change, wanted: Settings) -> None:
@@ -96,16 +95,18 @@ class ExactModel(ABC):
         """
         model = self._estimator
         gone = [self._row_ids.pop(own) for own in change.removed]
-        if change.added:
-            X, y = self.rows(change.added)
-            fresh = list(range(self._next, self._next + len(change.added)))
-            self._next += len(change.added)
+        fresh = list(range(self._next, self._next + len(change.added)))
+        self._next += len(fresh)
+        self._row_ids.update(zip(change.added, fresh, strict=True))
+        X, y = self.rows(change.added)
+        begun = clock()
+        if fresh:
             model.partial_fit(X, y, ids=fresh, forget_ids=gone or None)
-            self._row_ids.update(zip(change.added, fresh, strict=True))
         elif gone:
             model.forget(gone)
         if change.settings:
             model.update(**self.parameters(wanted))
+        self.seconds = clock() - begun
 
     def _kernel_changed(self, wanted: Settings) -> bool:
         return any(
@@ -116,23 +117,32 @@ class ExactModel(ABC):
     def _retrain(self, points: dict[int, Point], settings: Settings) -> None:
         self._row_ids = {own: row for row, own in enumerate(points)}
         self._next = len(points)
-        self._estimator = self.fitted(points, settings, keep=True)
+        self._estimator, self.seconds = self.fitted(points, settings, keep=True)
 
     def fitted(
         self, points: dict[int, Point], settings: Settings, *, keep: bool = False
-    ) -> Any:
-        """Return an estimator fitted from scratch."""
+    ) -> tuple[Any, float]:
+        """Return an estimator fitted from scratch, and the seconds of that call."""
         X, y = self.rows(points)
         estimator = self._new(settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self._begun(estimator, X, y, keep)
+            begun = clock()
+            self._begun(estimator, X, y, keep)
+            return estimator, clock() - begun
 
     @abstractmethod
-    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> Any:
+    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> None:
         """Fit, with the rows kept for updates if `keep`."""
 
     # ---- what the page shows -------------------------------------------------
+
+    @property
+    def refitted(self) -> bool:
+        """Whether the update was a refit: of few points that is the shorter way."""
+        return self.action == "update" and self._estimator.history_[-1]["route"] == (
+            "refit"
+        )
 
     def support_ids(self) -> list[int]:
         """Return the page's ids of the support vectors."""
@@ -145,9 +155,7 @@ class ExactModel(ABC):
     def compared(self, points: dict[int, Point]) -> dict[str, float]:
         """Retrain from scratch; return the largest difference and the seconds."""
         now = self.values(self._estimator)
-        begun = time.perf_counter()
-        retrained = self.fitted(points, self.settings)
-        seconds = time.perf_counter() - begun
+        retrained, seconds = self.fitted(points, self.settings)
         difference = float(np.abs(self.values(retrained) - now).max())
         return {"difference": difference, "seconds": seconds}
 
@@ -169,11 +177,12 @@ class PlaneClassifier(ExactModel):
         X = np.array([[point.x, point.y] for point in points.values()])
         return X, np.array([point.label for point in points.values()])
 
-    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> Any:
+    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> None:
         if keep or np.unique(y).size < 2:  # of one class, fit would refuse
             ids = np.arange(len(y))
-            return estimator.partial_fit(X, y, classes=[-1, 1], ids=ids)
-        return estimator.fit(X, y)
+            estimator.partial_fit(X, y, classes=[-1, 1], ids=ids)
+        else:
+            estimator.fit(X, y)
 
     def values(self, estimator: Any) -> Vector:
         """Return decision values over the plane, rows from the top."""
@@ -202,8 +211,8 @@ class LineRegressor(ExactModel):
         X = np.array([[point.x] for point in points.values()])
         return X, np.array([point.y for point in points.values()])
 
-    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> Any:
-        return estimator.fit(X, y, ids=np.arange(len(y)) if keep else None)
+    def _begun(self, estimator: Any, X: Vector, y: Vector, keep: bool) -> None:
+        estimator.fit(X, y, ids=np.arange(len(y)) if keep else None)
 
     def values(self, estimator: Any) -> Vector:
         """Return the three curves, one after the other."""

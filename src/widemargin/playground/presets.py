@@ -38,12 +38,19 @@ def _many(rng: np.random.Generator) -> Table:
     return _moons(rng, 500, 0.17)
 
 
-def _wrong(rng: np.random.Generator) -> Table:
-    """Moons, and one label in eight is wrong."""
-    table = _moons(rng, 140, 0.09)
-    wrong = rng.choice(len(table), len(table) // 8, replace=False)
+def _wrong(
+    rng: np.random.Generator, n: int = 140, noise: float = 0.09, share: float = 1 / 8
+) -> Table:
+    """Moons, and some labels are wrong."""
+    table = _moons(rng, n, noise)
+    wrong = rng.choice(n, int(share * n), replace=False)
     table[wrong, 2] *= -1
     return table
+
+
+def _crowd(rng: np.random.Generator) -> Table:
+    """Enough points for an update to be far less work than a retrain."""
+    return _wrong(rng, 800, 0.12, 1 / 20)
 
 
 def _rings(rng: np.random.Generator, n: int = 140) -> Table:
@@ -80,6 +87,7 @@ PRESETS = {
     "rings": Preset("Rings", False, _rings),
     "rare": Preset("A rare class", False, _rare),
     "many": Preset("500 points", False, _many),
+    "crowd": Preset("800, some wrong", False, _crowd, C=30.0, gamma=8.0),
     "empty": Preset("Empty", False, _empty),
     "wave": Preset("A widening wave", True, _wave, C=3.0),
     "blank": Preset("Empty", True, _empty, C=3.0),

@@ -123,8 +123,8 @@ class Session:
         version, model, points = self._asked_about(message)
         if model.estimator is None:
             raise Refused("there are no points to train on")
-        how = {"version": version, "action": model.action, "update": model.seconds}
-        return {**how, **model.compared(points)}
+        how = {"version": version, "action": model.action, "refitted": model.refitted}
+        return {**how, "update": model.seconds, **model.compared(points)}
 
     def ramp(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the ramp-loss model of the same points, and its suspects."""

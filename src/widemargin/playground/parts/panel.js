@@ -25,8 +25,9 @@ function showBadge(found) {
   const power = Math.max(-12, Math.ceil(Math.log10(Math.max(found.difference, 1e-300))));
   element("badge").classList.add("equal");
   element("badge").dataset.difference = found.difference;
+  const way = found.refitted ? " (a refit)" : "";
   element("badge").lastChild.textContent =
-    `equals a full retrain to 1e${power} · ${found.action} ${duration(found.update)} · retrain ${duration(found.seconds)}`;
+    `equals a full retrain to 1e${power} · ${found.action}${way} ${duration(found.update)} · retrain ${duration(found.seconds)}`;
 }
 
 function showFacts() {

@@ -34,6 +34,7 @@ class Plot {
       if (picture.regression) this.band(picture);
       else this.field(picture);
     }
+    this.size = Math.max(3, 5.2 * Math.min(1, Math.sqrt(250 / picture.points.size))); // of a point
     for (const [id, point] of picture.points) this.point(id, point, picture);
     if (picture.brush) this.circle(picture.brush, picture.brushRadius, COLOURS.soft);
     if (picture.cursor) this.crosshair(picture.cursor);
@@ -106,7 +107,7 @@ class Plot {
 
   point(id, point, { support, suspects, held, regression }) {
     const [x, y] = this.place(point), context = this.context;
-    const size = id === held ? 8 : 5.2;
+    const size = id === held ? 8 : this.size;
     const blue = regression || point.label < 0;
     context.beginPath();
     if (blue) context.arc(x, y, size, 0, 2 * Math.PI);
@@ -121,10 +122,10 @@ class Plot {
     context.fillStyle = blue ? COLOURS.blue : COLOURS.orange;
     context.fill();
     const supports = support.has(id);
-    context.lineWidth = supports ? 2 : 1.4;
+    context.lineWidth = supports ? 2 : Math.min(1.4, size / 4);
     context.strokeStyle = supports ? COLOURS.ink : COLOURS.card;
     context.stroke();
-    if (suspects && suspects.has(id)) this.circle(point, 11 * 2 / this.side, COLOURS.ring, 2.4);
+    if (suspects && suspects.has(id)) this.circle(point, (5.8 + size) * 2 / this.side, COLOURS.ring, 2.4);
   }
 
   circle(point, radius, colour, width = 1.5) {
