@@ -5,17 +5,17 @@
 #include <numeric>
 #include <random>
 
+#include "solver/shrinking.hpp"
+
 namespace widemargin {
 
 namespace {
 
-constexpr Size kFirstStage = 2000;     // samples; a solve of twice as many goes by stages
-constexpr double kStageGrowth = 2.5;   // of the universe from stage to stage
-constexpr double kMost = 0.6;          // share of support vectors from which all are taken at once
-constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active
-constexpr double kFewLeave = 0.25;     // share of the active set that shrinking takes away at least
-constexpr double kSecondSum = 0.5;     // of the certificate's entries, that a second sum evaluates
-constexpr double kKeepCost = 4.0;      // of an entry, from which rows are kept over all samples
+constexpr Size kFirstStage = 2000;    // samples; a solve of twice as many goes by stages
+constexpr double kStageGrowth = 2.5;  // of the universe from stage to stage
+constexpr double kMost = 0.6;         // share of support vectors from which all are taken at once
+constexpr double kSecondSum = 0.5;    // of the certificate's entries, that a second sum evaluates
+constexpr double kKeepCost = 4.0;     // of an entry, from which rows are kept over all samples
 
 }  // namespace
 
@@ -108,31 +108,22 @@ Extremes ActiveSet<Real>::active_extremes() const {
   return out;
 }
 
-// The level of the former active set says which samples are near a violation. Where that set had
-// nothing to do, the level of all samples is added, so that the most violating pair is there: else
-// two active sets could take turns for ever.
 template <class Real>
 void ActiveSet<Real>::select(bool stuck) {
-  const double whole = stuck ? extremes().level(problem_.equality) : level_;
-  const double highest = std::max(level_, whole), lowest = std::min(level_, whole);
+  const Levels levels(level_, stuck ? extremes().level(problem_.equality) : level_);
   std::vector<Index> wanted;
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     if (!lazy_.is_current(i)) continue;
-    const double gradient = lazy_[i], beta = iterate_.beta[i], kink = problem_.kink_of(i);
-    const bool may_grow =
-        beta < problem_.upper[i] && gradient + growth_offset(beta, kink) < highest + kActiveMargin;
-    const bool may_fall =
-        beta > problem_.lower[i] && gradient + fall_offset(beta, kink) > lowest - kActiveMargin;
-    if (keeps_all_ || may_grow || may_fall) wanted.push_back(i);
+    if (keeps_all_ || stays_active(problem_, i, lazy_[i], iterate_.beta[i], levels))
+      wanted.push_back(i);
   }
   keep_few_leaving(wanted);
   samples_ = cache_.arrange(wanted, team_);
   take_over(Position(0));
 }
 
-// Every cached row is compacted when a sample leaves: where few would, all stay, and their
-// gradients are kept up to date by rows that are read anyway.
+// Puts those that would leave back where that is not worth it.
 template <class Real>
 void ActiveSet<Real>::keep_few_leaving(std::vector<Index>& wanted) const {
   std::vector<char> stays(problem_.n, 0), in_universe(problem_.n, 0);
@@ -143,7 +134,7 @@ void ActiveSet<Real>::keep_few_leaving(std::vector<Index>& wanted) const {
     if (!in_universe[Size(i)]) return;  // screened: rows are compacted whatever the others do
     if (!stays[Size(i)]) leaving.push_back(i);
   }
-  if (double(leaving.size()) <= kFewLeave * double(size()))
+  if (!shrinking_pays(leaving.size(), size()))
     wanted.insert(wanted.end(), leaving.begin(), leaving.end());
 }
 

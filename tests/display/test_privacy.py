@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.estimators.private.audit import AuditResult, largest_bound
+from widemargin.estimators.private.audit_result import AuditResult
+from widemargin.estimators.private.audit_statistics import largest_bound
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 

@@ -2,7 +2,8 @@
 
 from widemargin.estimators.incremental import refuse_updates
 
-from .audit import AuditResult, privacy_audit
+from .audit import privacy_audit
+from .audit_result import AuditResult
 from .estimator import PrivateSVC
 from .features import PublicBoundsScaler
 from .ledger import PrivacyBudgetError, PrivacyLedger

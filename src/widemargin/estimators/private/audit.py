@@ -28,7 +28,9 @@ from tqdm import tqdm
 
 from widemargin.engine.sample_layout import refuse_damaged
 
+from .audit_result import AuditResult
 from .audit_statistics import (
+    Trial,
     best_threshold,
     choose_test,
     epsilon_bound,
@@ -44,84 +46,6 @@ from .report import NoiseWarning, PrivacyWarning
 from .sensitivity import ADJACENCIES
 
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class AuditResult:
-    """What an audit found.
-
-    Attributes
-    ----------
-    epsilon_lower : float
-        Lower bound on epsilon, valid with the stated confidence.
-    epsilon_limit : float
-        Largest value that this number of runs could have shown.
-    nominal : float or None
-        The epsilon that the method or its paper states.
-    mu_lower, nominal_mu : float or None
-        Lower bound on mu and the mu stated, of a method with Gaussian noise (None: of
-        others). The bounds on epsilon are then those that follow from mu.
-    delta : float
-        The delta that was granted to the method.
-    confidence : float
-        Probability with which the bound holds.
-    runs : int
-        Models trained on each data set and counted; the test was fixed on others.
-    true_positives, false_positives : int
-        Models on D' and on D that the test attributes to D'.
-    threshold : float
-        Threshold of the test.
-    scores, neighbour_scores : array of shape (runs,)
-        The test's statistic for the counted models on D and on D'.
-    """
-
-    epsilon_lower: float
-    epsilon_limit: float
-    nominal: float | None
-    delta: float
-    confidence: float
-    runs: int
-    true_positives: int
-    false_positives: int
-    threshold: float
-    scores: Vector
-    neighbour_scores: Vector
-    mu_lower: float | None = None
-    nominal_mu: float | None = None
-
-    @property
-    def caught(self) -> bool:
-        """Whether the bound exceeds what is stated: the claim is refuted."""
-        if self.mu_lower is not None and self.nominal_mu is not None:
-            return self.mu_lower > self.nominal_mu
-        return self.nominal is not None and self.epsilon_lower > self.nominal
-
-    def __str__(self) -> str:
-        """Return the finding in plain words."""
-        head = (
-            f"epsilon >= {self.epsilon_lower:.2f} with confidence "
-            f"{self.confidence:.0%} ({self.runs} + {self.runs} runs can show at most "
-            f"{self.epsilon_limit:.2f}; delta = {self.delta:g}). The test finds "
-            f"{self.true_positives} of {self.runs} models with the canary at "
-            f"{self.false_positives} false alarms."
-        )
-        if self.mu_lower is not None:
-            head += (
-                f" Gaussian noise: mu >= {self.mu_lower:.3f}, stated "
-                f"{self.nominal_mu:.3f}."
-            )
-        if self.nominal is None:
-            return head
-        if self.caught:
-            return (
-                f"{head} The stated epsilon = {self.nominal:g} is REFUTED: the method "
-                "leaks more than it says."
-            )
-        return (
-            f"{head} Not caught: this test with this many runs does not contradict "
-            f"epsilon = {self.nominal:g}. That is not evidence of privacy; only a "
-            "proof is."
-        )
 
 
 def _checked(X: Any, y: Any) -> tuple[Vector, NDArray[Any]]:
@@ -227,12 +151,7 @@ def privacy_audit(
     """
     params = estimator.get_params()
     claim = _Claim.of(params, adjacency, nominal, delta)
-    _check_counts(runs, held_out, confidence)
-    if random_state is None and params.get("random_state") is not None:
-        raise ValueError(
-            "random_state of the estimator is fixed, so every run would be the same; "
-            "set it to None or give privacy_audit a random_state"
-        )
+    _check_runs(runs, held_out, confidence, random_state, params)
     X, y = _checked(X, y)
     if "ledger" in params:
         estimator = clone(estimator).set_params(ledger=None)
@@ -250,25 +169,16 @@ def privacy_audit(
     place = partial(best_threshold, delta=claim.delta, error=error)
     rule = place if nominal_mu is None else middle
     total = 2 * (held_out * len(pairs) + runs)
-    seeds = None
-    if random_state is not None:
-        drawn = np.random.SeedSequence(random_state).generate_state(total)
-        seeds = iter(drawn.tolist())
     with tqdm(total=total, disable=not progress, desc="audit") as bar:
+        seeds = _seeds(random_state, total)
         released = partial(_released, estimator, release, seeds, bar.update)
-        tests = []
-        for number, data in enumerate(pairs):
-            trial = released(data[0], held_out), released(data[1], held_out)
-            gap = None if gaps is None else gaps[number]
-            tests.append((choose_test(*trial, gap, rule), data))
-        test, data = max(tests, key=lambda pair: pair[0].separation)
+        test, data = _best_test(released, pairs, gaps, held_out, rule)
         scores = released(data[0], runs) @ test.direction
         neighbour_scores = released(data[1], runs) @ test.direction
     found = int((neighbour_scores > test.threshold).sum())
     false = int((scores > test.threshold).sum())
-    gaussian = nominal_mu is not None
     return AuditResult(
-        **_bounds(found, false, runs, claim.delta, error, gaussian),
+        **_bounds(found, false, runs, claim.delta, error, nominal_mu is not None),
         nominal=claim.epsilon,
         delta=claim.delta,
         confidence=confidence,
@@ -314,11 +224,48 @@ class _Claim:
         return cls(adjacency, epsilon, delta)
 
 
-def _check_counts(runs: int, held_out: int, confidence: float) -> None:
+def _check_runs(
+    runs: int,
+    held_out: int,
+    confidence: float,
+    random_state: int | None,
+    params: dict[str, Any],
+) -> None:
     check_scalar(runs, "runs", Integral, min_val=1)
     check_scalar(held_out, "held_out", Integral, min_val=2)
     limits: dict[str, Any] = {"min_val": 0, "max_val": 1}
     check_scalar(confidence, "confidence", Real, **limits, include_boundaries="neither")
+    if random_state is None and params.get("random_state") is not None:
+        raise ValueError(
+            "random_state of the estimator is fixed, so every run would be the same; "
+            "set it to None or give privacy_audit a random_state"
+        )
+
+
+def _seeds(random_state: int | None, count: int) -> Iterator[int] | None:
+    """Return a seed for every run, None where the estimator draws its own."""
+    if random_state is None:
+        return None
+    seeds: list[int] = (
+        np.random.SeedSequence(random_state).generate_state(count).tolist()
+    )
+    return iter(seeds)
+
+
+def _best_test(
+    released: Callable[[Any, int], Vector],
+    pairs: list[Any],
+    gaps: list[Vector] | None,
+    held_out: int,
+    rule: Callable[[Vector, Vector], float],
+) -> tuple[Trial, Any]:
+    """Return the test that tells held-out models of a pair apart best, and the pair."""
+    tests = []
+    for number, data in enumerate(pairs):
+        trial = released(data[0], held_out), released(data[1], held_out)
+        gap = None if gaps is None else gaps[number]
+        tests.append((choose_test(*trial, gap, rule), data))
+    return max(tests, key=lambda pair: pair[0].separation)
 
 
 def _released(
