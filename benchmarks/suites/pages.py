@@ -29,6 +29,7 @@ from .command.campaigns import CAMPAIGNS as COMMAND
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
 from .helps.label_report import advice as label_advice
+from .screening.campaigns import CAMPAIGNS as SCREENING
 from .speed.campaign import SUITES, tuning_table
 from .speed.campaign import as_rst as speed_table
 from .streams.campaigns import CAMPAIGNS as STREAMS
@@ -63,7 +64,7 @@ def _tables(group: str, campaigns: Mapping[str, Campaign]) -> dict[str, Table]:
 TABLES: dict[str, Table] = {
     **{f"speed {suite}": (suite, partial(speed_table, suite)) for suite in SUITES},
     "speed tuning": ("tuning", tuning_table),
-    **_tables("ramp", RAMP),
+    **_tables("ramp", RAMP | SCREENING),
     **_tables("command", COMMAND),
     **_tables("helps", HELPS),
     **_tables("beyond", BEYOND),

@@ -8,7 +8,7 @@ they are those of a feasible start, all zero for a classifier (mathematics 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -266,24 +266,17 @@ def solve_level(
     # large clusters first, so that none is left to a single worker at the end
     order = np.argsort(-partition.sizes, kind="stable")
 
-    def jobs() -> Iterator[Any]:
-        for cluster in order:
-            inside = partition.members(cluster)
-            parts = [
-                _part(problem, start, own[cluster], chosen, inside)
-                for problem, start, own, chosen in zip(
-                    problems, starts, members, rows, strict=True
-                )
-                if len(own[cluster])
-            ]
-            yield delayed(scope.run)(
-                solve_cluster,
-                _rows_of(division, inside),
-                division.kernel,
-                parts,
-                options,
-                shared,
+    def job(cluster: int) -> tuple[Any, ...]:
+        """Return the samples of a cluster, and of each problem its part of them."""
+        inside = partition.members(cluster)
+        parts = [
+            _part(problem, start, own[cluster], chosen, inside)
+            for problem, start, own, chosen in zip(
+                problems, starts, members, rows, strict=True
             )
+            if len(own[cluster])
+        ]
+        return _rows_of(division, inside), division.kernel, parts, options, shared
 
     # jobs are made when they start: another process measures its time from there
     parallel = Parallel(
@@ -291,9 +284,9 @@ def solve_level(
     )
     done: list[list[PartSolution]] = [[] for _ in problems]
     with CancellationScope() as scope:
-        for count, (cluster, solved) in enumerate(
-            zip(order, parallel(jobs()), strict=True)
-        ):
+        jobs = (delayed(scope.run)(solve_cluster, *job(cluster)) for cluster in order)
+        found = zip(order, parallel(jobs), strict=True)
+        for count, (cluster, solved) in enumerate(found):
             own = [p for p in range(len(problems)) if len(members[p][cluster])]
             for p, part in zip(own, solved, strict=True):
                 betas[p][members[p][cluster]] = part.beta

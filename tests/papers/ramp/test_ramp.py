@@ -20,10 +20,8 @@ from widemargin.engine.screening.rules import screen
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import plain_screening, printed
-from widemargin_papers.ramp import rank_rule as ramp_rank
+from widemargin_papers.ramp import printed
 from widemargin_papers.ramp import report as ramp_report
 from widemargin_papers.ramp import tasks as ramp_tables
 from widemargin_papers.ramp import timing as ramp_timing
@@ -232,36 +230,6 @@ def test_targets_are_said_to_be_met_or_missed_and_where(tmp_path):
     del store.records["a9a linear C 1 tol 1e-06 n 20000"]
     assert timing_tables(store).startswith("63 of the 64 settings")
     assert "62 of 62" in target_tables(store)
-
-
-def test_cost_of_the_rank_rule_is_measured_beside_the_interval_rule(
-    cancer, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(ramp_rank, "DATASETS", ("cancer",))
-    monkeypatch.setattr(ramp_rank, "SIZES", (200,))
-    store = ResultStore(tmp_path / "rank.json")
-    run_missing(store, ramp_rank.work())
-    assert set(store.records) == {"cancer linear n 200", "cancer kappa 0.5 n 200"}
-    for record in store.records.values():
-        rules = record["rules"]
-        assert rules["rank"]["evaluated"] > rules["interval"]["evaluated"]
-        assert 0.0 < rules["rank"]["share"] <= 1.0
-    assert "times at 200 samples" in ramp_rank.table(store)
-
-
-def test_screening_in_a_plain_svm_is_measured_beside_none(
-    cancer, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(plain_screening, "DATASETS", ("cancer",))
-    monkeypatch.setattr(plain_screening, "CACHES", (1.0,))
-    monkeypatch.setattr(plain_screening, "PATH", np.array([0.5, 1.0]))
-    store = ResultStore(tmp_path / "plain.json")
-    run_missing(store, plain_screening.work())
-    assert set(store.records) == {"cancer, cache 1 MB", "cancer, path in C"}
-    for record in store.records.values():
-        assert set(record["rules"]) == {"none", "safe"}
-        assert record["rules"]["none"]["evaluated"] > 0
-    assert "cancer, path in C" in plain_screening.table(store)
 
 
 def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):

@@ -57,28 +57,17 @@ def fit_blocks(estimator: Any, blocks: RowBlocks) -> bool:
         estimator.class_weight, seen.classes, np.arange(len(seen.classes)), seen.mass
     )
     surveyed = time.perf_counter() - clock
+    options = SolveOptions(
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
+        deadline=deadline,
+        shrinking=estimator.shrinking,
+        seed=seed,
+    )
+    solver = _pair_solver(estimator, kernel, len(seen.classes))
+    costs = estimator.C * factors
     with ClusterProgress(estimator.verbose, type(estimator).__name__) as progress:
-        rounds = Rounds(
-            blocks,
-            seen,
-            kernel,
-            estimator.C * factors,
-            PairSolver(
-                kernel,
-                len(seen.classes),
-                estimator.fit_intercept,
-                lambda n: cache_megabytes(estimator.cache_size, n),
-                effective_threads(estimator.n_jobs),
-            ),
-            SolveOptions(
-                tol=estimator.tol,
-                max_iter=estimator.max_iter,
-                deadline=deadline,
-                shrinking=estimator.shrinking,
-                seed=seed,
-            ),
-            progress=progress,
-        )
+        rounds = Rounds(blocks, seen, kernel, costs, solver, options, progress=progress)
         interrupted = False
         start, step = rounds.first_rows(), 0
         if resumable:
@@ -101,6 +90,17 @@ def fit_blocks(estimator: Any, blocks: RowBlocks) -> bool:
     if not (model.converged or interrupted):
         _warn_stopped(estimator, rounds, model.certificates)
     return not interrupted
+
+
+def _pair_solver(estimator: Any, kernel: Kernel, n_classes: int) -> PairSolver:
+    """Return what solves all pairs of classes on the rows of a round."""
+    return PairSolver(
+        kernel,
+        n_classes,
+        estimator.fit_intercept,
+        lambda n: cache_megabytes(estimator.cache_size, n),
+        effective_threads(estimator.n_jobs),
+    )
 
 
 def refuse_settings(estimator: Any) -> None:

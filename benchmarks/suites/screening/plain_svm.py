@@ -21,9 +21,8 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
-
-from . import printed
-from .printed import DATASETS, Setting
+from widemargin_papers.ramp import printed
+from widemargin_papers.ramp.printed import DATASETS, Setting
 
 SIZE = 10_000
 CACHES = (2.0, 20.0, 200.0)  # megabytes of kernel rows

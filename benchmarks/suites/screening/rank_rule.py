@@ -22,9 +22,8 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
-
-from . import printed
-from .printed import DATASETS, Setting
+from widemargin_papers.ramp import printed
+from widemargin_papers.ramp.printed import DATASETS, Setting
 
 SIZES = (600, 2000)
 KAPPAS = (None, 0.5)  # None: the linear kernel

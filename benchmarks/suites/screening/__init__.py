@@ -1,0 +1,1 @@
+"""Safe screening where the ramp paper does not use it: what it costs and saves."""
