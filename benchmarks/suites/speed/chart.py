@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from widemargin.display.ratios import RatiosDisplay
-from widemargin_papers.bench.tables import OURS, ratio, seconds, stored, verdict
+from widemargin_papers.bench.tables import OURS, ratio, stored, verdict
 from widemargin_papers.harness.measuring import Problem
 from widemargin_papers.harness.results import Record, ResultStore
 
@@ -35,9 +35,10 @@ class Row:
 
 
 def with_unit(record: Record) -> str:
-    """Show the seconds of a record with their unit."""
-    shown = seconds(record)
-    return shown if shown.endswith("us") else f"{shown} s"
+    """Show how long a record took, in milliseconds below one second."""
+    value = float(record["seconds"])
+    shown = f"{value:.3g} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
+    return (">" if record["capped"] else "") + shown
 
 
 def chart_rows(store: ResultStore, problems: Iterable[Problem]) -> list[Row]:
@@ -64,7 +65,7 @@ def measured_with(rows: Sequence[Row], root: Path) -> str:
     days = sorted({row.ours["at"][:10] for row in rows})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     since = max(_changes_since(commit.rstrip("+"), root) for commit in commits)
-    older = f"; the engine has changed since, in {since} commits" if since else ""
+    older = f";\nthe engine has changed since, in {since} commits" if since else ""
     return f"Measured {when} at {', '.join(commits)}{older}."
 
 
@@ -81,7 +82,7 @@ def chart(rows: Sequence[Row], note: str) -> Any:
     """Draw the ratios with the seconds of both sides, and the note below."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     measured = [[row.peers[peer] for peer in PEERS] for row in rows]
     display = RatiosDisplay(
         [f"{row.problem}\nours {with_unit(row.ours)}" for row in rows],
