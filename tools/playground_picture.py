@@ -2,8 +2,9 @@
 
     python tools/playground_picture.py
 
-Wrong labels, SVC and RampSVC side by side, one point added so that the badge compares
-an update with a full retrain. Needs chromium and chromium-driver.
+Wrong labels, SVC and RampSVC side by side, one point added among its own, as most are,
+so that the badge compares an update with a full retrain. Needs chromium and
+chromium-driver.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.playground.browsing import browser, served, settle  # noqa: E402
 
 TARGET = ROOT / "docs" / "_static" / "playground.png"
-PREPARED = "return state.preset === 'wrong' && state.ramp !== null"
+PREPARED = "return state.preset === 'crowd' && state.ramp !== null"
 CURVE = "return curve.errors.size > POWERS.length && state.ramp !== null"
 
 
@@ -31,9 +32,9 @@ def main() -> None:
         driver.get(address)
         settle(driver)
         driver.find_element("id", "ramp").click()
-        driver.execute_script("begin('wrong')")
+        driver.execute_script("begin('crowd')")
         wait(driver, PREPARED)
-        driver.execute_script("addPoint({ x: -0.35, y: 0.05 })")
+        driver.execute_script("addPoint({ x: 0.1, y: 0.5 })")
         settle(driver)
         wait(driver, CURVE)
         seen = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
