@@ -26,6 +26,7 @@ from widemargin_papers.ramp.report import CAMPAIGNS as RAMP
 from .beyond.campaigns import CAMPAIGNS as BEYOND
 from .beyond.cost_model import early_table, exact_table
 from .command.campaigns import CAMPAIGNS as COMMAND
+from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
 from .helps.label_report import advice as label_advice
@@ -68,6 +69,7 @@ TABLES: dict[str, Table] = {
     **_tables("command", COMMAND),
     **_tables("helps", HELPS),
     **_tables("beyond", BEYOND),
+    **_tables("error bars", ERROR_BARS),
     "beyond exact, model": ("beyond_exact", exact_table),
     "beyond early, model": ("beyond_early", early_table),
     **_tables("stream", STREAMS),

@@ -10,14 +10,12 @@ from widemargin_papers.harness.figures import draw_panels
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table, origin
 
-from .curved import curved_table
 from .methods import METHODS
 from .printed import COVARIANCE_SCALE, DATA, PAPER, RISK, SEDUMI, C
 from .table4_grid import nearest_table
 
 STORE = "benchmarks/results/chance.json"
 PAGE = "docs/systems/chance_constrained_measured.inc"
-CURVED_PART = "docs/systems/chance_constrained_curved.inc"
 CURVES = "chance_constrained_curves.svg"  # beside the page
 PICTURES = {f"docs/systems/{CURVES}": "time_to_accuracy"}
 #: tables of ours alone -> their titles on the page
@@ -27,7 +25,6 @@ SECTIONS = {
     "Grid over C": "Test accuracy in % over C, 80% training",
     "Table 1": "Time to accuracy, standardised data",
     "Growth": "Growth, generated data",
-    "Workers": "Several workers (wall time), and a file larger than memory",
 }
 
 
@@ -170,7 +167,7 @@ def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
             text += [f"**{title}**\n", plain_table(cells, table)]
         if table == "Table 1" and table in known:
             text += [f".. image:: {CURVES}\n   :alt: Objective against seconds\n"]
-    return {PAGE: "\n".join(text) + "\n", CURVED_PART: curved_table(cells)}
+    return {PAGE: "\n".join(text) + "\n"}
 
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from widemargin.estimators.chance_constrained.solvers.smoothed_newton import new
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
-from . import curved, growth, table4_grid, workers
+from . import growth, table4_grid
 from .methods import (
     METHODS,
     Run,
@@ -73,13 +73,6 @@ def tasks(quick: bool) -> list[Task]:
         for scaling in SCALINGS
         for epochs in (EPOCHS[:1] if quick else EPOCHS)
     ]  # fmt: skip
-    if not quick:
-        work += [
-            Task("workers, n_jobs", workers.by_jobs, (), workers.WORKERS, 4),
-            Task("workers, dask", workers.by_dask, (), workers.WORKERS, 4),
-            Task("file larger than memory", workers.limited, (), workers.WORKERS, 2),
-            *curved.tasks(),
-        ]
     return work + growth.tasks(quick)
 
 

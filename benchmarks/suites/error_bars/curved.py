@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
 from widemargin import SVC, ChanceConstrainedSVC
+from widemargin_papers.chance.methods import dense_data
 from widemargin_papers.harness.cells import Cell, Figure, Task, by_row, row_cells
 from widemargin_papers.harness.datasets import standardise
 from widemargin_papers.harness.text_tables import rst_table
-
-from .methods import dense_data
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from suites.error_bars import curved
 from widemargin import ChanceConstrainedSVC
-from widemargin_papers.chance import curved
 from widemargin_papers.harness.cells import by_row
 
 

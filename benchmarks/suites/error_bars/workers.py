@@ -18,17 +18,25 @@ from typing import Any
 import numpy as np
 
 from widemargin import ChanceConstrainedSVC
-from widemargin_papers.harness.cells import Cell, Figure, row_cells
+from widemargin_papers.chance.growth import noisy_clouds, two_clouds, write_clouds
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.child_process import in_child, limit_data
 from widemargin_papers.harness.dask_workers import worker_processes
-
-from .growth import noisy_clouds, two_clouds, write_clouds
 
 WORKERS = "Workers"
 COUNTS = (1, 2)
 SHAPE = (400_000, 20)
 REPEATS = 3
 LIMITED_ROWS, LIMIT_MB = 12_000_000, 300
+
+
+def tasks() -> list[Task]:
+    """Return one task for each kind of worker, and one for the file."""
+    return [
+        Task("workers, n_jobs", by_jobs, (), WORKERS, 4),
+        Task("workers, dask", by_dask, (), WORKERS, 4),
+        Task("file larger than memory", limited, (), WORKERS, 2),
+    ]
 
 
 def _model(rows: int, jobs: int | None = None, epochs: int = 10) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from widemargin_papers.chance import table4_grid, workers
-from widemargin_papers.harness.cells import Cell, by_row
+from suites.error_bars import workers
+from widemargin_papers.harness.cells import by_row
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,3 @@ def test_a_file_is_trained_on_within_a_limit():
     (figures,) = by_row(workers.limited(rows=20_000, limit_mb=200)).values()
     assert figures["file, MB"] == pytest.approx(0.8)
     assert figures["accuracy on new rows"] > 0.8
-
-
-def test_the_nearest_setting_is_by_its_farthest_cell():
-    cells = [
-        Cell(table4_grid.GRID, row, column, ours, paper, note="± 1, 5 runs")
-        for row, both in {"a": (80.0, 70.0), "b": (78.0, 76.0)}.items()
-        for column, ours, paper in zip(("x", "y"), both, (80.0, 75.0), strict=True)
-    ]
-    assert table4_grid.nearest(cells) == [("b", 2.0), ("a", 5.0)]
-    table = table4_grid.nearest_table(cells)
-    assert table.index("paper") < table.index("- b") < table.index("- a")

@@ -1,0 +1,1 @@
+"""Samples with error bars beyond the paper: curved boundaries, workers, memory."""
