@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import tomllib
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ import widemargin
 from suites.speed.campaign import SUITES
 from suites.speed.chart import chart_rows, with_unit
 from widemargin.cli.__main__ import widemargin as widemargin_command
+from widemargin.cli.doctor_command import PACKAGES
 from widemargin_papers.bench.tables import verdict
 from widemargin_papers.harness.results import ResultStore
 
@@ -69,6 +71,14 @@ def test_every_command_of_a_shell_block_exists():
     for program, word in found:
         assert word in known[program]
     assert not re.search(r"^```\n\w", README, re.MULTILINE), "say what a block is"
+
+
+def test_what_is_downloaded_is_named_there_and_by_the_doctor():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = [re.split(r"[>=[]", one)[0] for one in project["project"]["dependencies"]]
+    assert sorted(needed) == sorted(PACKAGES)
+    told = README[README.index("downloads") : README.index("with `all`")].lower()
+    assert all(name in told for name in needed)
 
 
 def test_links_lead_somewhere():

@@ -22,7 +22,9 @@ from widemargin.runtime.hardware import machine
 
 Vector = NDArray[np.float64]
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "click")
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "tqdm", "click",
+)  # fmt: skip
 EXTRAS = {
     "robust": ("clarabel",),
     "private": ("opendp",),
