@@ -245,7 +245,7 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
     def _training(self, rows: LiveRows) -> TrainingData:
         return TrainingData(
             X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
-            n_features=self.n_features_in_, weights=rows.weights,
+            n_features=self.n_features_in_, weights=rows.weights, ids=rows.ids,
         )  # fmt: skip
 
     def _terms(self, data: TrainingData) -> list[Terms]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
     if first or not _plain_and_alike(estimator, X, y, plain_labels(y)):
         X, y = checked_samples(estimator, X, y, reset=first)
         check_classification_targets(y)
+    if former is not None and given.classes is None:
+        numbers = _known_numbers(estimator.classes_, y)
+        if numbers is not None:  # as most chunks are
+            classes = Classes(estimator.classes_, former.closed_classes)
+            return _weighted(X, numbers, given, former, classes)
     n = X.shape[0]
     weights = check_weights(given.sample_weight, n)
     found, _ = class_numbers(y if weights is None else y[weighted_rows(weights, n)])
@@ -72,7 +77,15 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
             "again with more classes."
         )
     numbers = np.searchsorted(classes.labels, y)
-    return replace(_weighted(X, numbers, given, former), classes=classes)
+    return _weighted(X, numbers, given, former, classes)
+
+
+def _known_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp] | None:
+    """Return the class numbers of labels; None where one of them may be new."""
+    if classes.dtype.kind != y.dtype.kind or y.dtype.kind == "O":
+        return None
+    numbers = np.minimum(classes.searchsorted(y), classes.size - 1)
+    return numbers if (classes[numbers] == y).all() else None
 
 
 def target_chunk(estimator: Any, given: Given, former: UpdateState | None) -> Chunk:
@@ -92,7 +105,11 @@ def unlabelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -
 
 
 def _weighted(
-    X: Any, targets: NDArray[Any] | None, given: Given, former: UpdateState | None
+    X: Any,
+    targets: NDArray[Any] | None,
+    given: Given,
+    former: UpdateState | None,
+    classes: Classes | None = None,
 ) -> Chunk:
     """Return the rows that have a weight, under their ids."""
     n, ids = X.shape[0], given.ids
@@ -109,7 +126,8 @@ def _weighted(
     rows = weighted_rows(weights, n)
     if former is None and rows.size == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    return Chunk(LiveRows(X, targets, weights, named).kept(rows), n)
+    given_rows = LiveRows(X, targets, weights, named)
+    return Chunk(given_rows if rows.size == n else given_rows.kept(rows), n, classes)
 
 
 def _plain_and_alike(estimator: Any, X: Any, y: Any = None, plain: bool = True) -> bool:

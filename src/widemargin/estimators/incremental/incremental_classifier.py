@@ -130,7 +130,7 @@ class IncrementalClassifier(
     def _training(self, rows: LiveRows) -> LabelledData:
         return LabelledData(
             X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
-            n_features=self.n_features_in_, weights=rows.weights,
+            n_features=self.n_features_in_, weights=rows.weights, ids=rows.ids,
             labels=rows.targets, classes=self.classes_, answer_costs=rows.answer_costs,
         )  # fmt: skip
 

@@ -260,10 +260,14 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
             note(self, settled, update)
             self._updates = settled
             return gone if settled.gone.size else gone[:0]
-        stays = np.ones(state.live.n, dtype=np.bool_)
-        stays[gone] = False
-        keep = np.flatnonzero(np.delete(stays, state.gone))
-        self._move(state.closed_up(), keep, fresh, update)
+        keep = None
+        if gone.size:
+            stays = np.ones(state.live.n, dtype=np.bool_)
+            stays[gone] = False
+            if state.gone.size:
+                stays = np.delete(stays, state.gone)
+            keep = np.flatnonzero(stays)
+        self._move(state.closed_up(), keep, fresh, update, anew)
         return gone[:0]
 
     @validated
@@ -271,10 +275,10 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
         begun = time.perf_counter()
         self._check_fitted()
         state = self._checked_state(self._updates).closed_up()
-        everything = np.arange(state.live.n)
         update = Update("update", 0, 0, begun)
-        moves = not same_prices(self, state.prices)
-        self._move(state, everything, no_rows(state.live), update, moves=moves)
+        same = same_prices(self, state.prices)
+        anew = np.inf if same else self._seconds_anew(state, state.n)
+        self._move(state, None, no_rows(state.live), update, anew)
         return self
 
     def _checked_state(self, state: UpdateState) -> UpdateState:

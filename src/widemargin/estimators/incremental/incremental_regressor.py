@@ -103,6 +103,6 @@ class IncrementalRegressor(IncrementalMachine[TargetData, BoxTask], KernelRegres
     def _training(self, rows: LiveRows) -> TargetData:
         return TargetData(
             X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
-            n_features=self.n_features_in_, weights=rows.weights,
+            n_features=self.n_features_in_, weights=rows.weights, ids=rows.ids,
             targets=rows.targets,
         )  # fmt: skip

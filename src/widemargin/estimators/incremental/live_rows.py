@@ -7,7 +7,7 @@ row stays behind; adding some writes behind those that are there
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from .growing import appended
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Behind = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]  # how columns grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +52,24 @@ class LiveRows:
         return int(self.ids.size)
 
     def joined(self, other: LiveRows) -> LiveRows:
-        """Return these rows followed by the others."""
+        """Return these rows followed by the others, in room that grows."""
+        return self._followed_by(other, appended) if other.n else self
+
+    def exchanged(self, rows: Indices, other: LiveRows) -> LiveRows:
+        """Return copies of some rows, followed by the others, and of nothing else."""
+        kept = self.kept(rows)
+        return kept._followed_by(other, _both_copied) if other.n else kept
+
+    def _followed_by(self, other: LiveRows, behind: Behind) -> LiveRows:
         weights = None
         if self.weights is not None or other.weights is not None:
-            weights = appended(_weights(self), _weights(other))
+            weights = behind(_weights(self), _weights(other))
         return LiveRows(
-            _stacked(self.X, other.X),
-            _both(self.targets, other.targets),
+            _stacked(self.X, other.X, behind),
+            _both(self.targets, other.targets, behind),
             weights,
-            appended(self.ids, other.ids) if self.n else other.ids,
-            _both(self.answer_costs, other.answer_costs),
+            behind(self.ids, other.ids) if self.n else other.ids,
+            _both(self.answer_costs, other.answer_costs, behind),
         )
 
     @property
@@ -95,11 +104,16 @@ class LiveRows:
         )
 
 
-def _both(first: Any, second: Any) -> Any:
+def _both_copied(column: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return a column followed by more, in an array of exactly that length."""
+    return np.concatenate([column, more])
+
+
+def _both(first: Any, second: Any, behind: Behind) -> Any:
     """Return one column of all rows, which all of them have or none."""
     if first is None or second is None:
         return second  # the first rows, or none has any
-    return appended(first, second)
+    return behind(first, second)
 
 
 def _some(column: Any, rows: Indices) -> Any:
@@ -110,23 +124,23 @@ def _weights(rows: LiveRows) -> Vector:
     return np.ones(rows.n) if rows.weights is None else rows.weights
 
 
-def _stacked(first: Any, second: Any) -> Any:
+def _stacked(first: Any, second: Any, behind: Behind) -> Any:
     """Stack samples in the format of the first; the wider precision wins."""
     if first.shape[0] == 0:
         return second.copy()
     if sparse.issparse(first):
-        return _stacked_sparse(first, sparse.csr_array(second))
+        return _stacked_sparse(first, sparse.csr_array(second), behind)
     below = second.toarray() if sparse.issparse(second) else second
-    return appended(np.ascontiguousarray(first), below)
+    return behind(np.ascontiguousarray(first), below)
 
 
-def _stacked_sparse(first: Any, second: Any) -> Any:
+def _stacked_sparse(first: Any, second: Any, behind: Behind) -> Any:
     """Append rows to each of the three arrays of a CSR matrix."""
     offsets = second.indptr[1:] + first.indptr[-1]
     parts = (
-        appended(first.data, second.data),
-        appended(first.indices, second.indices.astype(first.indices.dtype)),
-        appended(first.indptr, offsets.astype(first.indptr.dtype)),
+        behind(first.data, second.data),
+        behind(first.indices, second.indices.astype(first.indices.dtype)),
+        behind(first.indptr, offsets.astype(first.indptr.dtype)),
     )
     shape = (first.shape[0] + second.shape[0], first.shape[1])
     return type(first)(parts, shape=shape, copy=False)

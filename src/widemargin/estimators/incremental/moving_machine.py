@@ -78,7 +78,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
 
     @abstractmethod
     def _training(self, rows: LiveRows) -> Data:
-        """Return rows as ``fit`` would have validated them."""
+        """Return rows as ``fit`` would have validated them, with their ids."""
 
     def _every_row_counts(self) -> bool:
         """Whether the terms of a row depend on which others are there."""
@@ -96,11 +96,10 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     def _move(
         self,
         state: UpdateState,
-        keep: Indices,
+        keep: Indices | None,
         fresh: LiveRows,
         update: Update,
-        *,
-        moves: bool = True,
+        anew: float,
     ) -> None:
         """Bring every task to the rows that stay and enter, at the present parameters.
 
@@ -108,28 +107,25 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         ----------
         state : UpdateState
             The former model.
-        keep : ndarray
-            Which of its live rows stay, in ascending order.
+        keep : ndarray or None
+            Which of its live rows stay, in ascending order; None for all.
         fresh : LiveRows
             Rows that enter, behind them.
         update : Update
             What was asked for: for ``history_``, and for the time it may take.
-        moves : bool
-            Whether rows or prices are other ones.
+        anew : float
+            Estimate of a refit (:meth:`_seconds_anew`); infinite where nothing moves.
         """
         history, before, kernel = list(self.history_), state.live, state.kernel
-        joined = before.joined(fresh) if fresh.n else before
-        staying = np.concatenate([keep, np.arange(before.n, joined.n)])
-        live = joined if staying.size == joined.n else joined.kept(staying)
+        live = before.joined(fresh) if keep is None else before.exchanged(keep, fresh)
         if live.n == 0:
             if self.__sklearn_is_fitted__():
                 remove_model(self)
-            self._keep_rows(replace(state, live=live, tasks=[]))
+            self._keep_rows(state.moved(live, []))
             nothing = update_record(update, 0, [], [])
             self.history_ = recent([*history, nothing])
             return
-        # with ids: solutions that updates start from
-        data = replace(self._training(live), ids=live.ids)
+        data = self._training(live)
         gram = self._make_gram(data, kernel)
         tasks = self._tasks(data, gram, kernel)
         in_time = Deadline(update.begun + (self.max_time or np.inf))
@@ -139,11 +135,13 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             task.deadline = deadline
 
         try:
-            moved = self._refitted_at_once(state, data, gram, tasks) if moves else None
+            moved = self._refitted_at_once(state, data, gram, tasks, anew)
             if moved is None:
-                whole = gram
-                if live is not joined:
+                whole, staying = gram, np.arange(live.n)
+                if keep is not None:
+                    joined = before.joined(fresh)
                     whole = self._make_gram(self._training(joined), kernel)
+                    staying = np.concatenate([keep, np.arange(before.n, joined.n)])
                 change = RowChange(whole, before.n, staying)
                 moved = self._move_tasks(tasks, state.tasks, change)
             former = [m.solution for m in moved]
@@ -154,10 +152,6 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         late = any(solution.status == Status.MAX_TIME for solution in solutions)
         if late and before.n > 0:  # a first fit leaves what it reached
             raise TimeoutError(self._too_late(update.stage))
-        accounts = [m.account for m in moved]
-        record = update_record(update, live.n, solutions, accounts)
-        model = self._model(data, kernel, tasks, solutions)
-        replace(model, history=recent([*history, record])).store(self)
         solved = [
             TaskState.of(
                 solution, task.rows, m.age,
@@ -165,7 +159,12 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             )
             for solution, task, m in zip(solutions, tasks, moved, strict=True)
         ]  # fmt: skip
-        self._keep_rows(replace(state, live=live, tasks=solved))
+        accounts = [m.account for m in moved]
+        margin = max(task.margin for task in solved)
+        record = update_record(update, live.n, solutions, accounts, margin)
+        self._model(data, kernel, tasks, solutions).store(self)
+        self.history_ = recent([*history, record])
+        self._keep_rows(state.moved(live, solved))
         self._warn_unless_converged(solutions)
 
     def _seconds_anew(self, state: UpdateState, n: int) -> float:
@@ -177,10 +176,14 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         return refit_seconds(n, support, 0, exact=False, compiled=True)
 
     def _refitted_at_once(
-        self, state: UpdateState, data: Data, gram: Gram, tasks: list[AnyTask]
+        self,
+        state: UpdateState,
+        data: Data,
+        gram: Gram,
+        tasks: list[AnyTask],
+        anew: float,
     ) -> list[Moved] | None:
         """Refit where no path can be shorter, by its least estimate; None elsewhere."""
-        anew = self._seconds_anew(state, data.rows.size)
         least = sum(least_seconds(task.beta.size, task.margin) for task in state.tasks)
         if np.isinf(anew) or (state.tasks and least < CLEARLY * anew):
             return None

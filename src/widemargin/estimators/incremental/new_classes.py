@@ -107,7 +107,8 @@ def with_classes(state: UpdateState, classes: Classes) -> UpdateState:
     case: the state has no prices to be compared with.
     """
     if classes.renumbered is None:
-        return state.changed(closed_classes=classes.closed)
+        same = classes.closed == state.closed_classes
+        return state if same else state.changed(closed_classes=classes.closed)
     numbers, live = classes.renumbered, state.live
     tasks = []
     if state.tasks:

@@ -44,14 +44,16 @@ def update_record(
     size: int,
     solutions: list[Solution],
     accounts: list[PathAccount],
+    margin: int = 0,
 ) -> dict[str, Any]:
     """Return the stage record of one update, summed over the pairs of classes.
 
-    Violations and sizes of margin sets (free support vectors) are the largest.
+    Violations are the largest, and so is `margin`: the size of a margin set, its free
+    support vectors.
     """
     certificates = [solution.certificate for solution in solutions]
     routes = sorted({account.route for account in accounts} - {"unchanged"})
-    violations = (c.kkt_violation or 0.0 for c in certificates)
+    violations = [c.kkt_violation or 0.0 for c in certificates]
     return stage_record(
         update.stage,
         size,
@@ -60,11 +62,11 @@ def update_record(
         kkt_violation=max(violations, default=0.0),
         chunk=update.chunk,
         forgotten=update.forgotten,
-        steps=sum(account.steps for account in accounts),
-        margin=max((solution.margin.size for solution in solutions), default=0),
-        exchanges=sum(account.exchanges for account in accounts),
-        shifts=sum(account.shifts for account in accounts),
-        perturbations=sum(account.perturbations for account in accounts),
-        refactorisations=sum(account.refactorisations for account in accounts),
+        steps=sum([account.steps for account in accounts]),
+        margin=margin,
+        exchanges=sum([account.exchanges for account in accounts]),
+        shifts=sum([account.shifts for account in accounts]),
+        perturbations=sum([account.perturbations for account in accounts]),
+        refactorisations=sum([account.refactorisations for account in accounts]),
         route="+".join(routes) or "unchanged",
     )

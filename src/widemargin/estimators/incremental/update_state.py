@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -85,10 +85,13 @@ class UpdateState:
 
     def changed(self, **fields: Any) -> UpdateState:
         """Return a later state; rows only came since, so the index stays good."""
-        later = replace(self, **fields)
-        object.__setattr__(later, "index", self.index)
-        object.__setattr__(later, "prices", self.prices)
+        later = object.__new__(UpdateState)
+        later.__dict__.update(self.__dict__, **fields)
         return later
+
+    def moved(self, live: LiveRows, tasks: list[TaskState]) -> UpdateState:
+        """Return the state after a move: other places, so that an index begins anew."""
+        return self.changed(live=live, tasks=tasks, index=RowIndex(self.named_ids))
 
     def priced(self, prices: dict[str, Any]) -> UpdateState:
         """Return the state with the prices of its rows noted."""
@@ -104,8 +107,7 @@ class UpdateState:
         now = np.cumsum(stays) - 1
         tasks = [task.kept(stays, now) for task in self.tasks]
         live = self.live.kept(np.flatnonzero(stays))
-        later = replace(self, live=live, tasks=tasks, gone=self.gone[:0])
-        return later if self.prices is None else later.priced(self.prices)
+        return self.moved(live, tasks).changed(gone=self.gone[:0])
 
     def places(self, wanted: NDArray[Any]) -> Indices:
         """Return where the rows of some ids are; -1 for ids that are not live."""
