@@ -116,13 +116,14 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
         return
     side_by_side = min(len(sheets), _matrices(request))
     with ThreadPoolExecutor(side_by_side) as pool, CancellationScope() as scope:
-        waiting: list[Future[list[SharedFit]]] = [
+        waiting: set[Future[list[SharedFit]]] = {
             pool.submit(partial(scope.run, _solved_sheet), request, sheet,
                         max(1, request.threads // side_by_side))
             for sheet in sheets
-        ]  # fmt: skip
+        }  # fmt: skip
         try:
             for future in as_completed(waiting):
+                waiting.remove(future)  # it has the fits, which are not needed again
                 yield future.result()
         finally:
             for future in waiting:
