@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 from widemargin import SVC, SVR, OneClassSVM
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.update_costs import Route, cheapest
+from widemargin.engine.update_costs import Route, cheapest, worth_testing
 
 from tests.refits import weigh_every_way
 
@@ -23,14 +23,37 @@ STREAMS = {
 
 
 def test_small_changes_follow_the_path_and_large_ones_are_solved():
-    few = cheapest(5000, 800, 2, 300, exact=False, warm=True)
+    few = cheapest(5000, 800, 2, 100, exact=False, warm=True)
     assert few[0] == Route.PATH
     assert cheapest(5000, 2500, 40, 970, exact=False, warm=True)[0] == Route.WARM
     assert cheapest(5000, 2500, 40, 970, exact=False, warm=False)[0] == Route.REFIT
-    settings = {"exact": False, "warm": False, "summed": False}
-    assert cheapest(5000, 800, 2, 300, **settings)[0] == Route.PATH  # pays next time
-    assert cheapest(5000, 2500, 2, 1200, **settings)[0] == Route.REFIT
     assert few[1] > 100  # events before the path has cost as much as a refit
+
+
+def test_updates_in_a_row_begin_with_a_path_that_the_next_ones_gain_by():
+    settings = {"exact": False, "warm": False, "summed": False}
+    for margin, later in ((140, Route.PATH), (1200, Route.REFIT)):
+        sizes = 5000, 261 + margin, 2, margin
+        assert cheapest(*sizes, **settings)[0] == Route.REFIT
+        assert cheapest(*sizes, **settings, in_a_row=True)[0] == later
+
+
+def test_a_stream_takes_the_path_from_its_second_update_on():
+    X, y = make_moons(3100, noise=0.3, random_state=0)
+    X = np.hstack([X, 0.1 * np.random.default_rng(0).normal(size=(3100, 3))])
+    model = SVC(keep_rows=True, gamma=3.0, C=1.0).fit(X[:3000], y[:3000])
+    for first in range(3000, 3060, 20):
+        model.partial_fit(X[first : first + 20], y[first : first + 20])
+    routes = [record["route"] for record in model.history_[-3:]]
+    assert routes == ["refit", "path", "path"]
+
+
+@pytest.mark.parametrize(("entering", "share", "tested"), [
+    (1, 0.3, True), (10, 0.01, True), (10, 0.3, False), (1, 0.9, False),
+])  # fmt: skip
+def test_rows_are_tested_where_that_is_likely_to_save_a_refit(entering, share, tested):
+    assert worth_testing(4e-3, entering, share) == tested
+    assert not worth_testing(1e-3, entering, share)
 
 
 @pytest.fixture
@@ -163,7 +186,7 @@ def test_few_rows_of_one_class_are_not_refitted():
 
 
 def test_the_way_of_few_rows_is_weighed_where_a_path_may_be_shorter():
-    X, y = make_moons(1610, noise=0.1, random_state=0)
+    X, y = make_moons(1610, noise=0.3, random_state=0)
     model = SVC(keep_rows=True, gamma=2.0, C=1.0).fit(X[:1600], y[:1600])
     model.partial_fit(X[[3]], 1 - y[[3]])
     assert model.history_[-1]["route"] == "path"

@@ -54,8 +54,8 @@ class Stream:
             gram, linear, np.minimum(ends, 0), np.maximum(ends, 0), total
         )
 
-    def add(self, rows, route="auto"):
-        """Add samples along the path."""
+    def add(self, rows, route="path"):
+        """Add samples, along the path unless a shorter route is asked for."""
         self.live = np.concatenate([self.live, rows])
         return self._take(
             updates.add(self.solution, self.problem(), updates.Aim(route=route))
@@ -65,12 +65,14 @@ class Stream:
         """Remove live samples along the path."""
         keep = np.setdiff1d(np.arange(self.live.size), positions)
         self.live = self.live[keep]
-        return self._take(updates.remove(self.solution, keep, self.problem()))
+        aim = updates.Aim(route="path")
+        return self._take(updates.remove(self.solution, keep, self.problem(), aim))
 
     def price(self, C, margin):
         """Change the costs along the path."""
         self.C, self.margin = C, margin
-        return self._take(updates.move(self.solution, self.problem()))
+        aim = updates.Aim(route="path")
+        return self._take(updates.move(self.solution, self.problem(), aim))
 
     def _take(self, moved):
         self.solution, account = moved
@@ -350,8 +352,8 @@ def test_a_huge_chunk_is_solved_anew_and_repaired_to_the_same_point():
     X, y = noisy(13, 1500, 3)
     stream = Stream(X, y, Gaussian(0.5), C=1.0)
     assert stream.add(np.arange(100)).route == "path"
-    assert stream.add(np.arange(100, 1500)).route in ("warm", "refit")
-    assert stream.add(np.arange(0)).route == "path"
+    assert stream.add(np.arange(100, 1500), "auto").route in ("warm", "refit")
+    assert stream.add(np.arange(0), "auto").route == "path"
     solved = stream.decisions()
     stream.solution, account = updates.move(
         stream.solution, replace(stream.problem(), linear=2 * stream.problem().linear)

@@ -24,7 +24,7 @@ from sklearn.preprocessing import scale
 from widemargin import SVC
 from widemargin.engine import updates
 from widemargin.engine.update_costs import Route
-from widemargin.estimators.incremental import moving_machine
+from widemargin.estimators.incremental.task_state import TaskState
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_dense
 from widemargin_papers.harness.results import Record, ResultStore
@@ -127,7 +127,7 @@ def by_way(model: SVC, move: Move, X: Any, y: Any) -> Row | None:
     row["chosen"] = moved.history_[-1]["route"]
     if row["chosen"] == "settled":
         return row  # there is nothing to choose
-    never_at_once = patch.object(moving_machine, "least_seconds", lambda *_: 0.0)
+    never_at_once = patch.object(TaskState, "least_seconds", lambda *_: 0.0)
     for route in Route:
         with never_at_once, patch.object(updates, "cheapest", Forced(route)):
             [(moved, seconds)] = least(moves)

@@ -45,6 +45,8 @@ class Aim:
         For the random perturbation that breaks ties.
     columns : HeldColumns or None
         What former paths have left of the kernel; it goes over to the target.
+    in_a_row : bool
+        Whether another update came before, as in a stream.
     """
 
     solver: Solver = _solve
@@ -56,6 +58,7 @@ class Aim:
     deadline: Deadline = NEVER
     seed: int = 0
     columns: HeldColumns | None = None
+    in_a_row: bool = False
 
 
 EXACTLY = Aim()

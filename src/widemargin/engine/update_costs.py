@@ -14,28 +14,29 @@ import numpy as np
 from .path import events_within, path_seconds
 from .problem import DualProblem
 
-ENTRY = 2.3e-9  # seconds per kernel entry in float32
+ENTRY = 1.9e-9  # seconds per kernel entry in float32
 ROWS_OF_SUPPORT = 2.5  # evaluations of each support vector's row by a cold solve
-STEP = 5e-6  # seconds per pair step
+STEP = 1.1e-6  # seconds per pair step
 STEPS_OF_MARGIN = 16  # pair steps of a cold solve per free support vector
 STEPS_OF_MOVER = 300  # pair steps of a warm solve per row that moves
-FACTOR = 3e-10  # seconds of polishing, per cube of the size of the margin set
+FACTOR = 1.2e-10  # seconds of polishing, per cube of the size of the margin set
 POLISHED = 600  # largest margin set that a fit polishes
-BASE = 3e-3  # seconds of fixed costs of a solve
-COMPILED_BASE = 5.6e-4  # the same where a solve is one compiled call,
-COMPILED_ENTRY = 7e-10  # with seconds per entry of the whole matrix
-COMPILED_STEPS = 1.08e-8  # and seconds of pair steps per row and support vector
-PRIMAL_ROW = 8e-7  # primal Newton for many rows, linear kernel: seconds per row,
-PRIMAL_NUMBER = 5e-8  # and seconds per feature of a row
-LINEAR_SUM = 4e-8  # K beta with a linear kernel: seconds per feature of a row
-PATH_BASE = 5e-4  # seconds of fixed costs of a path
+BASE = 2.3e-3  # seconds of fixed costs of a solve
+COMPILED_BASE = 4.5e-4  # the same where a solve is one compiled call,
+COMPILED_ENTRY = 3.7e-10  # with seconds per entry of the whole matrix
+COMPILED_STEPS = 6.6e-9  # and seconds of pair steps per row and support vector
+PRIMAL_ROW = 5.2e-7  # primal Newton for many rows, linear kernel: seconds per row,
+PRIMAL_NUMBER = 3.2e-8  # and seconds per feature of a row
+LINEAR_SUM = 1e-8  # K beta with a linear kernel: seconds per feature of a row
+SUMMED = 2e-9  # seconds per kernel entry of K beta in float64
+PATH_BASE = 2e-4  # seconds of an update besides its path
 CROSSING = 2e-3  # share of the bounded support vectors that a row of influence 1 moves
 MOST_INFLUENCE = 10.0  # cap on the influence of a row: beyond, fewer are bounded
-CLEARLY = 0.6  # a path is taken below this share of a refit's estimate
+CLEARLY = 0.7  # a path is taken below this share of a refit's estimate
+INVESTED = 2.0  # and, of updates in a row, where it is so for those to come, below this
 GIVEN_UP = 0.5  # a path is abandoned beyond this share of a refit's estimate
 NEXT_TIME = 2.0  # a path may cost this many warm solves: it leaves K beta known
-AT_MOST = 1.2  # but never more than this many refits
-UNTRIED = 2.5e-3  # seconds of a refit below which rows are not tested first
+TESTED = 1.2e-3  # expected saving, in seconds, from which rows are tested first
 
 
 class Route(StrEnum):
@@ -77,9 +78,18 @@ def warm_seconds(n: int, support: int, margin: int, moving: int) -> float:
     return BASE + verified + entries + steps
 
 
-def least_seconds(n: int, margin: int) -> float:
-    """Estimate the shortest path there is: one row moves, and nothing else."""
-    return PATH_BASE + path_seconds(n, 1, margin)
+def least_seconds(n: int, margin: int, moving: int, held: int = 0) -> float:
+    """Estimate the shortest path there is: rows move, and nothing else."""
+    return PATH_BASE + path_seconds(n, max(1, moving), margin, held=held)
+
+
+def worth_testing(anew: float, entering: int, share: float) -> bool:
+    """Whether to look first if rows change nothing, which is part of a refit's time.
+
+    If new rows are like the former, this share of them become support vectors, and one
+    suffices for a move; `anew` is what is saved else, the estimate of a refit.
+    """
+    return (1.0 - share) ** entering * anew > TESTED
 
 
 def influence(problem: DualProblem) -> float:
@@ -104,6 +114,7 @@ def cheapest(
     compiled: bool = False,
     primal: int = 0,
     held: int = 0,
+    in_a_row: bool = False,
 ) -> tuple[Route, int]:
     """Return the cheapest route, and the number of events that a path may take.
 
@@ -127,6 +138,9 @@ def cheapest(
         Features, where a solve from nothing is one of Newton in the primal; else 0.
     held : int
         Rows of the margin set whose kernel columns former paths have left.
+    in_a_row : bool
+        Whether another update came before this one, as in a stream: then there will be
+        more, for which a path leaves K beta and the columns of the margin set.
 
     Returns
     -------
@@ -144,12 +158,14 @@ def cheapest(
     bounded = max(0, support - moving - margin)
     crossing = CROSSING * influence * bounded * moving
     along = PATH_BASE + path_seconds(n, moving, margin, crossing, held)
-    sums = LINEAR_SUM * n * primal if primal else 2.5 * ENTRY * n * support
-    first = 0.0 if summed else sums  # in float64, once
+    sums = LINEAR_SUM * n * primal if primal else SUMMED * n * support
+    along += 0.0 if summed else sums  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
-    # The values that a path leaves serve the next update: it may cost a little more.
-    pays = along <= min(CLEARLY * anew, NEXT_TIME * again)
-    if pays and along + first <= AT_MOST * anew:
+    pays = along <= CLEARLY * anew
+    if in_a_row:  # what is evaluated now serves the updates to come
+        later = PATH_BASE + path_seconds(n, moving, margin, crossing, held=margin)
+        pays = later <= CLEARLY * anew and along <= INVESTED * anew
+    if pays and along <= NEXT_TIME * again:
         route = Route.PATH
     return route, 10 + events_within(GIVEN_UP * anew, n, moving, margin)
 

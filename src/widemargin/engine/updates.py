@@ -255,6 +255,7 @@ def _chosen(
         exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
         influence=influence(target), compiled=aim.compiled, held=held,
         primal=_primal_features(target),
+        in_a_row=aim.in_a_row and aim.columns is not None,
     )  # fmt: skip
 
 

@@ -110,7 +110,8 @@ def test_a_model_file_goes_on(name, tmp_path):
     twin = load(tmp_path / "model")
     for one in (model, twin):
         one.partial_fit(X[80:], y[80:]).forget([3])
-    assert_array_equal(outputs(twin, X), outputs(model, X))
+    # a path from a file finds its intercept anew, to the last digits
+    assert_allclose(outputs(twin, X), outputs(model, X), rtol=0, atol=1e-12)
 
 
 @every_model

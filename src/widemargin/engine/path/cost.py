@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from .follow import WATCH_ALL_BELOW, WATCH_SHARE
 
-ENTRY = 6e-9  # seconds per kernel entry in float64, summed
-STORED = 8e-10  # seconds per kernel entry that is held, summed
-FACTOR = 1.5e-10  # seconds of the first factor, per cube of the size of the margin set
-PASS = 3.5e-10  # seconds of an event, per watched row and member of the margin set
+ENTRY = 1e-8  # seconds per kernel entry in float64, summed
+STORED = 5e-10  # seconds per kernel entry that is held, summed
+FACTOR = 5.4e-11  # seconds of the first factor, per cube of the size of the margin set
+PASS = 5.5e-11  # seconds of an event, per watched row and member of the margin set
+BASE = 1e-3  # seconds of fixed costs,
+ROW = 2e-7  # and seconds per row, of what is done once to all of them
 EVENTS = 4  # events per row that moves: it arrives, and others leave
 
 
@@ -20,7 +22,7 @@ def path_seconds(
 ) -> float:
     """Estimate the seconds a path takes on one core.
 
-    Fitted to 20 moves of 1 to 200 rows on covtype and ijcnn1, 1,500 to 20,000 rows.
+    Fitted to the moves of ``python benchmarks/updates.py choice``, on half of its sets.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def path_seconds(
     watched = _watched(n, moving + margin)
     anew = margin - min(held, margin)
     entries = anew * watched + n * (anew + moving)
-    fixed = 1e-3 + FACTOR * margin**3 + ENTRY * entries + STORED * n * held
+    fixed = BASE + ROW * n + FACTOR * margin**3 + ENTRY * entries + STORED * n * held
     events = 10 + EVENTS * moving + crossing
     return fixed + events * _event_seconds(watched, margin)
 

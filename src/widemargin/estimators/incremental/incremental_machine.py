@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.engine.gram import release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
-from widemargin.engine.update_costs import UNTRIED
+from widemargin.engine.update_costs import worth_testing
 from widemargin.estimators.base.machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 
@@ -249,7 +249,8 @@ class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
     ) -> Indices:
         """Let rows in and out at once; return the places still to be erased."""
         anew = self._seconds_anew(state, state.n + fresh.n - gone.size)
-        settled: UpdateState | None = state if anew > UNTRIED else None
+        tested = worth_testing(anew, fresh.n, state.support_share)
+        settled: UpdateState | None = state if tested else None
         if settled is not None and update.stage == "add":
             settled = enter_quietly(self, state, fresh)
             if settled is not None:

@@ -23,7 +23,6 @@ from widemargin.engine.update_costs import (
     BASE,
     CLEARLY,
     Route,
-    least_seconds,
     refit_seconds,
 )
 from widemargin.engine.updates import PathAccount
@@ -37,7 +36,7 @@ from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
 from .chunk import Chunk, Given
 from .columns_of_rows import ColumnsOfRows, columns_for
 from .live_rows import LiveRows
-from .record import Update, recent, update_record
+from .record import Update, after_update, recent, update_record
 from .row_change import RowChange
 from .settled import prices
 from .task_state import TaskState
@@ -135,7 +134,8 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             task.deadline = deadline
 
         try:
-            moved = self._refitted_at_once(state, data, gram, tasks, anew)
+            changing = fresh.n + (0 if keep is None else before.n - keep.size)
+            moved = self._refitted_at_once(state, data, gram, tasks, anew, changing)
             if moved is None:
                 whole, staying = gram, np.arange(live.n)
                 if keep is not None:
@@ -172,8 +172,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         together = self._may_solve_together() and not self._own_way()
         if not (together and whole_matrix(state.kernel, self.tol)):
             return np.inf
-        support = sum(int(np.count_nonzero(task.beta)) for task in state.tasks)
-        return refit_seconds(n, support, 0, exact=False, compiled=True)
+        return refit_seconds(n, state.support, 0, exact=False, compiled=True)
 
     def _refitted_at_once(
         self,
@@ -182,9 +181,15 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         gram: Gram,
         tasks: list[AnyTask],
         anew: float,
+        changing: int,
     ) -> list[Moved] | None:
-        """Refit where no path can be shorter, by its least estimate; None elsewhere."""
-        least = sum(least_seconds(task.beta.size, task.margin) for task in state.tasks)
+        """Refit where no path can be shorter, by its least estimate; None elsewhere.
+
+        `changing` rows enter or leave; the share of support vectors among them moves.
+        """
+        moving = round(state.support_share * changing)
+        again = after_update(self.history_)
+        least = sum(task.least_seconds(moving, again) for task in state.tasks)
         if np.isinf(anew) or (state.tasks and least < CLEARLY * anew):
             return None
         if state.tasks and anew > BASE:  # else no warm solve is less
@@ -298,6 +303,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             warm=not change.forgets,
             compiled=plain and is_small(task.gram, [task], self.tol),
             deadline=task.deadline if change.places.size else NEVER,
+            in_a_row=after_update(self.history_),
         )
 
     def _move_task(

@@ -9,12 +9,18 @@ from typing import Any
 from widemargin.engine.solution import Solution, stage_record
 from widemargin.engine.updates import PathAccount
 
+STAGES = ("add", "forget", "update")
 KEPT = 1000  # records of history_: a stream has no end
 
 
 def recent(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the last records of a history."""
     return history[-KEPT:]
+
+
+def after_update(history: list[dict[str, Any]]) -> bool:
+    """Whether what was done last is an update."""
+    return bool(history) and history[-1]["stage"] in STAGES
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
+from widemargin.engine.update_costs import least_seconds
 from widemargin.engine.updates import NEW
 from widemargin.engine.verification import BoundedValues
 
@@ -240,6 +241,14 @@ class TaskState:
                 column[places] = 0.0
         if self.columns is not None:
             self.columns.erase(places)
+
+    def least_seconds(self, moving: int, in_a_row: bool) -> float:
+        """Estimate the shortest path from here, of some rows that move.
+
+        The columns of the margin set are there, or will be for the updates to come.
+        """
+        held = self.margin if in_a_row or self.columns is not None else 0
+        return least_seconds(self.beta.size, self.margin, moving, held)
 
     @property
     def trusted(self) -> bool:
