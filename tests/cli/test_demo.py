@@ -142,6 +142,7 @@ ELSEWHERE = ("mislabelled", "errorbars")
 
 def assert_played(act: Act, module: ModuleType) -> None:
     assert act.summary.endswith(".")
+    assert act.limit, "an act says where its method does not win"
     assert {Picture, Table} <= {type(part) for part in act.parts}
     assert module.TITLE in demo_page([act], [])
 

@@ -79,8 +79,8 @@ def run(stage: Stage) -> str:
         rows,
         caption=f"{len(y_test)} unseen patients; measured again within the error bars",
     )
-    stage.say(
-        f"the price: {100 * (clean[3] - clean[0]):+.1f} points of accuracy where the "
+    stage.limit(
+        f"{100 * (clean[3] - clean[0]):+.1f} points of accuracy where the "
         "test patients are measured carefully, too"
     )
     caption = "Two of the thirty features; ellipses are the error bars"

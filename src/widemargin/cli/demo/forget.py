@@ -57,6 +57,10 @@ def run(stage: Stage) -> str:
         ],
         caption="Decision values of all images, against a model that never saw them",
     )
+    stage.limit(
+        f"{len(person)} of {rows} rows are forgotten by a retrain of the others, as "
+        "long as any; a path along exact solutions pays with more rows, or fewer to go"
+    )
     return (
         f"{len(person)} rows gone from the model and its pickle in "
         f"{1e3 * spent:.0f} ms (retrain {1e3 * again:.0f} ms); {difference:.0e} from a "

@@ -71,8 +71,12 @@ def run(stage: Stage) -> str:
         [[n, f"{p:,}", f"{s:.2f}", f"{a:.4f}"] for n, p, s, a in rows],
         caption=f"Scored on {SCORED:,} pixels that nobody was trained on",
     )
+    trees, learnt = rows[2 + LEVELS], rows[1 + LEVELS]
+    stage.limit(
+        f"gradient boosting has {trees[3]:.1%} after {trees[2]:.1f} s; and early "
+        "prediction suits narrow kernels, for which far pixels do not count"
+    )
     _draw(stage, brightness, frames)
-    learnt = rows[1 + LEVELS]
     return (
         f"{learnt[1]:,} pixels learnt in {learnt[2]:.1f} s at "
         f"{100 * learnt[3]:.1f}%; on {SMALL:,} pixels the exact SVC is "

@@ -58,6 +58,7 @@ class Act:
     title: str
     question: str
     summary: str = ""
+    limit: str = ""
     seconds: float = 0.0
     parts: list[Paragraph | Table | Picture] = field(default_factory=list)
 
@@ -96,6 +97,11 @@ class Stage:
         """Print a line and keep it."""
         self.act.parts.append(Paragraph(text))
         self._print(f"  {text}\n")
+
+    def limit(self, text: str) -> None:
+        """Say where the method of the act does not win."""
+        self.act.limit = text
+        self.say(f"the limit: {text}")
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = ""

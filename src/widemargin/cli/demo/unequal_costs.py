@@ -130,8 +130,8 @@ def _extreme(stage: Stage, parts: Parts) -> None:
         )
     ]
     alarms = costs[y_test, 1].sum()
-    stage.say(
-        f"where it loses: at {EXTREME}:1 it costs {bills[0]}, and {alarms} to call "
+    stage.limit(
+        f"at {EXTREME}:1 it costs {bills[0]}, and {alarms} to call "
         f"every patient fast; C=0.01 gives {bills[1]}. The larger the costs, the "
         "smaller C should be: choose it by total_cost_scorer"
     )

@@ -87,7 +87,7 @@ def run(stage: Stage) -> str:
         for name, (plain, ramp) in ((n, c.accuracies) for n, c in cases.items())
         if ramp < plain
     ]
-    stage.say(f"SVC is more accurate on: {', '.join(losses) or 'none'}")
+    stage.limit(f"SVC is more accurate on {', '.join(losses) or 'none of these'}")
     digits = cases["digits, linear"]
     _show(stage, digits)
     with stage.working("the suspects' labels are corrected, and both fitted again"):
