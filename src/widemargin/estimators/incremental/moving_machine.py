@@ -118,11 +118,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         history, before, kernel = list(self.history_), state.live, state.kernel
         live = before.joined(fresh) if keep is None else before.exchanged(keep, fresh)
         if live.n == 0:
-            if self.__sklearn_is_fitted__():
-                remove_model(self)
-            self._keep_rows(state.moved(live, []))
-            nothing = update_record(update, 0, [], [])
-            self.history_ = recent([*history, nothing])
+            self._become_empty(state, live, update)
             return
         data = self._training(live)
         gram = self._make_gram(data, kernel)
@@ -137,12 +133,7 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             changing = fresh.n + (0 if keep is None else before.n - keep.size)
             moved = self._refitted_at_once(state, data, gram, tasks, anew, changing)
             if moved is None:
-                whole, staying = gram, np.arange(live.n)
-                if keep is not None:
-                    joined = before.joined(fresh)
-                    whole = self._make_gram(self._training(joined), kernel)
-                    staying = np.concatenate([keep, np.arange(before.n, joined.n)])
-                change = RowChange(whole, before.n, staying)
+                change = self._row_change(state, gram, keep, fresh)
                 moved = self._move_tasks(tasks, state.tasks, change)
             former = [m.solution for m in moved]
             solutions = self._with_refits(data, gram, tasks, former)
@@ -166,6 +157,29 @@ class MovingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         self.history_ = recent([*history, record])
         self._keep_rows(state.moved(live, solved))
         self._warn_unless_converged(solutions)
+
+    def _become_empty(self, state: UpdateState, live: LiveRows, update: Update) -> None:
+        """Drop the model of rows that have all left; what is kept can begin anew."""
+        history = list(self.history_)
+        if self.__sklearn_is_fitted__():
+            remove_model(self)
+        self._keep_rows(state.moved(live, []))
+        self.history_ = recent([*history, update_record(update, 0, [], [])])
+
+    def _row_change(
+        self, state: UpdateState, gram: Gram, keep: Indices | None, fresh: LiveRows
+    ) -> RowChange:
+        """Return which of all rows, those that leave included, are there afterwards.
+
+        `gram` is that of the rows afterwards.
+        """
+        before = state.live
+        if keep is None:
+            return RowChange(gram, before.n, np.arange(before.n + fresh.n))
+        joined = before.joined(fresh)
+        whole = self._make_gram(self._training(joined), state.kernel)
+        staying = np.concatenate([keep, np.arange(before.n, joined.n)])
+        return RowChange(whole, before.n, staying)
 
     def _seconds_anew(self, state: UpdateState, n: int) -> float:
         """Estimate a refit of n rows; infinite where it is not one compiled call."""
