@@ -34,8 +34,8 @@ COMMAND = (
     "display",
     "docs",
     "persistence",
-    "file_format",
-    "workshop",
+    "model_file_format",
+    "prerequisites",
     "papers",
     "benchmarks",
 )

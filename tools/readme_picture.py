@@ -9,8 +9,8 @@ from pathlib import Path
 from PIL import Image
 
 from widemargin.cli.demo import photograph
-from widemargin.cli.demo.stage import Picture
 from widemargin.cli.demo_command import play
+from widemargin.cli.terminal_report import Picture
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "_static" / "readme.png"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.runtime import file_format
+from widemargin.runtime import model_file_format
 
 PREFIX = struct.Struct("<8sIQ32s")
 NASTY_VALUES: list[Any] = [
@@ -78,7 +78,9 @@ def structure_changed(good: bytes, rng: np.random.Generator) -> bytes:
     start = PREFIX.size + len(text)
     padding = -(PREFIX.size + length) % 64 if arrays else 0
     body = text + (bytes(-start % 64) if arrays else b"") + arrays[padding:]
-    head = PREFIX.pack(file_format.MAGIC, file_format.VERSION, len(text), bytes(32))
+    head = PREFIX.pack(
+        model_file_format.MAGIC, model_file_format.VERSION, len(text), bytes(32)
+    )
     return resealed(head + body)
 
 

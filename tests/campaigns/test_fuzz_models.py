@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import widemargin
-from widemargin.runtime import file_format
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime import model_file_format
+from widemargin.runtime.model_file_format import StorageError
 
 from tests.campaigns.mutations import model_mutant
 
@@ -105,7 +105,7 @@ def test_a_bounds_check_that_is_gone_is_noticed(
     def unchecked(name: str, shape: list[int], itemsize: int) -> int:
         return 0 if 0 in shape else itemsize * math.prod(max(n, 1) for n in shape)
 
-    monkeypatch.setattr(file_format, "_checked_bytes", unchecked)
+    monkeypatch.setattr(model_file_format, "_checked_bytes", unchecked)
     with pytest.raises((ValueError, TypeError, MemoryError)) as caught:
         campaign(tmp_path, 0, PER_SHARD)
     assert not isinstance(caught.value, StorageError)

@@ -14,12 +14,18 @@ from types import ModuleType
 import pytest
 from threadpoolctl import threadpool_limits
 
+from widemargin.cli import terminal_report
 from widemargin.cli.demo import ACTS
-from widemargin.cli.demo import stage as stage_module
 from widemargin.cli.demo.photograph import photograph, pixels
-from widemargin.cli.demo.stage import Act, Picture, Stage, Table, plain_table
 from widemargin.cli.demo_command import play
 from widemargin.cli.html_report import demo_page
+from widemargin.cli.terminal_report import (
+    Act,
+    Picture,
+    Table,
+    TerminalReport,
+    plain_table,
+)
 
 
 class Signs(io.StringIO):
@@ -45,11 +51,11 @@ class Signs(io.StringIO):
 def test_nothing_stands_still_for_a_second(
     terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert stage_module._BEAT < 1.0
+    assert terminal_report._BEAT < 1.0
     # No clock here: the work lasts until five signs of life have been seen.
-    monkeypatch.setattr(stage_module, "_BEAT", 0.01)
+    monkeypatch.setattr(terminal_report, "_BEAT", 0.01)
     stream = Signs(terminal, wanted=5)
-    with Stage(Act("a", "T", "Q"), stream).working("thinking") as work:
+    with TerminalReport(Act("a", "T", "Q"), stream).working("thinking") as work:
         assert stream.enough.wait(60.0)
     assert work.seconds > 0.0
     assert "thinking" in stream.getvalue()
@@ -60,7 +66,7 @@ def test_the_line_ends_even_when_the_work_fails() -> None:
     stream = io.StringIO()
     with (
         pytest.raises(RuntimeError),
-        Stage(Act("a", "T", "Q"), stream).working("trying"),
+        TerminalReport(Act("a", "T", "Q"), stream).working("trying"),
     ):
         raise RuntimeError
     assert stream.getvalue().endswith(" s\n")
@@ -68,10 +74,10 @@ def test_the_line_ends_even_when_the_work_fails() -> None:
 
 def test_what_is_shown_is_kept() -> None:
     act = Act("a", "Title", "Q")
-    stage = Stage(act, io.StringIO())
-    stage.say("hello")
-    stage.table(["model", "cost"], [["plain", 1.23456], ["ours", 2]])
-    stage.picture(lambda ax: ax.plot([0, 1]), caption="c")
+    report = TerminalReport(act, io.StringIO())
+    report.say("hello")
+    report.table(["model", "cost"], [["plain", 1.23456], ["ours", 2]])
+    report.picture(lambda ax: ax.plot([0, 1]), caption="c")
     assert [type(part).__name__ for part in act.parts] == [
         "Paragraph",
         "Table",
@@ -82,7 +88,7 @@ def test_what_is_shown_is_kept() -> None:
     assert isinstance(act.parts[2], Picture)
     assert [png[:5] for png in act.parts[2].panels] == ["iVBOR"]
     shapes = []
-    stage.picture(lambda axes: shapes.append(axes.shape), 2, 3)
+    report.picture(lambda axes: shapes.append(axes.shape), 2, 3)
     assert shapes == [(2, 3)]
     assert isinstance(act.parts[3], Picture)
     assert len(act.parts[3].panels) == 6
@@ -174,7 +180,7 @@ def test_error_bars_win_when_measured_again(
             act = play("errorbars", module)
         if seed == 0:  # pictures take as long as all the rest
             assert_played(act, module)
-            monkeypatch.setattr(Stage, "picture", lambda *_, **__: None)
+            monkeypatch.setattr(TerminalReport, "picture", lambda *_, **__: None)
         (table,) = [part for part in act.parts if isinstance(part, Table)]
         curved, ignored, _, normal = (
             [float(cell.rstrip("%")) for cell in row[2:] if cell.endswith("%")]

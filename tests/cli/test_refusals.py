@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import command
-from tests.places import as_root, bound_socket, device_node, small_disk
+from tests.unwritable_paths import as_root, bound_socket, device_node, small_disk
 
 DATA = "1 1:1 2:2\n0 1:-1 2:-2\n1 1:2 2:1\n0 1:-2 2:-1\n"
 

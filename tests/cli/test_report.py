@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from widemargin.cli.demo.stage import Act, Stage
 from widemargin.cli.html_report import demo_page
+from widemargin.cli.terminal_report import Act, TerminalReport
 from widemargin.display import ComparisonDisplay
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.html_page import paper_page
@@ -27,12 +27,12 @@ WIDTHS = (390, 1200)
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     act = Act("act", "Who is <mislabelled>?", "A question & more", "a summary", 1.0)
-    stage = Stage(act, stream=io.StringIO())
-    stage.say("a line with <markup> & a-very-long-word-" + "x" * 120)
+    report = TerminalReport(act, stream=io.StringIO())
+    report.say("a line with <markup> & a-very-long-word-" + "x" * 120)
     header = [f"column {i}" for i in range(12)]
-    stage.table(header, [[i * 1.23456 for i in range(12)]] * 3, caption="wide")
+    report.table(header, [[i * 1.23456 for i in range(12)]] * 3, caption="wide")
     display = ComparisonDisplay(["a", "b"], [1.0, 2.0], quantity="cost")
-    stage.picture(
+    report.picture(
         lambda axes: [display.plot(ax=ax) for ax in axes], 1, 2, caption="pictures"
     )
     path = tmp_path_factory.mktemp("report") / "report.html"

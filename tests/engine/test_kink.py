@@ -12,9 +12,9 @@ from widemargin.engine.kernels import Gaussian, Linear, Polynomial
 from widemargin.engine.path import Start, reach, repair
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.screening.screener import Screener
-from widemargin.engine.sides import by_sides
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.split_variables import by_sides
 from widemargin.multilevel.driver import Plan, solve_divided
 from widemargin.multilevel.level import Limits
 

@@ -84,7 +84,7 @@ def test_adding_to_a_model_that_left_its_ties_inside():
         old, problem.linear[:1150], problem.lower[:1150], problem.upper[:1150], 0.0
     )
     solved = solve(start, SolveOptions(exact=True))
-    moved, account = updates.add(solved, problem, updates.Aim(route="path"))
+    moved, account = updates.add(solved, problem, updates.UpdateOptions(route="path"))
     assert account.exchanges < 100  # the ties were gone before the path began
     assert_certified(moved, kernel_matrix(Linear(), X), tol=1e-8, rounding=1e-9)
 
@@ -145,11 +145,11 @@ def test_newcomers_that_tie_up_to_rounding_ask_for_no_step(seed):
     X, problem = tied(450, Linear(), seed=seed)
     solved, _ = updates.fresh(before(problem, 400))
     assert np.abs(solved.values).max() < 1e-9  # w = 0
-    together, chunk = updates.add(solved, problem, updates.Aim(route="path"))
+    together, chunk = updates.add(solved, problem, updates.UpdateOptions(route="path"))
     single = 0
     for n in range(401, 451):
         solved, account = updates.add(
-            solved, before(problem, n), updates.Aim(route="path")
+            solved, before(problem, n), updates.UpdateOptions(route="path")
         )
         single += account.steps
     assert 0 < chunk.steps <= single

@@ -58,21 +58,23 @@ class Stream:
         """Add samples, along the path unless a shorter route is asked for."""
         self.live = np.concatenate([self.live, rows])
         return self._take(
-            updates.add(self.solution, self.problem(), updates.Aim(route=route))
+            updates.add(
+                self.solution, self.problem(), updates.UpdateOptions(route=route)
+            )
         )
 
     def remove(self, positions):
         """Remove live samples along the path."""
         keep = np.setdiff1d(np.arange(self.live.size), positions)
         self.live = self.live[keep]
-        aim = updates.Aim(route="path")
-        return self._take(updates.remove(self.solution, keep, self.problem(), aim))
+        options = updates.UpdateOptions(route="path")
+        return self._take(updates.remove(self.solution, keep, self.problem(), options))
 
     def price(self, C, margin):
         """Change the costs along the path."""
         self.C, self.margin = C, margin
-        aim = updates.Aim(route="path")
-        return self._take(updates.move(self.solution, self.problem(), aim))
+        options = updates.UpdateOptions(route="path")
+        return self._take(updates.move(self.solution, self.problem(), options))
 
     def _take(self, moved):
         self.solution, account = moved
@@ -359,7 +361,7 @@ def test_a_huge_chunk_is_solved_anew_and_repaired_to_the_same_point():
         stream.solution, replace(stream.problem(), linear=2 * stream.problem().linear)
     )
     stream.solution, account = updates.move(
-        stream.solution, stream.problem(), updates.Aim(route="path")
+        stream.solution, stream.problem(), updates.UpdateOptions(route="path")
     )
     assert account.route == "path" and account.steps > 0
     assert_allclose(solved, stream.decisions(), rtol=0, atol=1e-8)

@@ -19,18 +19,18 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from widemargin import SVC
 from widemargin.persistence import load, save
-from widemargin.runtime import file_format
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime import model_file_format
+from widemargin.runtime.model_file_format import StorageError
 
 from tests.saving import data
 
 
 def altered(path: Path, change: Any) -> None:
     """Change the stored tree and seal it again: the checksum does not protect."""
-    stored = file_format.read(path)
+    stored = model_file_format.read(path)
     tree = json.loads(json.dumps(stored.header["model"]))
     change(tree, stored.arrays)
-    file_format.write(
+    model_file_format.write(
         path, stored.kind, {**stored.header, "model": tree}, stored.arrays
     )
 
@@ -101,7 +101,7 @@ def test_hostile_models_are_refused(path: Path, change: Any) -> None:
 
 @pytest.mark.parametrize("content", [None, "SVC", 3, [], {"$": "tuple", "items": []}])
 def test_a_file_without_a_model_is_refused(content: Any, tmp_path: Path) -> None:
-    file_format.write(tmp_path / "model", "model", {"model": content}, {})
+    model_file_format.write(tmp_path / "model", "model", {"model": content}, {})
     with pytest.raises(StorageError, match="model'"):
         load(tmp_path / "model")
 

@@ -27,8 +27,8 @@ import widemargin
 from widemargin import SVC
 from widemargin.persistence import load, save, training_rows
 from widemargin.persistence.allowed_classes import ESTIMATORS
-from widemargin.runtime import file_format
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime import model_file_format
+from widemargin.runtime.model_file_format import StorageError
 
 from tests.saving import data, decisions, fitted
 
@@ -210,7 +210,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    file_format.write(tmp_path / "a", "checkpoint", {}, {})
+    model_file_format.write(tmp_path / "a", "checkpoint", {}, {})
     with pytest.raises(StorageError, match="not a 'model'"):
         load(tmp_path / "a")
 
@@ -232,7 +232,7 @@ def test_a_crash_while_saving_leaves_the_old_file(
     def crash(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(file_format.os, "fsync", crash)
+    monkeypatch.setattr(model_file_format.os, "fsync", crash)
     with pytest.raises(OSError, match="No space"):
         save(SVC(), path)
     assert path.read_bytes() == before

@@ -18,8 +18,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from widemargin import SVC
 from widemargin.persistence import load, save
 from widemargin.persistence.encoding import Encoder
-from widemargin.runtime import file_format
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime import model_file_format
+from widemargin.runtime.model_file_format import StorageError
 
 from tests.saving import data, decisions
 
@@ -129,6 +129,8 @@ def test_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         change(model[0])
         encoder = Encoder()
         tree = encoder.encode(model, "model")
-        file_format.write(tmp_path / "model", "model", {"model": tree}, encoder.arrays)
+        model_file_format.write(
+            tmp_path / "model", "model", {"model": tree}, encoder.arrays
+        )
         with pytest.raises(StorageError, match="model"):
             load(tmp_path / "model")

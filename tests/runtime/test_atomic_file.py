@@ -16,10 +16,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from widemargin import SVC, load, save
-from widemargin.runtime import file_format
+from widemargin.runtime import model_file_format
 from widemargin.runtime.atomic_file import replacing
 
-from tests.places import as_root, bound_socket, device_node, small_disk
+from tests.unwritable_paths import as_root, bound_socket, device_node, small_disk
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.5]])
 y = [0, 0, 1, 1]
@@ -123,7 +123,7 @@ def test_another_group_does_not_get_what_the_group_had(
     with monkeypatch.context() as patch:
         patch.setattr(os, "stat", elsewhere)
         patch.setattr(os, "fchown", forbidden)
-        file_format.write(path, "model", {}, {})
+        model_file_format.write(path, "model", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from widemargin.cli.demo import ACTS, NEEDS
-from widemargin.cli.demo.stage import Act, Stage, can_draw
+from widemargin.cli.terminal_report import Act, TerminalReport, can_draw
 
 _REPORT = "widemargin-demo.html"
 _MATPLOTLIB = ("matplotlib.figure", "matplotlib.backends.backend_agg")
@@ -67,7 +67,7 @@ def _get_ready() -> None:
     """Import what every act needs, with a sign of life: it can take a while."""
     # on a busy machine threads that wait by spinning make the others wait much longer
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    with Stage(Act("", "", "")).working("loading scikit-learn", fleeting=True):
+    with TerminalReport(Act("", "", "")).working("loading scikit-learn", fleeting=True):
         for name in (
             "sklearn.datasets",
             "sklearn.ensemble",
@@ -97,7 +97,7 @@ def play(name: str, module: Any) -> Act:
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn about what the act is showing
-        act.summary = module.run(Stage(act))
+        act.summary = module.run(TerminalReport(act))
     act.seconds = time.perf_counter() - started
     return act
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from widemargin.cli.demo.stage import Act, Paragraph, Picture, Table
+from widemargin.cli.terminal_report import Act, Paragraph, Picture, Table
 from widemargin.runtime.hardware import machine
 
 _STYLE = """

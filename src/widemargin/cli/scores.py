@@ -19,8 +19,8 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.demo.stage import plain_table
 from widemargin.cli.parsed_data import Data
+from widemargin.cli.terminal_report import plain_table
 
 from .output import InputError
 

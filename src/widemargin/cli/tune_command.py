@@ -20,13 +20,12 @@ from widemargin.cli.options import (
     estimator_parameters,
 )
 from widemargin.display import GridDisplay
-from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.validation import resolve_gamma
 from widemargin.runtime.deadline import Deadline
 from widemargin.tuning.grids import default_Cs, default_gammas
 from widemargin.tuning.search import SharedGridSearchCV, searched_within
 
-from .demo.stage import plain_table
 from .output import (
     InputError,
     catching_warnings,
@@ -36,6 +35,7 @@ from .output import (
     show_progress,
 )
 from .parsed_data import Data
+from .terminal_report import plain_table
 from .train_command import carry_names, describe
 from .training_input import ColumnOptions, input_options, prepared, read_rows
 

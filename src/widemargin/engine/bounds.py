@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .problem import DualProblem
-from .sides import fall_slopes, growth_slopes, twice, two_sides
+from .split_variables import fall_slopes, growth_slopes, twice, two_sides
 
 Vector = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ whose primal is, with ``residual_i = linear_i - values_i - b``, ``values = K bet
                      + total * b,
 
 the loss of a member with a kink being that of its two sides,
-:mod:`widemargin.engine.sides`.
+:mod:`widemargin.engine.split_variables`.
 
 No solver is imported here: a certificate must not depend on what it certifies.
 """
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from widemargin.numerics.products import inner
 
 from .problem import DualProblem
-from .sides import Kink, fall_slopes, growth_slopes, split, twice, two_sides
+from .split_variables import Kink, fall_slopes, growth_slopes, split, twice, two_sides
 
 Vector = NDArray[np.float64]
 

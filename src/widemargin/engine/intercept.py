@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .problem import Vector
-from .sides import Kink, twice, two_sides
+from .split_variables import Kink, twice, two_sides
 
 # Share of the mass of all boxes within which masses are taken for equal.
 MASS_ROUNDING = 1e-12

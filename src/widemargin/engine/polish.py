@@ -24,9 +24,9 @@ from widemargin.runtime.cancellation import check_cancelled
 
 from .certificate import violation
 from .problem import DualProblem
-from .sides import fall_slopes, growth_slopes, on_segments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT
+from .split_variables import fall_slopes, growth_slopes, on_segments
 from .status import Status
 
 Vector = NDArray[np.float64]

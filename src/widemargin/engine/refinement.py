@@ -27,9 +27,9 @@ from .kernels import Linear
 from .path import path_seconds, repair
 from .primal_newton import newton_pays, newton_start
 from .problem import DualProblem, SecondSum
-from .sides import by_sides, joined
 from .solution import NOT_FINITE, Solution
 from .solve_options import DrawnPairs, SolveOptions
+from .split_variables import by_sides, joined
 from .stagnation import Stagnation
 from .status import Status
 from .verification import CURRENT, BoundedValues, Evidence
@@ -99,7 +99,7 @@ class Descent:
         if problem.kink is not None and not (options.blocks and options.screen is None):
             raise ValueError(
                 'screening and pair rules know no kink; use selection="blocks" without '
-                "a screen, or the two sides of the problem (engine.sides.by_sides)."
+                "a screen, or split the variables (engine.split_variables.by_sides)."
             )
         spent = Spending(options, SLOW * problem.n)
         beta, values, exact = starting_point(problem, start)

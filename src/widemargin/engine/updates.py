@@ -29,20 +29,20 @@ from widemargin.engine.path import (
 )
 from widemargin.engine.primal_newton import newton_pays
 from widemargin.engine.problem import DualProblem
-from widemargin.engine.sides import by_sides
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
+from widemargin.engine.split_variables import by_sides
 from widemargin.engine.status import Status
-from widemargin.engine.update_aim import EXACTLY, Aim
 from widemargin.engine.update_costs import Route, cheapest, influence
+from widemargin.engine.update_options import EXACTLY, UpdateOptions
 from widemargin.engine.verification import BoundedValues
 
 __all__ = [
     "EXACTLY",
     "NEW",
-    "Aim",
     "PathAccount",
+    "UpdateOptions",
     "add",
     "change",
     "exact",
@@ -58,7 +58,7 @@ NEW = -1  # origin of a variable that is new
 
 
 def move(
-    solution: Solution, target: DualProblem, aim: Aim = EXACTLY
+    solution: Solution, target: DualProblem, options: UpdateOptions = EXACTLY
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target`` from that of a problem on the same samples.
 
@@ -69,14 +69,14 @@ def move(
         repair at the end, but any feasible point will do.
     target : DualProblem
         Other bounds, linear term or total.
-    aim : Aim
+    options : UpdateOptions
         By which ways; exact by default.
     """
-    return change(solution, np.arange(target.n), target, aim=aim)
+    return change(solution, np.arange(target.n), target, options=options)
 
 
 def add(
-    solution: Solution, target: DualProblem, aim: Aim = EXACTLY
+    solution: Solution, target: DualProblem, options: UpdateOptions = EXACTLY
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``, whose first rows are those of ``solution``.
 
@@ -84,14 +84,14 @@ def add(
     """
     origin = np.full(target.n, NEW)
     origin[: solution.problem.n] = np.arange(solution.problem.n)
-    return change(solution, origin, target, aim=aim)
+    return change(solution, origin, target, options=options)
 
 
 def remove(
     solution: Solution,
     keep: Indices,
     target: DualProblem,
-    aim: Aim = EXACTLY,
+    options: UpdateOptions = EXACTLY,
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``, which is on the rows ``keep`` of ``solution``.
 
@@ -101,7 +101,7 @@ def remove(
     def with_leavers(leavers: Indices) -> Gram:
         return solution.problem.gram.subset(np.concatenate([keep, leavers]))
 
-    return change(solution, keep, target, with_leavers, aim)
+    return change(solution, keep, target, with_leavers, options)
 
 
 def change(
@@ -109,7 +109,7 @@ def change(
     origin: Indices,
     target: DualProblem,
     with_leavers: Callable[[Indices], Gram] | None = None,
-    aim: Aim = EXACTLY,
+    options: UpdateOptions = EXACTLY,
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of ``target``: rows enter, leave and are re-priced at once.
 
@@ -126,39 +126,39 @@ def change(
     with_leavers : callable
         Returns the kernel handle over the variables of ``target`` followed by the given
         variables of ``solution``. Not needed where none leaves.
-    aim : Aim
+    options : UpdateOptions
         What to reach, by which ways.
     """
-    if aim.columns is not None:
-        aim.columns.begin(origin)
+    if options.columns is not None:
+        options.columns.begin(origin)
     only = path.only_solution(target)
     if only is not None:
         return only, PathAccount(route="direct")
     leavers = _leavers(solution, origin)
     known = solution.checked is not None and bool(solution.checked.summed.all())
-    limits = Limits(deadline=aim.deadline)
+    limits = Limits(deadline=options.deadline)
     if not known or target.kink is not None:
         sizes = _rough_sizes(solution, origin, leavers, target)
-        route, events = _chosen(sizes, target, aim, summed=known)
+        route, events = _chosen(sizes, target, options, summed=known)
         if route != Route.PATH:
-            return _solved_anew(solution, origin, target, aim, route)
+            return _solved_anew(solution, origin, target, options, route)
         limits = replace(limits, steps=events)
     accurate = path.accurate(solution)
     if target.kink is not None:
         moved, account = _along_sides(
-            accurate, origin, target, with_leavers, aim, limits
+            accurate, origin, target, with_leavers, options, limits
         )
     else:
-        start, wide = _begin(accurate, origin, target, with_leavers, aim)
+        start, wide = _begin(accurate, origin, target, with_leavers, options)
         if known and not path.at_its_end(start, wide):
             held = _held(start, wide)
-            route, events = _chosen(_sizes(start, wide), target, aim, held=held)
+            route, events = _chosen(_sizes(start, wide), target, options, held=held)
             if route != Route.PATH:
-                return _solved_anew(solution, origin, target, aim, route)
+                return _solved_anew(solution, origin, target, options, route)
             limits = replace(limits, steps=events)
-        moved, _, account = path.reach(start, wide, seed=aim.seed, limits=limits)
+        moved, _, account = path.reach(start, wide, seed=options.seed, limits=limits)
     if moved is None:
-        return _solved(target, None, aim, Route.REFIT)
+        return _solved(target, None, options, Route.REFIT)
     return (
         _restricted(moved, target) if moved.problem.n > target.n else moved
     ), account
@@ -176,13 +176,13 @@ def _begin(
     origin: Indices,
     target: DualProblem,
     with_leavers: Callable[[Indices], Gram] | None,
-    aim: Aim,
+    options: UpdateOptions,
 ) -> tuple[Start, DualProblem]:
     """Return where a path starts, and the problem it leads to: leavers are part of it.
 
     Their boxes close.
     """
-    solution = independent(solution, seed=aim.seed)
+    solution = independent(solution, seed=options.seed)
     leavers, wide = _leavers(solution, origin), target
     if leavers.size:
         assert with_leavers is not None
@@ -194,10 +194,10 @@ def _begin(
             np.concatenate([target.upper, closed]),
             target.total,
         )
-    if aim.columns is not None:
-        aim.columns.join(leavers)
+    if options.columns is not None:
+        options.columns.join(leavers)
     start = _start(solution, np.concatenate([origin, leavers]), wide)
-    return replace(start, columns=aim.columns), wide
+    return replace(start, columns=options.columns), wide
 
 
 def _along_sides(
@@ -205,7 +205,7 @@ def _along_sides(
     origin: Indices,
     target: DualProblem,
     with_leavers: Callable[[Indices], Gram] | None,
-    aim: Aim,
+    options: UpdateOptions,
     limits: Limits,
 ) -> tuple[Solution | None, PathAccount]:
     """Follow the path of a problem with kinks over the two sides of its members."""
@@ -221,41 +221,47 @@ def _along_sides(
         return wide.subset(np.concatenate([np.tile(np.arange(n), 2), last]))
 
     split = split_solution(solution)
-    start, wide = _begin(split, twofold, sides, with_sides, replace(aim, columns=None))
-    moved, _, account = path.reach(start, wide, seed=aim.seed, limits=limits)
+    start, wide = _begin(
+        split, twofold, sides, with_sides, replace(options, columns=None)
+    )
+    moved, _, account = path.reach(start, wide, seed=options.seed, limits=limits)
     if moved is None:
         return None, account
     return joined_solution(_restricted(moved, sides), target), account
 
 
 def _solved_anew(
-    solution: Solution, origin: Indices, target: DualProblem, aim: Aim, route: Route
+    solution: Solution,
+    origin: Indices,
+    target: DualProblem,
+    options: UpdateOptions,
+    route: Route,
 ) -> tuple[Solution, PathAccount]:
     """Solve, from the former point where that is the route and no row has left."""
     if route == Route.WARM and not _leavers(solution, origin).size:
         start = _start(solution, origin, target)
-        return _solved(target, _point(start, target), aim, route)
-    return _solved(target, None, aim, Route.REFIT)
+        return _solved(target, _point(start, target), options, route)
+    return _solved(target, None, options, Route.REFIT)
 
 
 def _chosen(
     sizes: tuple[int, int, int] | None,
     target: DualProblem,
-    aim: Aim,
+    options: UpdateOptions,
     *,
     summed: bool = True,
     held: int = 0,
 ) -> tuple[Route, int]:
     """Return the route and the events of a path; the path where sizes are None."""
-    if aim.route == "path" or sizes is None:
+    if options.route == "path" or sizes is None:
         return Route.PATH, 1 << 30
     support, dragged, margin = sizes
     return cheapest(
         target.n, support, dragged, min(margin, rank_bound(target)),
-        exact=aim.exact or aim.polishes, warm=aim.warm and summed, summed=summed,
-        influence=influence(target), compiled=aim.compiled, held=held,
-        primal=_primal_features(target),
-        in_a_row=aim.in_a_row and aim.columns is not None,
+        exact=options.exact or options.polishes, warm=options.warm and summed,
+        summed=summed, influence=influence(target), compiled=options.compiled,
+        held=held, primal=_primal_features(target),
+        in_a_row=options.in_a_row and options.columns is not None,
     )  # fmt: skip
 
 
@@ -305,12 +311,12 @@ def _point(start: Start, target: DualProblem) -> Solution:
 
 
 def _solved(
-    target: DualProblem, start: Solution | None, aim: Aim, route: Route
+    target: DualProblem, start: Solution | None, options: UpdateOptions, route: Route
 ) -> tuple[Solution, PathAccount]:
     """Solve as a fit does, and carry the result on to the exact solution if asked."""
-    solved, account = aim.solver(target, start), PathAccount(route=route.value)
-    if aim.exact and solved.status == Status.CONVERGED:
-        solved, repair = exact(solved, aim)
+    solved, account = options.solver(target, start), PathAccount(route=route.value)
+    if options.exact and solved.status == Status.CONVERGED:
+        solved, repair = exact(solved, options)
         account = replace(repair, route=account.route)
     return solved, account
 
@@ -351,19 +357,21 @@ def _restricted(moved: Solution, target: DualProblem) -> Solution:
     )  # fmt: skip
 
 
-def exact(solution: Solution, aim: Aim = EXACTLY) -> tuple[Solution, PathAccount]:
+def exact(
+    solution: Solution, options: UpdateOptions = EXACTLY
+) -> tuple[Solution, PathAccount]:
     """Return the exact solution near an approximate one (the repair of 3.2, case 5)."""
-    limits = Limits(deadline=aim.deadline)
-    reached, beta, account = path.repair(solution, seed=aim.seed, limits=limits)
+    limits = Limits(deadline=options.deadline)
+    reached, beta, account = path.repair(solution, seed=options.seed, limits=limits)
     if reached is not None:
         return reached, account
-    options = SolveOptions(exact=True, deadline=aim.deadline)
-    solved = solve(solution.problem, options, start=beta)
+    solving = SolveOptions(exact=True, deadline=options.deadline)
+    solved = solve(solution.problem, solving, start=beta)
     return solved, replace(account, route=Route.WARM.value)
 
 
 def fresh(
-    problem: DualProblem, aim: Aim = EXACTLY, *, convex: bool = True
+    problem: DualProblem, options: UpdateOptions = EXACTLY, *, convex: bool = True
 ) -> tuple[Solution, PathAccount]:
     """Return the solution of a problem that has no former one.
 
@@ -373,4 +381,6 @@ def fresh(
     only = path.only_solution(problem)
     if only is not None:
         return only, PathAccount(route="direct")
-    return _solved(problem, None, replace(aim, exact=aim.exact and convex), Route.REFIT)
+    return _solved(
+        problem, None, replace(options, exact=options.exact and convex), Route.REFIT
+    )

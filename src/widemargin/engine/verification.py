@@ -25,7 +25,7 @@ from .held_columns import HeldColumns
 from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
-from .sides import growth_slopes
+from .split_variables import growth_slopes
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]

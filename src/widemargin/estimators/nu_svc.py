@@ -16,8 +16,8 @@ from widemargin.engine.problem import hinge_terms
 from widemargin.exchange.libsvm_form import SvmType
 from widemargin.numerics.compensated import NEARLY_ALL, sum_within
 
-from .base.classifier import KernelClassifier
-from .base.fitted import FittedClassifier
+from .base.fitted_model import FittedClassifier
+from .base.kernel_classifier import KernelClassifier
 from .base.multiclass import BinaryTask
 from .base.nu import solve_nu_task, solve_nu_tasks
 from .base.sklearn_compat import Interval

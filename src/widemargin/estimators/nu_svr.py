@@ -15,9 +15,9 @@ from widemargin.engine.nu import NuProblem, NuSolution
 from widemargin.engine.problem import Terms
 from widemargin.exchange.libsvm_form import SvmType
 
-from .base.fitted import FittedExpansion
+from .base.fitted_model import FittedExpansion
+from .base.kernel_regressor import KernelRegressor, OneNumber
 from .base.nu import solve_nu_task, solve_nu_tasks
-from .base.regressor import KernelRegressor, OneNumber
 from .base.sklearn_compat import Interval
 from .base.task import BoxTask
 from .base.training_data import TargetData

@@ -14,7 +14,7 @@ from widemargin.engine.problem import Terms
 from widemargin.exchange.libsvm_form import LibsvmModel, SvmType
 from widemargin.numerics.compensated import NEARLY_ALL, sum_within
 
-from .base.expansion import ExpansionMachine
+from .base.kernel_expansion import ExpansionMachine
 from .base.sklearn_compat import Interval
 from .base.task import BoxTask
 from .base.training_data import TrainingData, validate_unlabelled

@@ -17,8 +17,8 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
 
-from .base.calibration_moves import calibration_moves, weighted_quantile
-from .base.fitted import FittedExpansion
+from .base.conformal_calibration import calibration_moves, weighted_quantile
+from .base.fitted_model import FittedExpansion
 from .base.sklearn_compat import Interval, StrOptions
 from .base.task import BoxTask
 from .base.training_data import TargetData
@@ -27,7 +27,7 @@ from .incremental.update_state import UpdateState
 
 Vector = NDArray[np.float64]
 
-#: of C="scale", chosen by ``python benchmarks/helps.py prices``
+#: of C="scale", chosen by ``python benchmarks/accuracy.py prices``
 FACTOR = 8.0
 
 NOT_CALIBRATED = (

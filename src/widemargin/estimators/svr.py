@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem, Terms
 
-from .base.fitted import FittedExpansion
+from .base.fitted_model import FittedExpansion
 from .base.hard_margin import NOT_KEPT
 from .base.hard_tube import NO_TUBE, solve_hard_tube
-from .base.regressor import OneNumber
+from .base.kernel_regressor import OneNumber
 from .base.sklearn_compat import Interval
 from .base.task import Answer, BoxTask
 from .base.training_data import TargetData

@@ -2,9 +2,10 @@
 
 The problem: a pickle runs whatever its author wrote into it, so a model cannot be
 opened without trusting its author. A file made here holds numbers, text and
-arrays only (`widemargin.runtime.file_format`); `load` builds objects of the classes
-listed in `widemargin.persistence.allowed_classes`, never imports what the file names,
-and checks every value before use.
+arrays only (`widemargin.runtime.model_file_format`, which checkpoints of fits need too:
+it stands below the estimators); `load` builds objects of the classes listed in
+`widemargin.persistence.allowed_classes`, never imports what the file names, and checks
+every value before use.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
-from widemargin.estimators.base.classifier import KernelClassifier
-from widemargin.runtime import file_format
-from widemargin.runtime.file_format import StorageError
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
+from widemargin.runtime import model_file_format
+from widemargin.runtime.model_file_format import StorageError
 
 from .allowed_classes import name_of
 from .checks import check_model, probe
@@ -77,7 +78,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         "training_rows": training_rows(model),
         "model": tree,
     }
-    file_format.write(path, _KIND, header, encoder.arrays)
+    model_file_format.write(path, _KIND, header, encoder.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -97,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     StorageError
         If the file is damaged, of another version, or describes no usable model.
     """
-    stored = file_format.read(path, kind=_KIND)
+    stored = model_file_format.read(path, kind=_KIND)
     decoder, tree = Decoder(stored.arrays), stored.header.get("model")
     try:
         model = decoder.decode(tree)

@@ -10,7 +10,7 @@ import dataclasses
 import importlib
 from typing import Any
 
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 ESTIMATORS = {
     "SVC": "widemargin.estimators.svc",

@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 from .allowed_classes import ESTIMATORS, TRANSFORMERS, name_of
 from .expansion_checks import check_outputs, check_pairs

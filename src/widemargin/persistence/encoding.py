@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import make_column_selector
 
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 from .allowed_classes import known_class, name_of
 

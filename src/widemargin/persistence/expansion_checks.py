@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 from .row_checks import counts
 

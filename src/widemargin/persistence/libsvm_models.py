@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from widemargin.engine.kernels import Polynomial, Sigmoid, numeric_gamma
-from widemargin.estimators.base.fitted import (
+from widemargin.estimators.base.fitted_model import (
     FittedClassifier,
     FittedExpansion,
     FittedModel,

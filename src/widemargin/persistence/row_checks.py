@@ -17,7 +17,7 @@ from widemargin.estimators.base.multiclass import (
 from widemargin.estimators.incremental.live_rows import LiveRows
 from widemargin.estimators.incremental.task_state import TaskState
 from widemargin.estimators.incremental.update_state import UpdateState
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 
 def check_live_rows(attributes: dict[str, Any], features: int) -> None:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from widemargin.engine.chain import kernel_matrix
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Precomputed
 from widemargin.engine.path.crossings import follow_with_crossings
@@ -28,7 +27,8 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 from widemargin.engine.updates import fresh
-from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.engine.warm_start_chain import kernel_matrix
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.shared_fit import (
     BegunFit,
     MatrixRows,

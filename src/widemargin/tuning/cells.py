@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.prediction import PairPrediction
 from widemargin.estimators.base.shared_fit import knowing
 from widemargin.estimators.base.sklearn_compat import (

@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.engine.chain import (
+from widemargin.engine.gram import Gram
+from widemargin.engine.kernels import Kernel
+from widemargin.engine.problem import Terms
+from widemargin.engine.warm_start_chain import (
     ChainSolution,
     fits_a_chain,
     kernel_matrix,
     matrix_precision,
     solve_chain,
 )
-from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Kernel
-from widemargin.engine.problem import Terms
 from widemargin.estimators.base.object_samples import checked_for_kernel
 from widemargin.estimators.base.shared_fit import (
     BegunFit,

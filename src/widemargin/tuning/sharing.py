@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, Normalizer
 
-from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.shared_fit import is_one_dual_problem_a_task
 from widemargin.estimators.base.sklearn_compat import safe_split
 

@@ -24,7 +24,7 @@ from widemargin_papers.harness.timing import processor_seconds
 from widemargin_papers.harness.worker import status_megabytes
 
 from .methods import METHODS, class_problem, dense_data, partition, timed
-from .printed import SEDUMI
+from .paper_values import SEDUMI
 
 Floats = NDArray[np.float64]
 

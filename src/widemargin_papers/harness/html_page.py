@@ -6,8 +6,8 @@ import base64
 import html
 from pathlib import Path
 
-from widemargin.cli.demo.stage import Picture, Table
 from widemargin.cli.html_report import html_picture, html_table, page
+from widemargin.cli.terminal_report import Picture, Table
 
 from .cells import HEADER, by_table
 from .reproduction import Outcome

@@ -18,7 +18,7 @@ from widemargin import DivideConquerSVC
 from widemargin.estimators.divide_conquer import checkpoint
 from widemargin.estimators.divide_conquer import estimator as estimator_module
 from widemargin.multilevel.level import solve_level
-from widemargin.runtime import file_format
+from widemargin.runtime import model_file_format
 
 
 def moons(n=1200, seed=0):
@@ -226,7 +226,7 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch, damage):
     elif damage == "foreign":
         path.write_bytes(b"\x80\x04pickle" + content)
     else:
-        file_format.write(path, "model", {}, {})
+        model_file_format.write(path, "model", {}, {})
     with pytest.raises(ValueError, match=r"fit\.checkpoint"):
         clone(model).fit(X, y)
 
@@ -236,7 +236,7 @@ def test_a_hostile_file_with_a_true_checksum_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     model = DivideConquerSVC(n_levels=1, random_state=0, checkpoint=path)
     fit_until_the_finish(clone(model), X, y, monkeypatch)
-    stored = file_format.read(path)
+    stored = model_file_format.read(path)
     hostile = [
         {"groups": stored.arrays["groups"] + 1000},
         {"cells": stored.arrays["cells"][:-1]},
@@ -247,7 +247,9 @@ def test_a_hostile_file_with_a_true_checksum_is_refused(tmp_path, monkeypatch):
         {"centres": stored.arrays["centres"][:, :1]},
     ]
     for change in hostile:
-        file_format.write(path, stored.kind, stored.header, stored.arrays | change)
+        model_file_format.write(
+            path, stored.kind, stored.header, stored.arrays | change
+        )
         with pytest.raises(ValueError, match="start anew"):
             clone(model).fit(X, y)
     for change in (
@@ -255,7 +257,9 @@ def test_a_hostile_file_with_a_true_checksum_is_refused(tmp_path, monkeypatch):
         {"parts": 3}, {"history": None}, {"history": []}, {"history": ["solve"]},
         {"router": []},
     ):  # fmt: skip
-        file_format.write(path, stored.kind, stored.header | change, stored.arrays)
+        model_file_format.write(
+            path, stored.kind, stored.header | change, stored.arrays
+        )
         with pytest.raises(ValueError, match="start anew"):
             clone(model).fit(X, y)
 

@@ -12,8 +12,8 @@ from sklearn.preprocessing import scale
 from widemargin import SVC, DivideConquerSVC
 from widemargin.engine.kernels import Gaussian
 from widemargin.estimators.divide_conquer import level_evidence
-from widemargin.estimators.divide_conquer.borrowing import LENT
 from widemargin.estimators.divide_conquer.level_quality import EarlyWarning
+from widemargin.estimators.divide_conquer.single_class_clusters import LENT
 
 from tests.oracles.rebuilt import assert_honest
 

@@ -120,7 +120,7 @@ def test_early_prediction_is_the_model_of_the_own_cluster():
     home = early.early_.assign(X)
     for cluster in np.unique(labels):
         own = home == cluster
-        if len(np.unique(y[own])) < 2:  # it borrows: test_borrowing.py
+        if len(np.unique(y[own])) < 2:  # it borrows: test_single_class_clusters.py
             continue
         local = SVC(C=4.0, gamma=2.0, tol=1e-6).fit(X[own], y[own])
         expected = local.decision_function(Z[labels == cluster])

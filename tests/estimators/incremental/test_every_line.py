@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 
 import widemargin.estimators.incremental
 from widemargin import SVC, CostSensitiveSVC
-from widemargin.estimators.base import state
+from widemargin.estimators.base import atomic_attributes
 
 X, y = make_moons(80, noise=0.25, random_state=0)
 SETTINGS = {"keep_rows": True, "gamma": 1.0, "n_jobs": 1}
@@ -22,7 +22,7 @@ MARGINS = (
 )
 FAR = np.argsort(-MARGINS)[:2]  # they leave without a path
 FOLDER = str(Path(widemargin.estimators.incremental.__file__).parent)
-WATCHED = (FOLDER, state.__file__)
+WATCHED = (FOLDER, atomic_attributes.__file__)
 ACTIONS = {
     "begin": lambda model: model.partial_fit(X, y, classes=[0, 1]),
     "add": lambda model: model.partial_fit(X[70:], y[70:]),

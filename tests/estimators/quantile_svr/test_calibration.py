@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import QuantileSVR, SharedGridSearchCV, load, save
-from widemargin.estimators.base.calibration_moves import weighted_quantile
+from widemargin.estimators.base.conformal_calibration import weighted_quantile
 from widemargin.estimators.base.row_folds import ENOUGH, FOLDS, held_out, row_hashes
 
 
@@ -186,7 +186,7 @@ def test_rows_that_are_kept_are_not_calibrated():
 def test_no_time_to_calibrate_is_said_and_the_model_stands(monkeypatch):
     X, y = data(11)
     monkeypatch.setattr(
-        "widemargin.estimators.base.calibration_moves._held_out_values",
+        "widemargin.estimators.base.conformal_calibration._held_out_values",
         lambda *_: None,
     )
     with pytest.warns(ConvergenceWarning, match="left no time to calibrate"):
@@ -205,7 +205,7 @@ def test_ctrl_c_meanwhile_leaves_what_is_solved(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        "widemargin.estimators.base.calibration_moves._held_out_values", pressed
+        "widemargin.estimators.base.conformal_calibration._held_out_values", pressed
     )
     model = QuantileSVR()
     with pytest.raises(KeyboardInterrupt):

@@ -17,7 +17,7 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.model_selection import cross_val_score
 
 from widemargin import SVC
-from widemargin.estimators.base import machine
+from widemargin.estimators.base import kernel_machine
 from widemargin.runtime.cancellation import (
     CancellationScope,
     check_cancelled,
@@ -175,7 +175,7 @@ def test_work_within_work_ends_with_it():
 def test_one_time_limit_for_all_class_pairs(monkeypatch):
     X, y = make_classification(200, 8, n_informative=6, n_classes=3, random_state=0)
     model = SVC(max_time=60.0, n_jobs=1, tol=1e-5)  # pair by pair
-    assert_one_limit_for_all_pairs(monkeypatch, machine, lambda: model.fit(X, y))
+    assert_one_limit_for_all_pairs(monkeypatch, kernel_machine, lambda: model.fit(X, y))
 
 
 def test_class_pairs_share_one_cache_budget():

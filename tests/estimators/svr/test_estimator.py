@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
 from widemargin import SVR, QuantileSVR
-from widemargin.engine.sides import two_sides
+from widemargin.engine.split_variables import two_sides
 from widemargin.estimators.svr import tube_terms
 
 from tests.certified import kernel_matrix

@@ -13,7 +13,7 @@ from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed
-from widemargin.estimators.base import machine
+from widemargin.estimators.base import kernel_machine
 from widemargin.estimators.base.small_fit import batch_of, joined_terms
 from widemargin.estimators.base.task import BoxTask
 from widemargin.estimators.svr import tube_terms
@@ -49,7 +49,7 @@ def test_small_fits_are_one_call_exact_and_those_of_scikit_learn(
     def alone(*_):
         raise AssertionError("the compiled call has solved it")
 
-    monkeypatch.setattr(machine, "solve", alone)
+    monkeypatch.setattr(kernel_machine, "solve", alone)
     model = SVR(epsilon=0.2, fit_intercept=fit_intercept).fit(X, y)
     certificate = model.certificate_
     assert certificate.status == "polished"

@@ -6,20 +6,15 @@ import ast
 from pathlib import Path
 
 import widemargin_papers
-from widemargin_papers.ramp.printed import PAPERS_S
+from widemargin_papers.ramp.paper_values import PAPERS_S
 
 PAPERS = Path(widemargin_papers.__file__).parent
-#: what asks about the default itself
-ABOUT_DEFAULTS = PAPERS / "helps"
-REPRODUCTION = [
-    path for path in sorted(PAPERS.rglob("*.py")) if path.parent != ABOUT_DEFAULTS
-]
 
 
 def test_the_reproduction_names_the_papers_s():
     # RampSVC's own default is another one; stored results belong to the paper's.
     unnamed = []
-    for path in REPRODUCTION:
+    for path in sorted(PAPERS.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "RampSVC":
                 named = {word.arg: ast.unparse(word.value) for word in node.keywords}

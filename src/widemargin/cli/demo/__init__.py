@@ -7,10 +7,10 @@ One module per act. An act is a module in this package with
 ``QUESTION``
     one or two sentences: the trouble this act is about, for somebody who has never
     heard of the method;
-``run(stage)``
-    plays the act on a `widemargin.cli.demo.stage.Stage` and returns its one-line
-    summary, the line that stands at the end of the demo and at the top of the report.
-    Every figure in it must be computed in this run.
+``run(report)``
+    plays the act on a `widemargin.cli.terminal_report.TerminalReport` and returns its
+    one-line summary, the line that stands at the end of the demo and at the top of the
+    report. Every figure in it must be computed in this run.
 
 and a row in `ACTS` below. The rules of the house:
 
@@ -18,10 +18,10 @@ and a row in `ACTS` below. The rules of the house:
 - heavy imports (scikit-learn, matplotlib, our estimators) inside ``run``, so that the
   first line of the demo is on the screen at once;
 - whatever may take longer than half a second happens inside
-  ``with stage.working("what is being done"):``, which keeps the line moving (and gives
+  ``with report.working("what is being done"):``, which keeps the line moving (and gives
   ``.seconds`` afterwards);
-- text by ``stage.say``, numbers by ``stage.table``, pictures by drawing our public
-  Display classes in a function given to ``stage.picture`` (several calls are several
+- text by ``report.say``, numbers by ``report.table``, pictures by drawing our public
+  Display classes in a function given to ``report.picture`` (several calls are several
   figures), which is not called where matplotlib is missing; all of it is kept for the
   HTML report;
 - a module that a plain installation lacks and the act cannot do without stands in
@@ -34,16 +34,16 @@ A whole act::
     TITLE = "A miss costs five"
     QUESTION = "A missed tumour costs five false alarms. Who pays least?"
 
-    def run(stage: Stage) -> str:
+    def run(report: TerminalReport) -> str:
         from widemargin import CostSensitiveSVC
         from widemargin.display import ComparisonDisplay
         ...
-        with stage.working("tuning four models") as work:
+        with report.working("tuning four models") as work:
             costs = ...
-        stage.say(f"done in {work.seconds:.1f} s")
-        stage.table(["model", "cost"], rows, caption="Total cost on unseen patients")
+        report.say(f"done in {work.seconds:.1f} s")
+        report.table(["model", "cost"], rows, caption="Total cost on unseen patients")
         display = ComparisonDisplay(names, costs, quantity="total cost")
-        stage.picture(lambda ax: display.plot(ax=ax), caption="Total cost, 5:1")
+        report.picture(lambda ax: display.plot(ax=ax), caption="Total cost, 5:1")
         return f"cost {costs[-1]} instead of {costs[0]} by CostSensitiveSVC"
 """
 

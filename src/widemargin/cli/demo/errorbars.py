@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from widemargin.cli.demo.stage import Stage
+from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Error bars are real"
 QUESTION = (
@@ -24,7 +24,7 @@ STATED = (0.1, 0.1, 1.0)
 SHOWN = [0, 27]  # features of the picture
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Fit breast cancer with and without stated error bars, then measure again."""
     import numpy as np
     from sklearn.datasets import load_breast_cancer
@@ -44,7 +44,7 @@ def run(stage: Stage) -> str:
         random_state=SEED,
     )
     V, V_test = (np.tile(np.square(deviations), (len(part), 1)) for part in (y, y_test))
-    with stage.working(f"fitting {len(y)} patients, four models"):
+    with report.working(f"fitting {len(y)} patients, four models"):
         curved = make_pipeline(StandardScaler(), SVC()).fit(X, y)
         plain = ChanceConstrainedSVC(standardize=True, covariance_scale=0.0).fit(X, y)
         robust = ChanceConstrainedSVC(standardize=True, risk=RISK)
@@ -52,14 +52,14 @@ def run(stage: Stage) -> str:
         normal = ChanceConstrainedSVC(standardize=True, risk=RISK, bound="gaussian")
         normal.fit(X, y, covariance=V)
     last = robust.history_[-1]
-    stage.say(
+    report.say(
         f"solved exactly: duality gap {last['gap']:.1e} of "
         f"{last['objective']:.1f} after {robust.n_iter_} Newton steps"
     )
     rng = np.random.default_rng(SEED)
     again = [rng.normal(X_test, np.sqrt(V_test)) for _ in range(AGAIN)]
     rows, sure, clean, noisy = [], [], [], []
-    with stage.working(f"measuring {len(y_test)} unseen patients {AGAIN} times again"):
+    with report.working(f"measuring {len(y_test)} unseen patients {AGAIN} times again"):
         for name, model in (
             ("SVC, Gaussian kernel", curved),
             ("linear, error bars ignored", plain),
@@ -74,18 +74,18 @@ def run(stage: Stage) -> str:
                 sure.append(float(np.mean(bounds <= RISK)))
                 share = f"{sure[-1]:.1%}"
             rows.append([name, f"{clean[-1]:.1%}", f"{noisy[-1]:.1%}", share])
-    stage.table(
+    report.table(
         ["model", "clean accuracy", "measured again", f"error bound <= {RISK:.0%}"],
         rows,
         caption=f"{len(y_test)} unseen patients; measured again within the error bars",
     )
-    stage.limit(
+    report.limit(
         f"{100 * (clean[3] - clean[0]):+.1f} points of accuracy where the "
         "test patients are measured carefully, too"
     )
     caption = "Two of the thirty features; ellipses are the error bars"
     draw = partial(_draw, X, y, V, data.feature_names, rng)
-    stage.picture(draw, columns=2, caption=caption)
+    report.picture(draw, columns=2, caption=caption)
     return (
         f"accuracy when measured again {noisy[3]:.1%} instead of SVC's {noisy[0]:.1%}; "
         f"error bound at most {RISK:.0%} for {sure[1]:.0%} of the patients, whatever "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from widemargin.cli.demo.stage import Stage
+    from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Forget me"
 QUESTION = (
@@ -23,7 +23,7 @@ PERSON = slice(300, 330)  # thirty rows, as if one person had written them
 SETTINGS: dict[str, Any] = {"C": 2.0, "gamma": 0.02}
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Read images out of a pickle, then learn in chunks and forget one person."""
     from sklearn.datasets import load_digits
 
@@ -35,20 +35,20 @@ def run(stage: Stage) -> str:
     X, y = X / 16.0 + noise, (digit % 2).astype(int)
     rows = CHUNK * CHUNKS
     X, y = X[:rows], y[:rows]
-    _read_back(stage, X, y)
+    _read_back(report, X, y)
     model = SVC(**SETTINGS)
-    with stage.working(f"learning {CHUNKS} chunks of {CHUNK} images, exactly") as work:
+    with report.working(f"learning {CHUNKS} chunks of {CHUNK} images, exactly") as work:
         for start in range(0, rows, CHUNK):
             chunk = slice(start, start + CHUNK)
             model.partial_fit(X[chunk], y[chunk], classes=[0, 1])
             work.note = f"{start + CHUNK} images"
     person = np.arange(rows)[PERSON]
     held = _found(model, X[person])
-    with stage.working(f"forgetting the {len(person)} rows of one person") as work:
+    with report.working(f"forgetting the {len(person)} rows of one person") as work:
         model.forget(person)
     spent, left = work.seconds, _found(model, X[person])
-    difference, again = _retrained(stage, model, X, y, person)
-    stage.table(
+    difference, again = _retrained(report, model, X, y, person)
+    report.table(
         ["", "rows of the person", "seconds", "largest difference"],
         [
             ["before", f"{held} of {len(person)} inside", "", ""],
@@ -57,7 +57,7 @@ def run(stage: Stage) -> str:
         ],
         caption="Decision values of all images, against a model that never saw them",
     )
-    stage.limit(
+    report.limit(
         f"{len(person)} of {rows} rows are forgotten by a retrain of the others, as "
         "long as any; a path along exact solutions pays with more rows, or fewer to go"
     )
@@ -68,7 +68,7 @@ def run(stage: Stage) -> str:
     )
 
 
-def _read_back(stage: Stage, X: NDArray[Any], y: NDArray[Any]) -> None:
+def _read_back(report: TerminalReport, X: NDArray[Any], y: NDArray[Any]) -> None:
     """Find training images, byte by byte, in the pickle of an ordinary SVM."""
     from sklearn.svm import SVC as ScikitLearnSVC
 
@@ -78,13 +78,13 @@ def _read_back(stage: Stage, X: NDArray[Any], y: NDArray[Any]) -> None:
     places = [blob.find(row.tobytes()) for row in X]
     found = [place for place in places if place >= 0]
     images = [np.frombuffer(blob, X.dtype, X.shape[1], place) for place in found[:10]]
-    stage.say(
+    report.say(
         f"{len(found)} of {len(X)} training images stand verbatim in the pickle of an "
         "ordinary SVM"
     )
     caption = "Read back out of the pickle: training images, exact to the last bit"
     display = ImageDisplay(np.array(images), (8, 8))
-    stage.picture(
+    report.picture(
         lambda ax: display.plot(ax=ax, cmap="gray_r"), size=(9.0, 1.4), caption=caption
     )
 
@@ -96,13 +96,17 @@ def _found(model: Any, rows: NDArray[Any]) -> int:
 
 
 def _retrained(
-    stage: Stage, model: Any, X: NDArray[Any], y: NDArray[Any], person: NDArray[Any]
+    report: TerminalReport,
+    model: Any,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    person: NDArray[Any],
 ) -> tuple[float, float]:
     """Largest difference of decision values to a full retrain, and its seconds."""
     from widemargin import SVC
 
     kept = np.setdiff1d(np.arange(len(y)), person)
-    with stage.working("retraining in full, to compare") as work:
+    with report.working("retraining in full, to compare") as work:
         again = SVC(**SETTINGS).fit(X[kept], y[kept])
     values = model.decision_function(X), again.decision_function(X)
     return float(np.abs(values[0] - values[1]).max()), work.seconds

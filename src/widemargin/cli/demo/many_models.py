@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widemargin.cli.demo.stage import Stage
+from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Five hundred models in a second"
 QUESTION = (
@@ -17,7 +17,7 @@ FOLDS = 5
 FEWER = 3  # values of each, for the plain search
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Tune by a shared grid, beside a part of it by GridSearchCV."""
     import numpy as np
     from sklearn.datasets import load_breast_cancer
@@ -33,12 +33,12 @@ def run(stage: Stage) -> str:
     Cs, gammas = np.geomspace(0.1, 1000, VALUES), np.geomspace(0.0005, 1, VALUES)
     grid = {"C": Cs, "gamma": gammas}
     fits = VALUES * VALUES * FOLDS
-    with stage.working(f"{fits} fits that share their kernel values") as shared:
+    with report.working(f"{fits} fits that share their kernel values") as shared:
         search = SharedGridSearchCV(SVC(), grid, cv=FOLDS).fit(X, y)
     chosen = np.linspace(0, VALUES - 1, FEWER).astype(int)
     part = {"C": Cs[chosen], "gamma": gammas[chosen]}
     some = FEWER * FEWER * FOLDS
-    with stage.working(
+    with report.working(
         f"{some} of them by GridSearchCV over scikit-learn's SVC"
     ) as one:
         reference = GridSearchCV(ReferenceSVC(), part, cv=FOLDS, refit=False).fit(X, y)
@@ -46,7 +46,7 @@ def run(stage: Stage) -> str:
     table = search.cv_results_["mean_test_score"].reshape(VALUES, VALUES)
     same = table[np.ix_(chosen, chosen)].ravel()
     apart = float(np.abs(same - reference.cv_results_["mean_test_score"]).max())
-    stage.table(
+    report.table(
         ["search", "fits", "milliseconds a fit"],
         [
             ["GridSearchCV over scikit-learn's SVC", some, f"{theirs:.2f}"],
@@ -54,8 +54,8 @@ def run(stage: Stage) -> str:
         ],
         caption="The same folds; the best model of ours, with certificate, included",
     )
-    stage.say(f"scores of the settings in both tables differ by at most {apart:.4f}")
-    stage.limit(
+    report.say(f"scores of the settings in both tables differ by at most {apart:.4f}")
+    report.limit(
         "kernel values are shared by fits of the same samples: behind a step that "
         "learns from each fold, as a scaler in a Pipeline, every fold has its own"
     )
@@ -71,7 +71,7 @@ def run(stage: Stage) -> str:
         ).plot(ax=ax)
         ax.tick_params(axis="x", rotation=60)
 
-    stage.picture(draw, caption="Accuracy in five folds")
+    report.picture(draw, caption="Accuracy in five folds")
     best = search.best_params_
     return (
         f"{fits} fits in {shared.seconds:.1f} s, {theirs / ours:.0f} times as many a "

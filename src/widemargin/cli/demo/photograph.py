@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from widemargin.cli.demo.stage import Stage
+    from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "A photograph learnt by an SVM"
 QUESTION = (
@@ -53,30 +53,30 @@ def pixels(size: int, *, unseen: bool = False) -> tuple[Samples, Labels]:
     return positions(brightness.shape)[chosen], light[chosen]
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Play the act."""
-    with stage.working("loading the picture"):
+    with report.working("loading the picture"):
         brightness = photograph()
         X_new, y_new = pixels(SCORED, unseen=True)
     rows: list[list[Any]] = []
-    speedup = _against_scikit_learn(stage, rows, X_new, y_new)
-    frames = _levels(stage, rows, brightness.shape, X_new, y_new)
+    speedup = _against_scikit_learn(report, rows, X_new, y_new)
+    frames = _levels(report, rows, brightness.shape, X_new, y_new)
     for name, (estimator, share) in _others().items():
         X, y = pixels(int(share * TRAINING_SHARE * brightness.size))
-        with stage.working(f"{name} on {len(y):,} pixels") as work:
+        with report.working(f"{name} on {len(y):,} pixels") as work:
             estimator.fit(X, y)
         rows.append([name, len(y), work.seconds, estimator.score(X_new, y_new)])
-    stage.table(
+    report.table(
         ["model", "training pixels", "seconds", "accuracy"],
         [[n, f"{p:,}", f"{s:.2f}", f"{a:.4f}"] for n, p, s, a in rows],
         caption=f"Scored on {SCORED:,} pixels that nobody was trained on",
     )
     trees, learnt = rows[2 + LEVELS], rows[1 + LEVELS]
-    stage.limit(
+    report.limit(
         f"gradient boosting has {trees[3]:.1%} after {trees[2]:.1f} s; and early "
         "prediction suits narrow kernels, for which far pixels do not count"
     )
-    _draw(stage, brightness, frames)
+    _draw(report, brightness, frames)
     return (
         f"{learnt[1]:,} pixels learnt in {learnt[2]:.1f} s at "
         f"{100 * learnt[3]:.1f}%; on {SMALL:,} pixels the exact SVC is "
@@ -85,7 +85,7 @@ def run(stage: Stage) -> str:
 
 
 def _against_scikit_learn(
-    stage: Stage, rows: list[list[Any]], X_new: Samples, y_new: Labels
+    report: TerminalReport, rows: list[list[Any]], X_new: Samples, y_new: Labels
 ) -> float:
     """Both exact, on the same pixels; one independent judge of both answers."""
     from sklearn.svm import SVC as ScikitLearnSVC
@@ -98,19 +98,19 @@ def _against_scikit_learn(
         "scikit-learn SVC": ScikitLearnSVC(C=C, gamma=GAMMA, cache_size=1000),
         "widemargin SVC": SVC(C=C, gamma=GAMMA, cache_size=1000),
     }.items():
-        with stage.working(f"{name} on {SMALL:,} pixels") as work:
+        with report.working(f"{name} on {SMALL:,} pixels") as work:
             estimator.fit(X, y)
         seconds.append(work.seconds)
-        with stage.working("judging it", fleeting=True):
+        with report.working("judging it", fleeting=True):
             objectives.append(_objective(estimator, X, y))
             score = estimator.score(X_new, y_new)
         rows.append([name, SMALL, work.seconds, score])
     certificate = estimator.certificate_
-    stage.say(
+    report.say(
         f"same problem, same tolerance: objective {objectives[0]:.4f} against ours "
         f"{objectives[1]:.4f}; {seconds[0] / seconds[1]:.0f} times faster"
     )
-    stage.say(
+    report.say(
         f"our certificate: gap {certificate.gap:.2g}, KKT violation "
         f"{certificate.kkt_violation:.2g}, {certificate.status}"
     )
@@ -133,7 +133,7 @@ def _objective(estimator: Any, X: Samples, y: Labels) -> float:
 
 
 def _levels(
-    stage: Stage,
+    report: TerminalReport,
     rows: list[list[Any]],
     shape: tuple[int, int],
     X_new: Samples,
@@ -161,9 +161,9 @@ def _levels(
         name = f"early prediction, {4**level} clusters"
         if level == 0:  # one cluster: the whole problem
             model, name = SVC(C=10.0, gamma=gamma), "one cluster, that is SVC"
-        with stage.working(f"{name} on {len(y):,} pixels") as work:
+        with report.working(f"{name} on {len(y):,} pixels") as work:
             model.fit(X, y)
-        with stage.working("painting", fleeting=True):
+        with report.working("painting", fleeting=True):
             frames.append((f"{len(y):,} pixels", model.predict(whole).astype(float)))
             score = model.score(X_new, y_new)
         rows.append([name, len(y), work.seconds, score])
@@ -188,7 +188,9 @@ def _others() -> dict[str, tuple[Any, float]]:
 
 
 def _draw(
-    stage: Stage, brightness: NDArray[Any], frames: list[tuple[str, NDArray[Any]]]
+    report: TerminalReport,
+    brightness: NDArray[Any],
+    frames: list[tuple[str, NDArray[Any]]],
 ) -> None:
     from widemargin.display import ImageDisplay
 
@@ -202,4 +204,4 @@ def _draw(
             display = ImageDisplay(image[None, :], brightness.shape, titles=[title])
             display.plot(ax=ax)
 
-    stage.picture(draw, 2, 3, size=(10.5, 5.2), caption=caption)
+    report.picture(draw, 2, 3, size=(10.5, 5.2), caption=caption)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from widemargin.cli.demo.stage import Stage
+    from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Private, or only said to be?"
 QUESTION = (
@@ -23,7 +23,7 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DRAWS = 5  # private models per epsilon: each has its own noise
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Audit DPWSS, PrivateSVC and a plain SVM with the same attack."""
     from widemargin import SVC, DPWSSClassifier, PrivateSVC, privacy_audit
     from widemargin.display import PrivacyDisplay
@@ -37,7 +37,7 @@ def run(stage: Stage) -> str:
     }
     found = {}
     for name, (_, method) in methods.items():
-        with stage.working(f"attacking {name}: {4 * RUNS} models"):
+        with report.working(f"attacking {name}: {4 * RUNS} models"):
             found[name] = privacy_audit(
                 method,
                 X[some],
@@ -47,7 +47,7 @@ def run(stage: Stage) -> str:
                 random_state=SEED,
             )
     limit = next(iter(found.values())).epsilon_limit
-    stage.table(
+    report.table(
         ["method", "epsilon it states", "epsilon measured", "told apart"],
         [
             [
@@ -69,9 +69,9 @@ def run(stage: Stage) -> str:
             PrivacyDisplay.from_audit(result, ax=ax)
             ax.set_xlabel(name)
 
-    stage.picture(draw, columns=2, caption=caption)
-    accuracies, plain = _accuracy_against_epsilon(stage, X, y)
-    stage.limit(
+    report.picture(draw, columns=2, caption=caption)
+    accuracies, plain = _accuracy_against_epsilon(report, X, y)
+    report.limit(
         f"{100 * (accuracies[0] - plain):+.1f} points of accuracy at epsilon "
         f"{EPSILONS[0]:g}, {100 * (accuracies[-1] - plain):+.1f} at "
         f"{EPSILONS[-1]:g}: {len(y)} patients are few to hide one among"
@@ -97,7 +97,7 @@ def _patients() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _accuracy_against_epsilon(
-    stage: Stage, X: NDArray[Any], y: NDArray[Any]
+    report: TerminalReport, X: NDArray[Any], y: NDArray[Any]
 ) -> tuple[list[float], float]:
     """Return the accuracy at each epsilon, and without privacy."""
     from sklearn.model_selection import train_test_split
@@ -107,7 +107,7 @@ def _accuracy_against_epsilon(
 
     X, X_new, y, y_new = train_test_split(X, y, stratify=y, random_state=SEED)
     accuracies = []
-    with stage.working("what privacy costs in accuracy"):
+    with report.working("what privacy costs in accuracy"):
         plain = float(SVC(kernel="linear").fit(X, y).score(X_new, y_new))
         for epsilon in EPSILONS:
             model = PrivateSVC(epsilon, clip_norm=1.0, classes=(0, 1))
@@ -115,7 +115,7 @@ def _accuracy_against_epsilon(
                 warnings.simplefilter("ignore", NoiseWarning)  # the table shows it
                 scores = [model.fit(X, y).score(X_new, y_new) for _ in range(DRAWS)]
             accuracies.append(float(np.mean(scores)))
-    stage.table(
+    report.table(
         ["epsilon", *map(str, EPSILONS), "no privacy"],
         [["accuracy", *(f"{a:.3f}" for a in accuracies), f"{plain:.3f}"]],
         caption="PrivateSVC by noisy gradients, its default, on unseen patients",
@@ -125,7 +125,7 @@ def _accuracy_against_epsilon(
         "no privacy": (EPSILONS, [plain] * len(EPSILONS)),
     }
     display = HistoryDisplay(curves, "epsilon", "accuracy")
-    stage.picture(
+    report.picture(
         lambda ax: display.plot(ax=ax, log_x=True), caption="Accuracy against epsilon"
     )
     return accuracies, plain

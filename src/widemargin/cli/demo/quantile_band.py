@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from widemargin.cli.demo.stage import Stage
+from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "A band, not a line"
 QUESTION = (
@@ -15,7 +15,7 @@ FOLDS = 5
 SEED = 0
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Fit a band of quantiles, measure its coverage on unseen patients."""
     import numpy as np
     from sklearn.datasets import load_diabetes
@@ -30,7 +30,7 @@ def run(stage: Stage) -> str:
     X, y = load_diabetes(return_X_y=True)
     levels = [LOW, 0.5, HIGH]
     folds = KFold(FOLDS, shuffle=True, random_state=SEED)
-    with stage.working(f"{FOLDS} folds of {len(y)} patients, three quantiles each"):
+    with report.working(f"{FOLDS} folds of {len(y)} patients, three quantiles each"):
         band = make_pipeline(
             StandardScaler(),
             QuantileSVR(quantile=levels, non_crossing=True),
@@ -49,7 +49,7 @@ def run(stage: Stage) -> str:
                 for q in levels
             ]
         )
-    with stage.working("a line for comparison: SVR"):
+    with report.working("a line for comparison: SVR"):
         line = make_pipeline(StandardScaler(), SVR(C=100.0, gamma=0.01, epsilon=10.0))
         numbers = cross_val_predict(line, X, y, cv=folds)
     rows = [["SVR", "-", "-", f"{np.mean(np.abs(y - numbers)):.1f}"]]
@@ -60,21 +60,21 @@ def run(stage: Stage) -> str:
         widths.append(float(np.mean(table[:, 2] - table[:, 0])))
         error = float(np.mean(np.abs(y - table[:, 1])))
         rows.append([name, f"{covered[-1]:.1%}", f"{widths[-1]:.0f}", f"{error:.1f}"])
-    stage.table(
+    report.table(
         ["model", "patients in the band", "mean width", "mean error"],
         rows,
         caption=f"Band from quantile {LOW} to {HIGH}, patients not seen in training",
     )
-    stage.limit(
+    report.limit(
         f"the band is {widths[1] / widths[0]:.2f} times as wide as that of boosting, "
         "and covers its share of all patients, not of every kind of them"
     )
     mass = StandardScaler().fit_transform(X[:, [2]])
-    with stage.working("fitting the band along one feature"):
+    with report.working("fitting the band along one feature"):
         shown = QuantileSVR(quantile=levels, C=100.0, gamma=0.2, non_crossing=True)
         shown.fit(mass, y)
     labels = ("body mass index", "progression")
-    stage.picture(
+    report.picture(
         lambda ax: BandDisplay.from_estimator(
             shown, mass, y, ax=ax, axis_labels=labels
         ),

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from widemargin.cli.demo.stage import Stage
+    from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "A miss costs five"
 QUESTION = (
@@ -22,7 +22,7 @@ FAR = 10  # three classes: the cost of a mistake by two grades, 1 for a neighbou
 Parts = tuple[Any, Any, Any, Any]
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Compare the costs of models as they come, on two classes and on three."""
     import numpy as np
     from sklearn.datasets import load_diabetes
@@ -31,18 +31,20 @@ def run(stage: Stage) -> str:
 
     X, progress = load_diabetes(return_X_y=True)
     parts = _halves(X, (progress > np.percentile(progress, 75)).astype(int))
-    with stage.working(f"fitting on {len(parts[2])} patients"):
+    with report.working(f"fitting on {len(parts[2])} patients"):
         rows, bills, model = _compared(*parts)
-    stage.table(
+    report.table(
         ["model", "misses", "false alarms", "bill"],
         rows,
         caption=f"On {len(parts[3])} unseen patients, a miss {MISS}, an alarm 1",
     )
     display = ComparisonDisplay(list(bills), list(bills.values()), quantity="bill")
-    stage.picture(lambda ax: display.plot(ax=ax), caption="The bill on unseen patients")
-    _three_classes(stage, X, np.digitize(progress, np.percentile(progress, [33, 67])))
-    milliseconds = _recost(stage, model, parts)
-    _extreme(stage, parts)
+    report.picture(
+        lambda ax: display.plot(ax=ax), caption="The bill on unseen patients"
+    )
+    _three_classes(report, X, np.digitize(progress, np.percentile(progress, [33, 67])))
+    milliseconds = _recost(report, model, parts)
+    _extreme(report, parts)
     return (
         f"bill {bills['CostSensitiveSVC']:.0f} by CostSensitiveSVC as it comes, "
         f"{bills['SVC']:.0f} by SVC, {bills['one answer']:.0f} by always the same "
@@ -95,7 +97,7 @@ def _compared(
     return rows, bills, models["CostSensitiveSVC"]
 
 
-def _three_classes(stage: Stage, X: Any, grade: Any) -> None:
+def _three_classes(report: TerminalReport, X: Any, grade: Any) -> None:
     """Price mistakes by two grades ten times one by a neighbouring grade."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -104,17 +106,17 @@ def _three_classes(stage: Stage, X: Any, grade: Any) -> None:
 
     costs = [[0, 1, FAR], [1, 0, 1], [FAR, 1, 0]]
     model = make_pipeline(StandardScaler(), CostSensitiveSVC(cost_matrix=costs))
-    with stage.working("three grades of progress, five folds"):
-        report = CostReport.from_estimator(model, X, grade)
-    stage.table(
+    with report.working("three grades of progress, five folds"):
+        answers = CostReport.from_estimator(model, X, grade)
+    report.table(
         ["answer", "mean cost"],
-        [[name, f"{cost:.3f}"] for name, cost in report.costs.items()],
+        [[name, f"{cost:.3f}"] for name, cost in answers.costs.items()],
         caption="Progress slow (0), middling (1) or fast (2): a mistake by two grades "
         f"costs {FAR}, by one grade 1",
     )
 
 
-def _extreme(stage: Stage, parts: Parts) -> None:
+def _extreme(report: TerminalReport, parts: Parts) -> None:
     """Name where the model loses as it comes: against one answer, at extreme costs."""
     import numpy as np
 
@@ -130,14 +132,14 @@ def _extreme(stage: Stage, parts: Parts) -> None:
         )
     ]
     alarms = costs[y_test, 1].sum()
-    stage.limit(
+    report.limit(
         f"at {EXTREME}:1 it costs {bills[0]}, and {alarms} to call "
         f"every patient fast; C=0.01 gives {bills[1]}. The larger the costs, the "
         "smaller C should be: choose it by total_cost_scorer"
     )
 
 
-def _recost(stage: Stage, model: Any, parts: Parts) -> float:
+def _recost(report: TerminalReport, model: Any, parts: Parts) -> float:
     """The price of a miss has doubled: move the model there, and check against fit."""
     import numpy as np
     from sklearn.base import clone
@@ -152,7 +154,7 @@ def _recost(stage: Stage, model: Any, parts: Parts) -> float:
     difference = np.abs(
         model.decision_function(X_test) - again.decision_function(X_test)
     ).max()
-    stage.say(
+    report.say(
         f"the price rises to {LATER}:1: moved there in {1e3 * moved:.1f} ms (a new fit "
         f"takes {1e3 * refit:.1f} ms: with {len(y)} rows an update is one), "
         f"{difference:.0e} from it"

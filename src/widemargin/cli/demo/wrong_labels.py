@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from widemargin.cli.demo.stage import Stage
+    from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Who is mislabelled?"
 QUESTION = (
@@ -66,18 +66,18 @@ class Case:
         ]
 
 
-def run(stage: Stage) -> str:
+def run(report: TerminalReport) -> str:
     """Spoil labels of two data sets, fit both models, have the suspects corrected."""
     from sklearn.datasets import load_breast_cancer, load_digits
 
     sets = {"digits": load_digits, "breast cancer": load_breast_cancer}
     cases = {}
-    with stage.working("fitting both models to spoilt labels"):
+    with report.working("fitting both models to spoilt labels"):
         for name, load in sets.items():
             for kernel in ("linear", "rbf"):
                 X, y = load(return_X_y=True)
                 cases[f"{name}, {kernel}"] = _spoilt(X, y, {"kernel": kernel})
-    stage.table(
+    report.table(
         ["data, kernel", "SVC", "RampSVC", "wrong", "suspects", "rightly"],
         [[name, *case.row] for name, case in cases.items()],
         caption="As they come, C=1: accuracy on clean samples, and the suspects",
@@ -87,13 +87,13 @@ def run(stage: Stage) -> str:
         for name, (plain, ramp) in ((n, c.accuracies) for n, c in cases.items())
         if ramp < plain
     ]
-    stage.limit(f"SVC is more accurate on {', '.join(losses) or 'none of these'}")
+    report.limit(f"SVC is more accurate on {', '.join(losses) or 'none of these'}")
     digits = cases["digits, linear"]
-    _show(stage, digits)
-    with stage.working("the suspects' labels are corrected, and both fitted again"):
+    _show(report, digits)
+    with report.working("the suspects' labels are corrected, and both fitted again"):
         audited = _audited(digits)
     plain, ramp = digits.accuracies
-    stage.say(
+    report.say(
         f"after the {len(digits.ramp.suspects_)} suspects were checked: accuracy "
         f"{audited.accuracies[1]:.1%} by RampSVC, {audited.accuracies[0]:.1%} by SVC"
     )
@@ -136,7 +136,7 @@ def _audited(case: Case) -> Case:
     return replace(case, given=given, plain=plain, ramp=ramp)
 
 
-def _show(stage: Stage, case: Case) -> None:
+def _show(report: TerminalReport, case: Case) -> None:
     """Show the first suspects as pictures, with the labels they were given."""
     from widemargin.display import ImageDisplay
 
@@ -144,6 +144,6 @@ def _show(stage: Stage, case: Case) -> None:
     titles = [f"{case.given[row]}" for row in first]
     caption = "The first suspects, and the labels they were given"
     display = ImageDisplay(case.raw[first], (8, 8), titles=titles)
-    stage.picture(
+    report.picture(
         lambda ax: display.plot(ax=ax, cmap="gray_r"), size=(8.4, 1.6), caption=caption
     )

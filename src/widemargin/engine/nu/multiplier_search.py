@@ -46,7 +46,7 @@ LOOSE = 30.0  # tolerance of a first solve, over the tolerance
 NEAR = 0.02  # share of the budget from which solves have the last tolerance
 FLOOR = 1e-10  # least margin, in units of the budget times the largest K_ii
 STEP = 30.0  # the multiplier of nu-SVC changes by at most this factor
-BEYOND = 1.1  # share of the way to the root, to bracket it
+OUT_OF_CORE = 1.1  # share of the way to the root, to bracket it
 SHARE = 0.1  # tolerance between two ends, as a share of their distance
 FINEST = 1e-3  # finest tolerance of a solve, over the tolerance
 ROUNDS = 60
@@ -266,7 +266,7 @@ class Search:
         if self.slope is None:
             guess = origin.levels(last.values)[0]
         else:
-            guess = self._multiplier(here - BEYOND * last.miss / self.slope)
+            guess = self._multiplier(here - OUT_OF_CORE * last.miss / self.slope)
         if self.below is not None and self.above is not None:
             return self._between(self.below, self.above, guess)
         if (guess - last.multiplier) * last.miss >= 0.0:  # the wrong way

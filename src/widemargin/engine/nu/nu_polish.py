@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.certificate import violation
 from widemargin.engine.polish import EXACT
-from widemargin.engine.sides import fall_slopes, growth_slopes
+from widemargin.engine.split_variables import fall_slopes, growth_slopes
 from widemargin.numerics.cholesky import newton_step
 from widemargin.numerics.products import times, transposed_times
 from widemargin.runtime.cancellation import check_cancelled

@@ -12,8 +12,8 @@ from widemargin.engine.certificate import violation
 from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.polish import EXACT, polish
 from widemargin.engine.problem import DualProblem, only_point
-from widemargin.engine.sides import joined
 from widemargin.engine.solution import Solution
+from widemargin.engine.split_variables import joined
 from widemargin.engine.status import Status
 from widemargin.engine.verification import (
     BoundedValues,
@@ -59,7 +59,9 @@ def reach(
         What it took.
     """
     if target.kink is not None:
-        raise ValueError("a path knows no kink; engine.sides.by_sides removes it.")
+        raise ValueError(
+            "a path knows no kink; engine.split_variables.by_sides removes it."
+        )
     begun = time.perf_counter()
     only = only_solution(target)
     if only is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.engine.problem import DualProblem
-from widemargin.engine.sides import by_sides, joined, split, twice
 from widemargin.engine.solution import Solution
+from widemargin.engine.split_variables import by_sides, joined, split, twice
 from widemargin.engine.verification import BoundedValues
 
 

@@ -26,7 +26,7 @@ from widemargin.engine.problem import DualProblem, classification_problem
 from widemargin.engine.solution import Solution, is_convex, stage_record
 from widemargin.runtime.lazy import lazy_property
 
-from .machine import KernelMachine
+from .kernel_machine import KernelMachine
 from .multiclass import BinaryTask
 from .task import Task
 

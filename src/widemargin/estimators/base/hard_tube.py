@@ -18,7 +18,7 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 
 from .hard_margin import FIRST, GROWTH, OUTWARD, HardMargin, recorded
-from .machine import KernelMachine
+from .kernel_machine import KernelMachine
 from .task import BoxTask
 
 LAST = 1e6  # last C, in spreads of the targets over the largest K_ii

@@ -20,7 +20,7 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve_options import SolveOptions
 
-from .machine import KernelMachine
+from .kernel_machine import KernelMachine
 from .small_fit import batch_record, is_small, solve_together
 from .task import Task
 

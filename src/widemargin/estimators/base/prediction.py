@@ -13,10 +13,10 @@ from widemargin.engine.few_rows import are_few, entries_of_few
 from widemargin.engine.gram import Gram
 from widemargin.numerics.products import products, times, transposed_times
 
+from .atomic_attributes import WholeState
 from .multiclass import one_vs_rest_scores, pair_coefficients, pair_sums, vote
 from .object_samples import checked_for_kernel
 from .probabilities import WithoutProbabilities
-from .state import WholeState
 from .validation import effective_threads, plain_samples
 
 COPIED = 4096  # rows copied at a time to be evaluated again in float64

@@ -20,7 +20,7 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem, Terms
 
-from .machine import KernelMachine
+from .kernel_machine import KernelMachine
 from .prediction import PairPrediction
 from .task import Answer
 from .training_data import LabelledData, TrainingData

@@ -1,9 +1,10 @@
 """Checkpoints: the last complete level of a fit, on disk.
 
 A fit of hours must survive a crash. After each level its solution and clusters are
-written with :mod:`widemargin.runtime.file_format` (data only, atomic, checksummed). A
-fit that finds a checkpoint of its own data and settings goes on above that level; a
-checkpoint of anything else is refused, never silently used or overwritten.
+written with :mod:`widemargin.runtime.model_file_format` (data only, atomic,
+checksummed). A fit that finds a checkpoint of its own data and settings goes on above
+that level; a checkpoint of anything else is refused, never silently used or
+overwritten.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from widemargin.multilevel.router import (
     Router,
     Samples,
 )
-from widemargin.runtime import file_format
+from widemargin.runtime import model_file_format
 from widemargin.runtime.atomic_file import refuse_lost
 
 KIND = "divide-and-conquer checkpoint"
@@ -94,7 +95,7 @@ class Origin:
     settings: str
     values: NDArray[np.float64]
 
-    def differs(self, stored: file_format.Stored) -> str:
+    def differs(self, stored: model_file_format.Stored) -> str:
         """Return in what a checkpoint is of another fit; "" if it is of this one."""
         for what, expected in (("data", self.data), ("settings", self.settings)):
             if stored.header.get(what) != expected:
@@ -138,7 +139,7 @@ def write(
             for solved in level.parts
         ],
     }
-    file_format.write(path, KIND, header, arrays)
+    model_file_format.write(path, KIND, header, arrays)
 
 
 def read(
@@ -154,7 +155,7 @@ def read(
     """
     if not os.path.exists(path):
         return None
-    stored = file_format.read(path, KIND)
+    stored = model_file_format.read(path, KIND)
     other = origin.differs(stored)
     if other:
         raise ValueError(
@@ -164,7 +165,7 @@ def read(
     try:
         return _restored(stored.header, stored.arrays, division, levels)
     except Exception as error:  # whatever it is that does not fit: it is the file
-        raise file_format.StorageError(
+        raise model_file_format.StorageError(
             f"checkpoint={os.fspath(path)!r} is inconsistent ({error}): delete it to "
             "start anew."
         ) from error

@@ -8,7 +8,7 @@ fitted there,
     F(x) = sum_{i in cluster(x)} beta_i K(x_i, x) + b_{cluster(x)}.
 
 A cluster that lacks a class has borrowed its nearest members
-(:mod:`widemargin.estimators.divide_conquer.borrowing`).
+(:mod:`widemargin.estimators.divide_conquer.single_class_clusters`).
 The glued sum over all clusters is not a model of anything and predicts worse (Table 1).
 """
 
@@ -27,7 +27,7 @@ from widemargin.multilevel.level import Level
 from widemargin.multilevel.router import Router, Samples, order_of
 from widemargin.numerics.products import times
 
-from .borrowing import Loan
+from .single_class_clusters import Loan
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]

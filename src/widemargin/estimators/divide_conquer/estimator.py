@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.status import Status
-from widemargin.estimators.base.classifier import KernelClassifier
-from widemargin.estimators.base.fitted import FittedClassifier
+from widemargin.estimators.base.fitted_model import FittedClassifier
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import ClusterProgress, Progress
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions, validated

@@ -29,8 +29,8 @@ from widemargin.multilevel.level import (
 )
 
 from . import checkpoint
-from .borrowing import Loan, borrow
 from .certified_point import CertifiedPoint
+from .single_class_clusters import Loan, borrow
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -17,7 +17,7 @@ from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import DrawnPairs, SolveOptions
 from widemargin.engine.status import Status
-from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.problem import DualProblem
-from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask
 from widemargin.estimators.base.training_data import LabelledData, refuse_probability
 

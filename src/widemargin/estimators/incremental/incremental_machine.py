@@ -5,8 +5,8 @@ on its live rows. ``partial_fit`` adds rows and lets others go with them (a slid
 window), ``forget`` removes some, ``update`` changes costs: each follows the exact path
 of :mod:`widemargin.engine.updates` in every task. That takes all rows, not only the
 support vectors; a ``fit`` keeps them on request. An update works on a shadow of the
-estimator (:mod:`widemargin.estimators.base.state`): after any error, Ctrl-C included,
-the estimator is what it was before.
+estimator (:mod:`widemargin.estimators.base.atomic_attributes`): after any error, Ctrl-C
+included, the estimator is what it was before.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sklearn.exceptions import NotFittedError
 from widemargin.engine.gram import release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.update_costs import worth_testing
-from widemargin.estimators.base.machine import KernelMachine
+from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 
 from .chunk import Given
 from .live_rows import LiveRows, lasting, trimmed
-from .moving_machine import AnyTask, Data, MovingMachine
 from .new_classes import with_classes
 from .record import Update
 from .refused import needs_rows, without_rows
-from .settled import enter_quietly, erase, leave_quietly, note, same_prices
+from .reserve_vectors import enter_quietly, erase, leave_quietly, note, same_prices
 from .task_state import TaskState
+from .task_updates import AnyTask, Data, TaskUpdatingMachine
 from .update_state import UpdateState, no_rows
 from .window import leaving
 
@@ -43,11 +43,11 @@ Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-class IncrementalMachine(MovingMachine[Data, AnyTask], Generic[Data, AnyTask]):
+class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTask]):
     """A kernel estimator that adds and removes rows exactly.
 
     What a kind of estimator adds: ``fit`` and ``partial_fit`` with their own arguments,
-    and what :class:`MovingMachine` asks for.
+    and what :class:`TaskUpdatingMachine` asks for.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

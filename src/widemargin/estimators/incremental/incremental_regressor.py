@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.base.regressor import KernelRegressor
+from widemargin.estimators.base.kernel_regressor import KernelRegressor
 from widemargin.estimators.base.task import BoxTask
 from widemargin.estimators.base.training_data import TargetData
 

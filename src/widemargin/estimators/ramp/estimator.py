@@ -17,7 +17,7 @@ from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.estimators.base.classifier import KernelClassifier
+from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.multiclass import BinaryTask, class_pairs
 from widemargin.estimators.base.sklearn_compat import Interval, StrOptions
 from widemargin.estimators.base.task import Answer

@@ -16,7 +16,7 @@ from widemargin.estimators.divide_conquer.blockwise.block_source import (
     sample_dtype,
 )
 from widemargin.estimators.divide_conquer.blockwise.exact_fit import fit_blocks
-from widemargin.runtime.file_format import StorageError
+from widemargin.runtime.model_file_format import StorageError
 
 from tests.oracles.rebuilt import assert_honest
 

@@ -17,7 +17,7 @@ from widemargin.engine.kernels import Kernel, gamma_of, make_kernel
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.base.feature_scales import warn_if_unscaled
-from widemargin.estimators.base.fitted import FittedClassifier, fitted_classifier
+from widemargin.estimators.base.fitted_model import FittedClassifier, fitted_classifier
 from widemargin.estimators.base.progress import ClusterProgress
 from widemargin.estimators.base.training_data import LabelledData, refuse_probability
 from widemargin.estimators.base.validation import (

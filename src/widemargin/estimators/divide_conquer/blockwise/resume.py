@@ -20,7 +20,7 @@ from widemargin.estimators.divide_conquer.checkpoint import (
     probe_values,
     settings_digest,
 )
-from widemargin.runtime import file_format
+from widemargin.runtime import model_file_format
 
 from .block_source import samples_of_block
 from .gathered import Gathered
@@ -68,13 +68,13 @@ class Resume:
             "rows": used.rows.astype(np.int64),
             "betas": used.betas,
         }
-        file_format.write(self.path, KIND, header, arrays)
+        model_file_format.write(self.path, KIND, header, arrays)
 
     def read(self, rounds: Rounds) -> tuple[Gathered, int] | None:
         """Return the rows and the step of a former fit; None if there is no file."""
         if not os.path.exists(self.path):
             return None
-        stored = file_format.read(self.path, KIND)
+        stored = model_file_format.read(self.path, KIND)
         other = self.origin.differs(stored)
         named = f"checkpoint={os.fspath(self.path)!r}"
         if other:
@@ -87,7 +87,7 @@ class Resume:
         gathered = _fetched(rounds, rows)
         shape = (rounds.first_rows().betas.shape[0], len(rows))
         if betas.shape != shape or len(gathered.rows) != len(rows) or step < 0:
-            raise file_format.StorageError(
+            raise model_file_format.StorageError(
                 f"{named} is inconsistent: delete it to start anew."
             )
         rounds.history = [*stored.header["history"]]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.estimators.base.fitted import fitted_classifier
+from widemargin.estimators.base.fitted_model import fitted_classifier
 from widemargin.estimators.base.multiclass import class_pairs, pair_members
 from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import class_weights
@@ -36,7 +36,7 @@ from widemargin.multilevel.driver import level_record
 from widemargin.multilevel.partition import Partition
 from widemargin.runtime.deadline import NEVER
 
-from .cluster_loans import borrowing_stage
+from .single_class_on_workers import borrowing_stage
 from .some_rows import RowsOnWorkers, of_each_class
 from .workers import Blocks, Trained, blocks_of, lazily, train
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel
 from widemargin.estimators.divide_conquer.blockwise.survey import Survey
-from widemargin.estimators.divide_conquer.borrowing import CANDIDATES
 from widemargin.estimators.divide_conquer.level_evidence import (
     RARE,
     Regions,
@@ -18,6 +17,7 @@ from widemargin.estimators.divide_conquer.level_evidence import (
     drawn_regions,
     training_share,
 )
+from widemargin.estimators.divide_conquer.single_class_clusters import CANDIDATES
 from widemargin.multilevel.partition import Partition, divide
 
 from .workers import Blocks

@@ -34,7 +34,7 @@ from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
 from widemargin.runtime.dask_collections import is_dask
 
-from .cluster_loans import ClusterLoan, each_once, joined_rows, loans_of
+from .single_class_on_workers import ClusterLoan, each_once, joined_rows, loans_of
 
 Vector = NDArray[np.float64]
 

@@ -1,0 +1,45 @@
+"""The campaigns of ``benchmarks/accuracy.py``: one of the suite's questions each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from widemargin_papers.harness.campaign import Campaign
+
+from . import (
+    candidates,
+    ceilings,
+    cost_report,
+    cost_units,
+    costs,
+    early_levels,
+    grid_widths,
+    label_report,
+    labels,
+    private_models,
+    private_report,
+    quantile_prices,
+    quantiles,
+)
+from .suite import measurements
+
+
+def _of_suite(store: str, measured: Any, report: Any, **chosen: Any) -> Campaign:
+    """Return a campaign over splits of the suite."""
+    work = partial(measurements, measured.measured, **chosen)
+    return Campaign(f"accuracy_{store}", work, report.table)
+
+
+CAMPAIGNS = {
+    "candidates": _of_suite("candidates", candidates, candidates, half="choose"),
+    "ceilings": _of_suite("ceilings", ceilings, ceilings, splits=ceilings.SPLITS),
+    "units": _of_suite("units", cost_units, cost_units, half="choose"),
+    "costs": _of_suite("costs", costs, cost_report),
+    "early": Campaign("accuracy_early", early_levels.work, early_levels.table),
+    "grids": _of_suite("grids", grid_widths, grid_widths, splits=grid_widths.SPLITS),
+    "labels": _of_suite("labels", labels, label_report),
+    "quantiles": Campaign("accuracy_quantiles", quantiles.work, quantiles.table),
+    "prices": Campaign("accuracy_prices", quantile_prices.work, quantile_prices.table),
+    "private": Campaign("accuracy_private", private_models.work, private_report.table),
+}

@@ -1,0 +1,188 @@
+"""Reserve vectors: rows far beyond the margin, which enter and leave at 0.
+
+A row whose coefficient is 0 before and after, and whose breakpoint lies outside the
+interval of optimal intercepts, leaves solution, certificate and model as they are.
+Whether it does is seen from its own kernel sums alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.engine.gram import Gram
+from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import stage_record
+from widemargin.engine.verification import bounded_cross
+
+from .live_rows import LiveRows
+from .record import Update, recent
+from .task_state import TaskState
+from .update_state import UpdateState
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# parameters that no problem depends on, and those of the kernel, which are compared
+INERT = frozenset(
+    "keep_rows exact_updates max_time max_iter tol n_jobs cache_size verbose shrinking "
+    "warm_start solver polish random_state decision_function_shape break_ties "
+    "probability non_crossing kernel gamma degree coef0 fit_intercept".split()
+)
+
+
+# what no path has taken
+QUIET = {
+    "steps": 0, "exchanges": 0, "shifts": 0, "perturbations": 0, "refactorisations": 0,
+    "route": "settled",
+}  # fmt: skip
+
+
+def prices(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that decide what a row costs, safe from later changes."""
+    names = set(estimator._get_param_names()) - INERT
+    return {name: deepcopy(getattr(estimator, name)) for name in names}
+
+
+def same_prices(estimator: Any, former: dict[str, Any] | None) -> bool:
+    """Whether an estimator has the prices it had."""
+    if former is None:
+        return False
+    present = {name: getattr(estimator, name) for name in former}
+    return all(_equal(present[name], former[name]) for name in former)
+
+
+def _equal(first: Any, second: Any) -> bool:
+    return type(first) is type(second) and bool(np.array_equal(first, second))
+
+
+def settled_newcomers(
+    estimator: Any,
+    tasks: Sequence[TaskState],
+    newcomers: Sequence[tuple[Indices, DualProblem]],
+) -> list[tuple[Vector, Vector]] | None:
+    """Return K beta of new rows, with bounds, if none of them changes anything.
+
+    Parameters
+    ----------
+    estimator : object
+        The fitted model: its support vectors and coefficients.
+    tasks : list of TaskState
+        The solutions it stands on.
+    newcomers : list of pairs
+        For each task its new rows, of the chunk, and their terms as a problem.
+    """
+    table = estimator._expansion()
+    gram = Gram(estimator.support_vectors_, estimator._kernel, cache_mb=1)
+    found = []
+    for column, (state, (rows, terms)) in enumerate(zip(tasks, newcomers, strict=True)):
+        if rows.size == 0:
+            found.append((np.zeros(0), np.zeros(0)))
+            continue
+        weights = _column(table, column)
+        sums, errors = bounded_cross(gram, terms.gram.samples, weights)
+        if not state.settles(terms, sums, errors):
+            return None
+        found.append((sums, errors))
+    return found
+
+
+def _column(table: Any, number: int) -> Vector:
+    """Return the coefficients of one task out of those of all, dense or sparse."""
+    if table.ndim == 1:
+        return np.ascontiguousarray(table)
+    column = table[:, [number]]
+    dense = column.toarray() if sparse.issparse(column) else column
+    return np.ascontiguousarray(dense.ravel())
+
+
+def settled_leavers(state: UpdateState, gone: Indices) -> bool:
+    """Whether rows can leave without changing anything, in any task."""
+    for task in state.tasks:
+        places = task.places(gone)
+        if not task.solved or task.total is None or task.beta[places].any():
+            return False
+        if not task.settled(places):
+            return False
+    return True
+
+
+def enter_quietly(
+    estimator: Any, state: UpdateState, chunk: LiveRows
+) -> UpdateState | None:
+    """Return the state with new rows that change nothing; None if they do, or may."""
+    if not (state.tasks and estimator.__sklearn_is_fitted__()):
+        return None
+    if not (state.kernel.semidefinite and same_prices(estimator, state.prices)):
+        return None
+    if estimator._every_row_counts():
+        return None
+    data = estimator._training(chunk)
+    gram = estimator._make_gram(data, state.kernel)
+    tasks = estimator._tasks(data, gram, state.kernel)
+    newcomers = [(task.rows, estimator._moved_problem(task)) for task in tasks]
+    found = settled_newcomers(estimator, state.tasks, newcomers)
+    if found is None:
+        return None
+    joined, first = state.live.joined(chunk), state.live.n
+    extended = [
+        task.extended(first + rows, terms, *sums) if rows.size else task
+        for task, (rows, terms), sums in zip(state.tasks, newcomers, found, strict=True)
+    ]
+    return state.changed(live=joined, tasks=extended)
+
+
+def leave_quietly(
+    estimator: Any, state: UpdateState, gone: Indices
+) -> UpdateState | None:
+    """Return the state without rows that change nothing; None if they do, or may.
+
+    Their places are still there: :func:`erase` is for the moment when it is certain
+    that the state stands.
+    """
+    if gone.size == 0 or gone.size == state.n or not state.live.writeable:
+        return None
+    if estimator._every_row_counts() or not same_prices(estimator, state.prices):
+        return None
+    if not settled_leavers(state, gone):
+        return None
+    number = estimator.support_
+    ranks = gone - np.searchsorted(state.gone, gone)  # among the live rows
+    later = state.changed(gone=np.union1d(state.gone, gone))
+    estimator.support_ = (number - np.searchsorted(ranks, number)).astype(number.dtype)
+    if later.gone.size > later.n:  # so that memory follows the live rows
+        return later.closed_up()
+    return later
+
+
+def erase(state: UpdateState, gone: Indices) -> None:
+    """Overwrite what is stored of rows that have left; idempotent."""
+    state.index.remove(state.live.ids[gone], gone)
+    state.live.erase(gone)
+    for task in state.tasks:
+        task.erase(gone)
+
+
+def note(estimator: Any, state: UpdateState, update: Update) -> None:
+    """Record an update after which model and certificate are what they were."""
+    found = estimator.certificate_
+    certificates = found if isinstance(found, list) else [found]
+    record = stage_record(
+        update.stage,
+        state.n,
+        time.perf_counter() - update.begun,
+        certificates,
+        kkt_violation=max(c.kkt_violation or 0.0 for c in certificates),
+        chunk=update.chunk,
+        forgotten=update.forgotten,
+        margin=max(task.margin for task in state.tasks),
+        **QUIET,
+    )
+    estimator.history_ = recent([*estimator.history_, record])
+    estimator.shape_fit_ = (state.n, estimator.n_features_in_)
