@@ -17,28 +17,28 @@ void require(bool fits) {
   if (!fits) throw std::invalid_argument("arrays differ in length");
 }
 
+// A product with a matrix or, where the weights are those of its rows, with its transpose.
+template <class Value>
+void bind_product(nb::module_& module, const char* name, decltype(&times<Value>) product,
+                  bool transposed) {
+  module.def(
+      name,
+      [=](In2<Value> X, In<double> weights, InOut<double> out, int threads) {
+        const Size n = X.shape(0), width = X.shape(1);
+        require(weights.shape(0) == (transposed ? n : width));
+        require(out.shape(0) == (transposed ? width : n));
+        nb::gil_scoped_release release;
+        Team team(threads);
+        product(X.data(), n, width, weights.data(), out.data(), team);
+      },
+      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("threads"));
+}
+
 template <class Value>
 void bind_products(nb::module_& module) {
-  module.def(
-      "times",
-      [](In2<Value> X, In<double> weights, InOut<double> out, int threads) {
-        require(weights.shape(0) == X.shape(1) && out.shape(0) == X.shape(0));
-        nb::gil_scoped_release release;
-        Team team(threads);
-        times(X.data(), X.shape(0), X.shape(1), weights.data(), out.data(), team);
-      },
-      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("threads"));
-  module.def(
-      "transposed_times",
-      [](In2<Value> X, In<double> weights, InOut<double> out, int threads) {
-        require(weights.shape(0) == X.shape(0) && out.shape(0) == X.shape(1));
-        nb::gil_scoped_release release;
-        Team team(threads);
-        transposed_times(X.data(), X.shape(0), X.shape(1), weights.data(), out.data(), team);
-      },
-      nb::arg("X").noconvert(), nb::arg("weights").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("threads"));
+  bind_product<Value>(module, "times", &times<Value>, false);
+  bind_product<Value>(module, "transposed_times", &transposed_times<Value>, true);
 }
 
 template <class Value>

@@ -114,13 +114,14 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   const Size lazy = members_.empty() ? kLazyFirst : kLazyCapacity;
   const Size capacity = point_.rows().whole() ? kCapacity : lazy;
   next.reserve(capacity);
+  const auto take = [&](Size k) {
+    chosen[k] = 1;
+    next.push_back(k);
+  };
   const Size kept = Size(double(capacity) * kKeptShare);
   for (const bool free_ones : {true, false})
     for (Size k = members_.size(); k-- > 0 && next.size() < kept;)
-      if (!chosen[members_[k]] && point_.is_free(members_[k]) == free_ones) {
-        chosen[members_[k]] = 1;
-        next.push_back(members_[k]);
-      }
+      if (!chosen[members_[k]] && point_.is_free(members_[k]) == free_ones) take(members_[k]);
   std::reverse(next.begin(), next.end());
   const double above = equality ? extremes.highest_low : 0.0;
   const double below = equality ? extremes.lowest_up : 0.0;
@@ -142,10 +143,8 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   }
   for (Size k = 0; next.size() < capacity && k < longest; ++k)
     for (const Candidates& list : lists)
-      if (k < list.size() && next.size() < capacity && !chosen[list[k].second]) {
-        chosen[list[k].second] = 1;
-        next.push_back(list[k].second);
-      }
+      if (k < list.size() && next.size() < capacity && !chosen[list[k].second])
+        take(list[k].second);
   members_.swap(next);
   clear_block();
 }

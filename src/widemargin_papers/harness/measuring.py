@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from .contestants import CONTESTANTS, Settings
 from .expansion_objective import judge_expansion, terms_of
-from .nu_objective import judge_nu, judge_nu_pairs
-from .objective import KernelChoice, judge, judge_linear, judge_pairs
+from .nu_objective import judge_nu
+from .objective import Judgement, KernelChoice, judge, judge_linear, judge_pairs
 from .results import Record
 from .worker import peak_megabytes, write_samples
 
@@ -157,22 +157,18 @@ def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
         choice = KernelChoice(
             **settings.parameters("kernel", "gamma", "degree", "coef0")
         )
+        beta = answer["beta"]
+
+    def judged(X: Any, y: Vector, beta: Vector) -> Judgement:
         if settings.estimator in ("NuSVC", "NuSVR"):
-            judged = judge_nu if answer["beta"].ndim == 1 else judge_nu_pairs
-            return asdict(judged(choice, X, y, settings, answer["beta"]))
-        if settings.estimator != "SVC":
-            return _judged_outputs(choice, X, y, settings, answer["beta"])
-        if answer["beta"].ndim == 2:
-            return asdict(judge_pairs(choice, X, y, settings.C, answer["beta"]))
-        judgement = judge(
-            choice,
-            X,
-            y,
-            settings.C,
-            answer["beta"],
-            intercept=settings.fit_intercept,
-        )
-    return asdict(judgement)
+            return judge_nu(choice, X, y, settings, beta)
+        intercept = settings.fit_intercept
+        return judge(choice, X, y, settings.C, beta, intercept=intercept)
+
+    if settings.estimator not in ("SVC", "NuSVC", "NuSVR"):
+        return _judged_outputs(choice, X, y, settings, beta)
+    several = beta.ndim == 2
+    return asdict(judge_pairs(judged, X, y, beta) if several else judged(X, y, beta))
 
 
 def _judged_outputs(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contestants import Settings
-from .objective import Judgement, KernelChoice, class_pairs, kernel_times, summed
+from .objective import Judgement, KernelChoice, kernel_times
 
 Vector = NDArray[np.float64]
 
@@ -48,16 +48,6 @@ def judge_nu(
         objective += edge_cost(own, half, most)
     bound = float(linear @ a) - quadratic
     return Judgement(objective, bound, objective - bound, 0.0)
-
-
-def judge_nu_pairs(
-    choice: KernelChoice, X: Any, y: Vector, settings: Settings, coefficients: Any
-) -> Judgement:
-    """Judge a nu-SVC of several classes: sums over the pairs."""
-    return summed(
-        judge_nu(choice, X[rows], own, settings, beta)
-        for rows, own, beta in class_pairs(y, coefficients)
-    )
 
 
 def with_sum(sizes: Vector, share: float, most: float, *, grow: bool) -> Vector:

@@ -10,7 +10,7 @@ what every contestant's answer, ours included, is judged by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,12 +168,17 @@ def judge(
 
 
 def judge_pairs(
-    choice: KernelChoice, X: Any, y: Vector, cost: float, coefficients: Matrix
+    judged: Callable[[Any, Vector, Vector], Judgement],
+    X: Any,
+    y: Vector,
+    coefficients: Matrix,
 ) -> Judgement:
-    """Judge a one-versus-one answer of several classes: sums over the pairs."""
+    """Judge a one-versus-one answer of several classes: sums over the pairs.
+
+    ``judged`` is given the rows, the signs and the answer of a pair.
+    """
     return summed(
-        judge(choice, X[rows], own, cost, beta)
-        for rows, own, beta in class_pairs(y, coefficients)
+        judged(X[rows], own, beta) for rows, own, beta in class_pairs(y, coefficients)
     )
 
 

@@ -9,8 +9,8 @@ from sklearn import svm
 
 from widemargin import NuSVC, NuSVR
 from widemargin_papers.harness.contestants import Settings
-from widemargin_papers.harness.nu_objective import judge_nu, judge_nu_pairs
-from widemargin_papers.harness.objective import KernelChoice
+from widemargin_papers.harness.nu_objective import judge_nu
+from widemargin_papers.harness.objective import KernelChoice, judge_pairs
 
 
 @pytest.mark.parametrize("estimator", [NuSVC, NuSVR])
@@ -43,11 +43,15 @@ def test_several_classes_are_judged_pair_by_pair():
     X[:, 0] += y
     settings = Settings(gamma=0.3, nu=0.2, estimator="NuSVC")
     choice = KernelChoice(gamma=0.3)
+
+    def judge(X, y, beta):
+        return judge_nu(choice, X, y, settings, beta)
+
     for model in (NuSVC(nu=0.2, gamma=0.3), svm.NuSVC(nu=0.2, gamma=0.3, tol=1e-8)):
         model.fit(X, y)
         coefficients = np.zeros((2, 150))
         coefficients[:, model.support_] = model.dual_coef_
-        judged = judge_nu_pairs(choice, X, y, settings, coefficients)
+        judged = judge_pairs(judge, X, y, coefficients)
         assert -1e-9 <= judged.gap <= 1e-4 * abs(judged.objective)
         if isinstance(model, NuSVC):
             total = sum(one.objective for one in model.certificate_)

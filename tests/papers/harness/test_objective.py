@@ -104,13 +104,17 @@ def test_several_classes_are_judged_pair_by_pair(library):
     settings = Settings(C=2.0, gamma=0.5)
     contestant = CONTESTANTS[library]
     beta = contestant.answer(contestant.build(settings).fit(X, y), len(y))
-    judgement = judge_pairs(KernelChoice("rbf", 0.5), X, y, 2.0, beta)
+
+    def judge_pair(X, y, beta):
+        return judge(KernelChoice("rbf", 0.5), X, y, 2.0, beta)
+
+    judgement = judge_pairs(judge_pair, X, y, beta)
     pairs = SVC(C=2.0, gamma=0.5).fit(X, y).certificate_
     objective, bound = sum(p.objective for p in pairs), sum(p.bound for p in pairs)
     assert_allclose(judgement.objective, objective, rtol=2e-3)
     assert_allclose(judgement.bound, bound, rtol=2e-3)
     assert judgement.infeasible <= 1e-2
-    worse = judge_pairs(KernelChoice("rbf", 0.5), X, y, 2.0, beta[::-1])
+    worse = judge_pairs(judge_pair, X, y, beta[::-1])
     assert worse.gap > 10 * judgement.gap + 1.0
 
 
