@@ -228,7 +228,7 @@ def test_every_paper_has_the_same_three_files():
     papers = ROOT / "src" / "widemargin_papers"
     for paper in widemargin_papers.PAPERS:
         names = {path.stem for path in (papers / paper).glob("*.py")}
-        assert {"paper_values", "experiments", "report"} <= names, paper
+        assert {"printed", "tasks", "report"} <= names, paper
     loose = {path.stem for path in papers.glob("*.py")}
     assert loose == {"__init__", "commands", "running"}
 

@@ -23,11 +23,11 @@ from widemargin_papers.harness.campaign import Campaign
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp.report import CAMPAIGNS as RAMP
 
-from .accuracy.campaigns import CAMPAIGNS as ACCURACY
-from .accuracy.cost_report import advice as cost_advice
-from .accuracy.label_report import advice as label_advice
 from .command.campaigns import CAMPAIGNS as COMMAND
 from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS
+from .helps.campaigns import CAMPAIGNS as HELPS
+from .helps.cost_report import advice as cost_advice
+from .helps.label_report import advice as label_advice
 from .out_of_core.campaigns import CAMPAIGNS as OUT_OF_CORE
 from .out_of_core.cost_model import early_table, exact_table
 from .screening.campaigns import CAMPAIGNS as SCREENING
@@ -67,13 +67,13 @@ TABLES: dict[str, Table] = {
     "speed tuning": ("tuning", tuning_table),
     **_tables("ramp", RAMP | SCREENING),
     **_tables("command", COMMAND),
-    **_tables("accuracy", ACCURACY),
+    **_tables("helps", HELPS),
     **_tables("out_of_core", OUT_OF_CORE),
     **_tables("error bars", ERROR_BARS),
     "out_of_core exact, model": ("out_of_core_exact", exact_table),
     "out_of_core early, model": ("out_of_core_early", early_table),
     **_tables("stream", STREAMS),
     **_tables("updates", UPDATES),
-    "accuracy labels, in short": ("accuracy_labels", label_advice),
-    "accuracy costs, in short": ("accuracy_costs", cost_advice),
+    "helps labels, in short": ("helps_labels", label_advice),
+    "helps costs, in short": ("helps_costs", cost_advice),
 }

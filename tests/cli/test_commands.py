@@ -23,7 +23,7 @@ from widemargin.cli.estimator_names import METHODS, estimator_class
 from widemargin.cli.hints import hints
 from widemargin.cli.options import _HIDDEN
 from widemargin.cli.parsed_data import Data
-from widemargin_papers.dpwss import experiments as dpwss
+from widemargin_papers.dpwss import tasks as dpwss
 
 from tests.cli.running import command, spawn
 

@@ -21,8 +21,8 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
-from widemargin_papers.ramp import paper_values
-from widemargin_papers.ramp.paper_values import DATASETS, Setting
+from widemargin_papers.ramp import printed
+from widemargin_papers.ramp.printed import DATASETS, Setting
 
 SIZE = 10_000
 CACHES = (2.0, 20.0, 200.0)  # megabytes of kernel rows
@@ -32,7 +32,7 @@ RULES = {"none": False, "safe": True}
 
 def measure(setting: Setting, cache_mb: float, shares: tuple[float, ...]) -> Record:
     """Solve at each share of C in turn, with and without screening."""
-    X, y = paper_values.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
 
     def run(screening: bool) -> Record:
         gram = Gram(X, setting.kernel, cache_mb=cache_mb)

@@ -22,8 +22,8 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
-from widemargin_papers.ramp import paper_values
-from widemargin_papers.ramp.paper_values import DATASETS, Setting
+from widemargin_papers.ramp import printed
+from widemargin_papers.ramp.printed import DATASETS, Setting
 
 SIZES = (600, 2000)
 KAPPAS = (None, 0.5)  # None: the linear kernel
@@ -32,7 +32,7 @@ RULES: dict[str, bool | None] = {"none": None, "interval": False, "rank": True}
 
 def measure(setting: Setting, repeats: int = 3) -> Record:
     """Solve with each rule, in turn; keep the fastest run of each."""
-    X, y = paper_values.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
 
     def run(rank: bool | None) -> Record:
         problem = classification_problem(Gram(X, setting.kernel), y, np.ones(len(y)))

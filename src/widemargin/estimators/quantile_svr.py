@@ -27,7 +27,7 @@ from .incremental.update_state import UpdateState
 
 Vector = NDArray[np.float64]
 
-#: of C="scale", chosen by ``python benchmarks/accuracy.py prices``
+#: of C="scale", chosen by ``python benchmarks/helps.py prices``
 FACTOR = 8.0
 
 NOT_CALIBRATED = (

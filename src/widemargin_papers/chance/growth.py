@@ -24,7 +24,7 @@ from widemargin_papers.harness.timing import processor_seconds
 from widemargin_papers.harness.worker import status_megabytes
 
 from .methods import METHODS, class_problem, dense_data, partition, timed
-from .paper_values import SEDUMI
+from .printed import SEDUMI
 
 Floats = NDArray[np.float64]
 

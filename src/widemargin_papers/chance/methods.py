@@ -43,7 +43,7 @@ from widemargin.numerics.row_blocks import times, transpose_times
 from widemargin_papers.harness.datasets import load_dense
 from widemargin_papers.harness.timing import processor_seconds
 
-from .paper_values import COVARIANCE_SCALE, EPOCHS, RISK, SEDUMI, C
+from .printed import COVARIANCE_SCALE, EPOCHS, RISK, SEDUMI, C
 
 Floats = NDArray[np.float64]
 Method = Callable[[ChanceProblem, int], ChanceSolution]  # of a problem and a seed

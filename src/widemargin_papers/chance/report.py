@@ -11,7 +11,7 @@ from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table, origin
 
 from .methods import METHODS
-from .paper_values import COVARIANCE_SCALE, DATA, PAPER, RISK, SEDUMI, C
+from .printed import COVARIANCE_SCALE, DATA, PAPER, RISK, SEDUMI, C
 from .table4_grid import nearest_table
 
 STORE = "benchmarks/results/chance.json"

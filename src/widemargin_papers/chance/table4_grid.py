@@ -17,7 +17,7 @@ from widemargin_papers.harness.datasets import scale_to_interval, standardise
 from widemargin_papers.harness.text_tables import list_table
 
 from .methods import class_problem, dense_data, partition, run_method
-from .paper_values import PAPER
+from .printed import PAPER
 
 Floats = NDArray[np.float64]
 

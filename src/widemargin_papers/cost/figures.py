@@ -18,7 +18,7 @@ from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.figures import canvas
 
 from .accuracy import BASELINE, baseline_costs, summary
-from .paper_values import KERNELS, ROWS
+from .printed import KERNELS, ROWS
 
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
 STYLES = ("solid", "dashed", "dotted")

@@ -17,9 +17,9 @@ from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table, origin
 
 from . import accuracy
-from .experiments import FAR, tasks, trials
 from .figures import draw_accuracy, draw_growth
-from .paper_values import ROWS
+from .printed import ROWS
+from .tasks import FAR, tasks, trials
 
 STORE = "benchmarks/results/cost.json"
 PAGES = "docs/systems"

@@ -26,7 +26,7 @@ from widemargin.runtime.deadline import Deadline
 from widemargin_papers.harness.cells import Cell, Task, row_cells
 from widemargin_papers.harness.timing import processor_seconds
 
-from . import paper_values as paper
+from . import printed as paper
 from .methods import Cascade, make_method
 from .splits import FILES, accuracy, fit_seconds, subset
 

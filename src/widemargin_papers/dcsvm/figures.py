@@ -11,7 +11,7 @@ from widemargin.display import GridDisplay, HistoryDisplay
 from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.figures import Curves, canvas, draw_panels
 
-from . import paper_values as paper
+from . import printed as paper
 from .curves import SPENT
 from .support_found import TABLE as FOUND
 

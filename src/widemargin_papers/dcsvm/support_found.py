@@ -25,7 +25,7 @@ from widemargin.multilevel.driver import conquer, precision_recall
 from widemargin_papers.harness.cells import Cell, Task, row_cells
 from widemargin_papers.harness.timing import processor_seconds
 
-from . import paper_values as paper
+from . import printed as paper
 from .curves import CUBIC, SPENT, TOLERANCES, dual_problem, timed_levels
 from .splits import FILES, Split, subset
 

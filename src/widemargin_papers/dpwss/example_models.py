@@ -20,7 +20,7 @@ from widemargin_papers.harness.cells import Cell, row_cells
 from widemargin_papers.harness.datasets import available
 from widemargin_papers.harness.figures import canvas
 
-from .paper_values import FILES
+from .printed import FILES
 from .runs import labelled
 
 Vector = NDArray[np.float64]

@@ -11,7 +11,7 @@ from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.figures import Curves, canvas, legend_below
 
 from .example_models import FIGURE, picture
-from .paper_values import SETTINGS
+from .printed import SETTINGS
 
 SIZE = (3.2, 2.6)  # of a panel
 

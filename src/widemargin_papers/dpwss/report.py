@@ -14,11 +14,11 @@ from widemargin_papers.harness.text_tables import list_table
 
 from .audit import AUDIT, RUNS
 from .example_models import FIGURE, MOVES, PLAIN, same_as_plain
-from .experiments import APART, EPSILONS, METRICS, TABLE
 from .figures import figures
 from .iteration_cost import COST
-from .paper_values import FILES, SETTINGS
+from .printed import FILES, SETTINGS
 from .sigma_rule import rule
+from .tasks import APART, EPSILONS, METRICS, TABLE
 from .variants import READINGS, SETS, VARIANTS
 
 __all__ = ["PICTURES", "STORE", "figures", "parts"]

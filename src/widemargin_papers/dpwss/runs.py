@@ -26,7 +26,7 @@ from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.estimators.dpwss.drawn_solution import free_intercept
 from widemargin_papers.harness.datasets import load_libsvm
 
-from .paper_values import FILES, FLIPPED
+from .printed import FILES, FLIPPED
 
 Vector = NDArray[np.float64]
 

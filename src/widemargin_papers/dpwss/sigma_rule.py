@@ -14,7 +14,7 @@ import numpy as np
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.text_tables import list_table
 
-from .experiments import APART, SWEEP
+from .tasks import APART, SWEEP
 
 ALLOWED = 0.005  # of the optimal objective
 HALVES = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin_papers.harness.cells import Cell
 
-from .paper_values import SETTINGS, printed
+from .printed import SETTINGS, printed
 from .runs import labelled
 
 Vector = NDArray[np.float64]

@@ -100,10 +100,10 @@ def cells_of(tasks: Iterable[Task], store: ResultStore) -> list[Cell]:
 
 
 def paper_modules(paper: str) -> tuple[Any, Any]:
-    """Return the modules `experiments` and `report` of a paper."""
+    """Return the modules `tasks` and `report` of a paper."""
     tasks, report = (
         import_module(f"widemargin_papers.{paper}.{part}")
-        for part in ("experiments", "report")
+        for part in ("tasks", "report")
     )
     return tasks, report
 

@@ -2,9 +2,9 @@
 
 Each paper has a folder with three modules of the same names:
 
-``paper_values``
+``printed``
     the figures and settings that the paper printed;
-``experiments``
+``tasks``
     ``TITLE``, the paper as one cites it, and ``tasks(quick)``, a list of `Task`: pieces
     of a table or figure that run alone, in under a minute each where possible. With
     ``quick`` all of them together take about two minutes: fewer seeds, smaller subsets,

@@ -27,7 +27,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.ramp.concave_convex import Outcome, RampProblem, descend
 
-from .paper_values import CONTESTANTS
+from .printed import CONTESTANTS
 from .printed_algorithm import out_of_reach
 
 Vector = NDArray[np.float64]

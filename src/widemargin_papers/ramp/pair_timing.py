@@ -1,6 +1,6 @@
 """Times and counts of the four contestants of Figure 2 on a solver by pair steps.
 
-The settings are those of `widemargin_papers.ramp.paper_values` with fewer samples, so
+The settings are those of `widemargin_papers.ramp.printed` with fewer samples, so
 that the kernel matrix fits in memory: all four are given the same one, and no time
 includes evaluating it or bringing it to the solver. Samples may leave as often, in
 proportion to their number, as in LIBSVM with the paper's 20,000. Beside the four stands
@@ -25,9 +25,9 @@ from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
 
-from . import paper_values
+from . import printed
 from .pair_solver import Tally, fit, scaled_piece
-from .paper_values import CONTESTANTS, PAPERS_S, Setting, Vector
+from .printed import CONTESTANTS, PAPERS_S, Setting, Vector
 from .timing import within_reach
 
 Runs = dict[str, Record]  # of a setting, by contestant
@@ -43,7 +43,7 @@ FIGURES = {"time": "processor", "entries": "entries"}  # on the page, in the rec
 
 def measure(setting: Setting, *, repeats: int = 3) -> Record:
     """Fit the four contestants and the engine in turn, and keep each one's best run."""
-    X, y = paper_values.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     n = len(y)
     matrix = Gram(X, setting.kernel).rows(np.arange(n))
     gram = Gram(matrix, Precomputed(), cache_mb=KEPT * matrix.nbytes / 1e6)
@@ -105,7 +105,7 @@ def check(runs: list[Record], tol: float) -> None:
 
 def work() -> Iterator[Measurement]:
     """Yield the settings of Figure 2 with fewer samples."""
-    for setting in paper_values.settings(size=SIZE):
+    for setting in printed.settings(size=SIZE):
         yield setting.key, partial(measure, setting)
 
 
@@ -146,7 +146,7 @@ def gains(chosen: list[Runs], what: str, rival: str) -> list[float]:
 def _caption(store: ResultStore) -> str:
     every = [record["contestants"] for record in store.records.values()]
     sizes = sorted({record["n"] for record in store.records.values()})
-    total = len(list(paper_values.settings()))
+    total = len(list(printed.settings()))
     stopped = [runs for runs in every if not _ended(runs["none"])]
     bounds = sum(_ended(runs["safe+shrink"]) for runs in stopped)
     return (

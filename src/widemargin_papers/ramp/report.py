@@ -16,9 +16,9 @@ from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import pair_timing, paper_values, timing
-from .experiments import share_cells
-from .paper_values import CONTESTANTS
+from . import pair_timing, printed, timing
+from .printed import CONTESTANTS
+from .tasks import share_cells
 
 
 def timing_tables(store: ResultStore) -> str:
@@ -39,7 +39,7 @@ def timing_tables(store: ResultStore) -> str:
         )
     header = ["setting", "SVC", *CONTESTANTS, "problems", "share decided"]
     medians = [[name, f"{value:.3g}"] for name, value in timing.ratios(store).items()]
-    every = len(list(paper_values.settings()))
+    every = len(list(printed.settings()))
     known = "All" if len(rows) == every else f"{len(rows)} of the"
     return "\n".join(
         [
@@ -47,7 +47,7 @@ def timing_tables(store: ResultStore) -> str:
             "seconds, tolerance 1e-6, 20,000 samples; of each fit the fastest of three "
             f"runs, but a fit of more than {timing.LONG:g} processor seconds ran "
             f"once ({_ran_once(store)}). A star marks settings in which a fit was "
-            f"stopped after {paper_values.LONGEST:g} s.\n",
+            f"stopped after {printed.LONGEST:g} s.\n",
             rst_table(header, rows),
             rst_table(["over the settings", "figure"], medians),
         ]

@@ -29,8 +29,8 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.timing import fastest_in_turn, spending
 
-from . import paper_values
-from .paper_values import (
+from . import printed
+from .printed import (
     CONTESTANTS,
     DATASETS,
     FIGURE_3,
@@ -50,7 +50,7 @@ def measure(setting: Setting, *, repeats: int = 3, threads: int = 2) -> Record:
     models: dict[str, Any] = {"SVC": SVC(**shared)}
     for name, choice in CONTESTANTS.items():
         models[name] = RampSVC(s=PAPERS_S, init="svm", **shared, **choice)
-    X, y = paper_values.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     return {"setting": setting.key} | fit_in_turn(models, X, y, repeats, threads)
 
 
@@ -86,7 +86,7 @@ def shares(setting: Setting, *, threads: int = 1) -> Record:
     evaluated wherever the largest violation has halved. What it has decided once is
     decided.
     """
-    X, y = paper_values.load(setting.dataset, setting.size)
+    X, y = printed.load(setting.dataset, setting.size)
     gram = Gram(X, setting.kernel, cache_mb=1000, threads=threads)
     problem = classification_problem(gram, y, np.full(len(y), setting.C))
     halvings = int(np.ceil(-np.log2(setting.tol)))
@@ -145,7 +145,7 @@ def outcome(model: Any) -> Record:
 
 def work() -> Iterator[Measurement]:
     """Yield the settings of Figure 2."""
-    for setting in paper_values.settings():
+    for setting in printed.settings():
         yield setting.key, partial(measure, setting)
 
 

@@ -8,14 +8,14 @@ from sklearn.preprocessing import scale
 from suites.screening import plain_svm, rank_rule
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import paper_values
+from widemargin_papers.ramp import printed
 
 
 @pytest.fixture
 def cancer(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     X, signs = scale(X), np.where(y, 1.0, -1.0)
-    monkeypatch.setattr(paper_values, "load", lambda _, size: (X[:size], signs[:size]))
+    monkeypatch.setattr(printed, "load", lambda _, size: (X[:size], signs[:size]))
 
 
 def test_cost_of_the_rank_rule_is_measured_beside_the_interval_rule(

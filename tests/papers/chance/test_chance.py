@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 from widemargin.estimators.chance_constrained.data.chance_problem import objective
 from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin_papers.chance import experiments as chance
 from widemargin_papers.chance import growth as chance_growth
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import table4_grid
+from widemargin_papers.chance import tasks as chance
 from widemargin_papers.harness.campaign import cells_of
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
 from widemargin_papers.cost import accuracy as cost_accuracy
-from widemargin_papers.cost import experiments as cost
-from widemargin_papers.cost import paper_values
+from widemargin_papers.cost import printed
 from widemargin_papers.cost import report as cost_report
+from widemargin_papers.cost import tasks as cost
 from widemargin_papers.harness.cells import Cell
 
 
@@ -23,8 +23,8 @@ def small_data(monkeypatch):
     labels = np.where(y == 1, 1.0, -1.0)
     lowest, highest = X.min(axis=0), X.max(axis=0)
     scaled = (X - lowest) / (highest - lowest)
-    monkeypatch.setattr(paper_values, "samples", lambda name, trial: (scaled, labels))
-    monkeypatch.setitem(paper_values.ROWS, "any", 300)
+    monkeypatch.setattr(printed, "samples", lambda name, trial: (scaled, labels))
+    monkeypatch.setitem(printed.ROWS, "any", 300)
     monkeypatch.setattr(cost_accuracy, "load_libsvm", lambda name: (X, labels))
 
 
@@ -45,7 +45,7 @@ def test_one_measurement(small_data, kernel, monkeypatch):
 
 def test_scikit_learn_solves_the_same_problem(small_data):
     """Class weights and a moved threshold are what the costs amount to."""
-    X, y = paper_values.samples("any", 0)
+    X, y = printed.samples("any", 0)
     ours, _ = cost.updates.fresh(cost.problem(X, y, cost.KERNELS["Gaussian"], 300))
     weight, scale = 7.0, 4.0 / 7.0
     theirs = cost.ScikitLearnSVC(

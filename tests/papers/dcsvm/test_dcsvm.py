@@ -13,10 +13,10 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin_papers.dcsvm import curves as dcsvm_curves
 from widemargin_papers.dcsvm import dask_scale as dcsvm_scale
-from widemargin_papers.dcsvm import experiments as dcsvm
 from widemargin_papers.dcsvm import figures as dcsvm_figures
-from widemargin_papers.dcsvm import paper_values as paper
+from widemargin_papers.dcsvm import printed as paper
 from widemargin_papers.dcsvm import speed as dcsvm_speed
+from widemargin_papers.dcsvm import tasks as dcsvm
 from widemargin_papers.dcsvm.methods import (
     METHODS,
     Bagging,

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from widemargin import SVC, PrivateSVC
 from widemargin.engine.solve import DrawnPairs
 from widemargin_papers.dpwss import audit as dpwss_extra
-from widemargin_papers.dpwss import experiments as dpwss
 from widemargin_papers.dpwss import iteration_cost, sigma_rule, variants
 from widemargin_papers.dpwss import report as dpwss_report
 from widemargin_papers.dpwss import runs as dpwss_runs
-from widemargin_papers.dpwss.paper_values import printed
+from widemargin_papers.dpwss import tasks as dpwss
+from widemargin_papers.dpwss.printed import printed
 from widemargin_papers.harness.cells import Cell
 
 from tests.oracles.drawn_pairs import candidates

@@ -37,7 +37,7 @@ def ran(tmp_path, monkeypatch):
         },
         figures=lambda cells: {"figure1": Figure()},
     )
-    for part in ("experiments", "report"):
+    for part in ("tasks", "report"):
         monkeypatch.setitem(sys.modules, f"widemargin_papers.chance.{part}", modules)
     return done
 

@@ -18,7 +18,7 @@ from widemargin.estimators.ramp.concave_convex import RampProblem, stationarity
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
-from widemargin_papers.ramp import paper_values
+from widemargin_papers.ramp import printed
 from widemargin_papers.ramp.pair_solver import Run, Tally, fit, scaled_piece
 
 from tests.certified import assert_certified
@@ -44,7 +44,7 @@ def test_all_four_reach_the_same_certified_point_with_fewer_entries(kernel, C):
     ramp = ramp_problem(kernel, C)
     K = ramp.gram.rows(np.arange(ramp.gram.n))
     ends, tallies = {}, {}
-    for name in paper_values.CONTESTANTS:
+    for name in printed.CONTESTANTS:
         tallies[name] = Tally(PLENTY)
         ends[name] = fit(ramp, name, TOL, tallies[name], PIECE)
         assert ends[name].settled
@@ -140,7 +140,7 @@ def test_gap_and_violation_are_those_of_the_whole_problem():
 
 def test_a_fit_stops_at_its_limit_and_says_so():
     ramp = ramp_problem(Gaussian(5.0), 10.0)
-    for name in paper_values.CONTESTANTS:
+    for name in printed.CONTESTANTS:
         tally = Tally(20_000)
         end = fit(ramp, name, TOL, tally, PIECE)
         assert end.solution.status == "max_iter"
@@ -169,9 +169,9 @@ def moons(monkeypatch):
     """Two settings on moons, in place of those of the paper."""
     X, labels = make_moons(200, noise=0.3, random_state=0)
     data = X, np.where(labels, 1.0, -1.0)
-    monkeypatch.setattr(paper_values, "load", lambda name, size: data)
-    few = [paper_values.Setting("moons", k, 1.0, 1e-6, 200) for k in (None, 0.5)]
-    monkeypatch.setattr(paper_values, "settings", lambda **_: iter(few))
+    monkeypatch.setattr(printed, "load", lambda name, size: data)
+    few = [printed.Setting("moons", k, 1.0, 1e-6, 200) for k in (None, 0.5)]
+    monkeypatch.setattr(printed, "settings", lambda **_: iter(few))
     return few
 
 
@@ -180,8 +180,8 @@ def test_campaign_goes_on_where_it_was(moons, monkeypatch, tmp_path):
     run_missing(store, ramp_pairs_timing.work())
     assert set(store.records) == {setting.key for setting in moons}
     runs = store.records[moons[0].key]["contestants"]
-    assert set(runs) == {"engine", *paper_values.CONTESTANTS}
-    assert {runs[name]["status"] for name in paper_values.CONTESTANTS} == {"converged"}
+    assert set(runs) == {"engine", *printed.CONTESTANTS}
+    assert {runs[name]["status"] for name in printed.CONTESTANTS} == {"converged"}
     monkeypatch.setattr(ramp_pairs_timing, "measure", dict)  # refuses a setting
     run_missing(ResultStore(store.path), ramp_pairs_timing.work())
 
@@ -259,7 +259,7 @@ def test_stored_results_agree_where_they_clip_alike():
     assert store.records
     for record in store.records.values():
         runs = record["contestants"]
-        four = [runs[name] for name in paper_values.CONTESTANTS]
+        four = [runs[name] for name in printed.CONTESTANTS]
         ramp_pairs_timing.check(four, 1e-6)
         assert record["n"] == ramp_pairs_timing.SIZE
         for run in four:

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import widemargin_papers
-from widemargin_papers.ramp.paper_values import PAPERS_S
+from widemargin_papers.ramp.printed import PAPERS_S
 
 PAPERS = Path(widemargin_papers.__file__).parent
 

@@ -21,9 +21,9 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import experiments as ramp_tables
-from widemargin_papers.ramp import paper_values
+from widemargin_papers.ramp import printed
 from widemargin_papers.ramp import report as ramp_report
+from widemargin_papers.ramp import tasks as ramp_tables
 from widemargin_papers.ramp import timing as ramp_timing
 from widemargin_papers.ramp.printed_algorithm import (
     printed_propagation,
@@ -136,7 +136,7 @@ def cancer(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)
     monkeypatch.setattr(
-        paper_values,
+        printed,
         "load",
         lambda name, size: (X[:size], np.where(y[:size], 1.0, -1.0)),
     )
@@ -144,11 +144,11 @@ def cancer(monkeypatch):
 
 
 def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
-    setting = paper_values.Setting("ijcnn1", 0.05, 1.0, 1e-6, 400)
+    setting = printed.Setting("ijcnn1", 0.05, 1.0, 1e-6, 400)
     record = ramp_timing.measure(setting, repeats=1, threads=1)
     figures = record["contestants"]
-    assert set(figures) == {"SVC", *paper_values.CONTESTANTS}
-    objectives = [figures[name]["objective"] for name in paper_values.CONTESTANTS]
+    assert set(figures) == {"SVC", *printed.CONTESTANTS}
+    objectives = [figures[name]["objective"] for name in printed.CONTESTANTS]
     assert_allclose(objectives, objectives[0], rtol=1e-6)
     store = ResultStore(tmp_path / "times.json")
     store.add(setting.key, record)
@@ -199,7 +199,7 @@ def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
 def stored_times(path, seconds):
     """A store with every setting of the campaign, at the same times."""
     store = ResultStore(path)
-    for setting in paper_values.settings():
+    for setting in printed.settings():
         store.records[setting.key] = {
             "contestants": {
                 name: {"processor": t, "status": "converged", "repeats": 3}
@@ -236,9 +236,9 @@ def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):
     for quick in (True, False):
         tasks = ramp_tables.tasks(quick)
         assert len({task.name for task in tasks}) == len(tasks)
-    setting = paper_values.Setting("ijcnn1", 0.05, 1.0, 1e-6, 300)
+    setting = printed.Setting("ijcnn1", 0.05, 1.0, 1e-6, 300)
     cells = list(ramp_tables.times(setting, 1))
-    assert {cell.column for cell in cells} == set(paper_values.CONTESTANTS)
+    assert {cell.column for cell in cells} == set(printed.CONTESTANTS)
     assert set(figures(cells)) == {"figure2"}
     assert figures([]) == {}
 
@@ -246,8 +246,8 @@ def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):
 def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
     X, y = make_moons(2500, noise=0.3, random_state=0)
     data = X, np.where(y, 1.0, -1.0)
-    monkeypatch.setattr(paper_values, "load", lambda name, size: data)
-    setting = paper_values.Setting("moons", 0.5, 1.0, 1e-6, 2500)
+    monkeypatch.setattr(printed, "load", lambda name, size: data)
+    setting = printed.Setting("moons", 0.5, 1.0, 1e-6, 2500)
     cells = list(ramp_tables.share_curve(setting))
     shares = [cell.ours for cell in cells]
     assert shares == sorted(shares) and shares[-1] > 0.15

@@ -48,7 +48,7 @@ COVER_SHARE = 1e-3
 STEPS = 10.0, 5, 100
 """Steps of gradient descent: this over the noise-to-signal ratio, at least, at most.
 
-Chosen on the choosing half of ``python benchmarks/accuracy.py private``: a noisier
+Chosen on the choosing half of ``python benchmarks/helps.py private``: a noisier
 gradient is worth fewer steps, and what a step costs does not depend on their number."""
 
 

@@ -95,7 +95,7 @@ def warn_of_large_delta(delta: float, n_samples: int) -> None:
 
 
 #: ratio of noise to signal above which `fit` warns. Chosen on half of the data sets,
-#: checked on the others: python benchmarks/accuracy.py private --print
+#: checked on the others: python benchmarks/helps.py private --print
 DROWNED = 0.4
 
 

@@ -34,7 +34,7 @@ from .methods import (
     run_method,
     run_stochastic,
 )
-from .paper_values import DATA, EPOCHS, PAPER, SEDUMI
+from .printed import DATA, EPOCHS, PAPER, SEDUMI
 from .table4_grid import GRID, SCALINGS, over_settings
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The campaigns of ``benchmarks/accuracy.py``: one of the suite's questions each."""
+"""The campaigns of ``benchmarks/helps.py``: one of the suite's questions each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .suite import measurements
 def _of_suite(store: str, measured: Any, report: Any, **chosen: Any) -> Campaign:
     """Return a campaign over splits of the suite."""
     work = partial(measurements, measured.measured, **chosen)
-    return Campaign(f"accuracy_{store}", work, report.table)
+    return Campaign(f"helps_{store}", work, report.table)
 
 
 CAMPAIGNS = {
@@ -36,10 +36,10 @@ CAMPAIGNS = {
     "ceilings": _of_suite("ceilings", ceilings, ceilings, splits=ceilings.SPLITS),
     "units": _of_suite("units", cost_units, cost_units, half="choose"),
     "costs": _of_suite("costs", costs, cost_report),
-    "early": Campaign("accuracy_early", early_levels.work, early_levels.table),
+    "early": Campaign("helps_early", early_levels.work, early_levels.table),
     "grids": _of_suite("grids", grid_widths, grid_widths, splits=grid_widths.SPLITS),
     "labels": _of_suite("labels", labels, label_report),
-    "quantiles": Campaign("accuracy_quantiles", quantiles.work, quantiles.table),
-    "prices": Campaign("accuracy_prices", quantile_prices.work, quantile_prices.table),
-    "private": Campaign("accuracy_private", private_models.work, private_report.table),
+    "quantiles": Campaign("helps_quantiles", quantiles.work, quantiles.table),
+    "prices": Campaign("helps_prices", quantile_prices.work, quantile_prices.table),
+    "private": Campaign("helps_private", private_models.work, private_report.table),
 }

@@ -26,7 +26,7 @@ from widemargin_papers.harness.cells import Cell, Task, row_cells
 from .audit import AUDIT, audit, contestants
 from .example_models import example_models
 from .iteration_cost import cost_of_an_iteration
-from .paper_values import FILES, SCORES, SETTINGS, printed
+from .printed import FILES, SCORES, SETTINGS, printed
 from .runs import Run, labelled, libsvm_run, train
 from .variants import SETS as READ
 from .variants import variants

@@ -24,8 +24,8 @@ from widemargin.estimators.ramp.concave_convex import RampProblem
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.results import Record
 
-from . import paper_values
-from .paper_values import CONTESTANTS, FIGURE_3, FILES, PAPERS_S, SIZE, Setting
+from . import printed
+from .printed import CONTESTANTS, FIGURE_3, FILES, PAPERS_S, SIZE, Setting
 from .printed_algorithm import propagate_as_printed, solve_as_printed
 from .timing import measure, shares
 
@@ -41,7 +41,7 @@ ROUNDS = 50  # most convex problems in a row
 
 def tasks(quick: bool) -> list[Task]:
     """Return the settings of Figures 2 and 3, and the printed rules on each set."""
-    chosen = list(paper_values.settings(size=1000 if quick else SIZE))
+    chosen = list(printed.settings(size=1000 if quick else SIZE))
     if quick:
         chosen = [s for s in chosen if s.C == 1.0]
     work = [
@@ -104,7 +104,7 @@ def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:
     Rule (20)-(21) inside the first convex problem, then (26)-(27) between each convex
     problem and the next, until the clipped set repeats.
     """
-    X, y = paper_values.load(name, PRINTED_SIZE)
+    X, y = printed.load(name, PRINTED_SIZE)
     kernel = Setting(name, kappa, 1.0).kernel
     ramp = RampProblem(Gram(X, kernel), y, np.ones(len(y)), PAPERS_S)
     row = f"{name}, {'linear' if kappa is None else f'kappa {kappa:g}'}, n {len(y)}"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from suites.accuracy import candidates, ceilings, label_report, labels
-from suites.accuracy.label_methods import (
+from suites.helps import candidates, ceilings, label_report, labels
+from suites.helps.label_methods import (
     CUTS,
     SETTINGS,
     Trial,
@@ -17,9 +17,9 @@ from suites.accuracy.label_methods import (
     by_svc,
     margin_doubts,
 )
-from suites.accuracy.labels import FIGURES, packed, unpacked
-from suites.accuracy.noise import NOISES, given_labels
-from suites.accuracy.suite import HALVES, SUITE, DataSet, measurements, split
+from suites.helps.labels import FIGURES, packed, unpacked
+from suites.helps.noise import NOISES, given_labels
+from suites.helps.suite import HALVES, SUITE, DataSet, measurements, split
 from widemargin import SVC, RampSVC
 from widemargin_papers.harness.results import ResultStore
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import mean_pinball_loss
 
-from suites.accuracy import quantile_prices, quantiles
+from suites.helps import quantile_prices, quantiles
 from widemargin.estimators.quantile_svr import FACTOR
 from widemargin_papers.harness.results import ResultStore
 
@@ -47,7 +47,7 @@ def test_a_split_is_measured_and_shown(
     for method in quantiles.METHODS:
         assert 50.0 < record[method]["coverage"] < 95.0
         assert 0.1 < record[method]["pinball"] < 0.25  # of a target of spread 1
-    store = ResultStore(tmp_path / "accuracy_quantiles.json")
+    store = ResultStore(tmp_path / "helps_quantiles.json")
     store.add("check: diabetes, split 0", record)
     text = quantiles.table(store)
     assert text.count("**") == 2  # the least loss
@@ -56,7 +56,7 @@ def test_a_split_is_measured_and_shown(
 
 
 def test_the_factor_of_the_default_is_the_choosing_half_s(tmp_path: Path) -> None:
-    store = ResultStore(tmp_path / "accuracy_prices.json")
+    store = ResultStore(tmp_path / "helps_prices.json")
     assert quantile_prices.table(store) == "Nothing measured yet."
     record = quantile_prices.measured("diabetes", 0)
     losses = {f"{factor:g}": 2.0 for factor in quantile_prices.FACTORS} | {"4": 1.0}
@@ -68,5 +68,5 @@ def test_the_factor_of_the_default_is_the_choosing_half_s(tmp_path: Path) -> Non
 
 
 def test_the_default_price_is_what_the_stored_results_choose() -> None:
-    store = ResultStore(RESULTS / "accuracy_prices.json")
+    store = ResultStore(RESULTS / "helps_prices.json")
     assert f"{FACTOR:g} (chosen)" in quantile_prices.table(store)

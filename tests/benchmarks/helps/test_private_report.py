@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from suites.accuracy import private_report
+from suites.helps import private_report
 from widemargin.estimators.private.settings import DROWNED
 from widemargin_papers.harness.results import ResultStore
 
@@ -13,7 +13,7 @@ RESULTS = Path(__file__).resolve().parents[3] / "benchmarks" / "results"
 
 def test_the_warning_of_noise_is_where_the_choosing_half_puts_it():
     """The stored fits choose the threshold; on the others it misses fewer."""
-    store = ResultStore(RESULTS / "accuracy_private.json")
+    store = ResultStore(RESULTS / "helps_private.json")
     fits = private_report.noisy_fits(store)
     assert private_report.preferred_threshold(fits, "choose") == DROWNED
     gradient = [f for f in fits if f.half == "check" and f.mechanism == "gradient"]

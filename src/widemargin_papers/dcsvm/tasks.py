@@ -19,7 +19,7 @@ from widemargin.estimators.svc import SVC
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.timing import processor_seconds
 
-from . import paper_values as paper
+from . import printed as paper
 from .curves import curve_tasks
 from .dask_scale import scale_tasks
 from .methods import METHODS, Bagging, committee, make_method, naive_sum

@@ -26,9 +26,9 @@ from widemargin.estimators.cost_sensitive.costs import cost_problem
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.timing import processor_seconds
 
-from . import paper_values
+from . import printed
 from .accuracy import accuracy_tasks
-from .paper_values import CHUNK, KERNELS, OPTIONS, PRICES, ROWS, SIZES, Vector, problem
+from .printed import CHUNK, KERNELS, OPTIONS, PRICES, ROWS, SIZES, Vector, problem
 
 Moves = list[tuple[Solution, updates.PathAccount]]
 
@@ -88,8 +88,7 @@ def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
     """
     row = f"{name}, {kernel}, n={size}"
     draws = [
-        _draw(*paper_values.samples(name, trial), kernel, size)
-        for trial in range(trials)
+        _draw(*printed.samples(name, trial), kernel, size) for trial in range(trials)
     ]
     for way in (way for way in WAYS if f"{way}: seconds" in draws[0]):
         figure = "Figure 4" if way in STEPWISE else "Figure 3"
@@ -112,7 +111,7 @@ def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
                max(draw["difference"] for draw in draws), 0.0, 1e-8)  # fmt: skip
     chunk = median(draw["chunk: seconds"] for draw in draws)
     cap = SMALL_CAP if size < 5000 else max(CAP, ceil(CAP_RATIO * chunk))
-    X, y = paper_values.samples(name, 0)
+    X, y = printed.samples(name, 0)
     rows = slice(0, size + CHUNK)
     if len(np.unique(y[rows])) < 2:
         return

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from suites.accuracy import cost_report, cost_units, costs
-from suites.accuracy.cost_report import Case
-from suites.accuracy.costs import (
+from suites.helps import cost_report, cost_units, costs
+from suites.helps.cost_report import Case
+from suites.helps.costs import (
     BAYES,
     CHOSEN,
     CONSTANT,
@@ -23,7 +23,7 @@ from suites.accuracy.costs import (
     mean_cost,
     shortened,
 )
-from suites.accuracy.suite import SUITE, split
+from suites.helps.suite import SUITE, split
 from widemargin import SVC, CostSensitiveSVC
 from widemargin.estimators.cost_sensitive.prices import costs_of_pair
 from widemargin.estimators.cost_sensitive.reduction import in_units_of_the_least
@@ -157,7 +157,7 @@ def test_the_rule_for_the_unit(tmp_path: Path) -> None:
 
 def test_the_units_are_what_the_stored_results_choose() -> None:
     results = Path(__file__).parents[3] / "benchmarks" / "results"
-    store = ResultStore(results / "accuracy_units.json")
+    store = ResultStore(results / "helps_units.json")
     two, several = (cost_units.case_costs(store, group) for group in (False, True))
     assert (len(two), len(several)) == (42, 18)
     matrix = np.array([[0.0, 2.0], [32.0, 0.0]])
