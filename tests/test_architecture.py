@@ -186,7 +186,7 @@ CORE_CALLERS = {
     "engine/warm_start_chain.py",
     "engine/removals.py",
     "engine/path/follow.py",
-    "estimators/chance_constrained/solvers/descent.py",
+    "estimators/chance_constrained/descent.py",
     "cli/doctor_command.py",
     "cli/files.py",
     "cli/csv_tables.py",

@@ -7,9 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from widemargin.estimators.chance_constrained.solvers.cone_programs import (
-    orthogonal_factor,
-)
+from widemargin.estimators.chance_constrained.cone_programs import orthogonal_factor
 from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,

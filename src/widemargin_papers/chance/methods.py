@@ -20,25 +20,20 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.block_sources import Block, OneBlock
-from widemargin.estimators.chance_constrained.data.chance_problem import (
+from widemargin.estimators.chance_constrained.block_sources import Block, OneBlock
+from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     objective,
     shortfalls,
 )
-from widemargin.estimators.chance_constrained.data.first_pass import (
-    first_pass,
-    in_memory,
-)
-from widemargin.estimators.chance_constrained.solvers.cone_programs import (
+from widemargin.estimators.chance_constrained.cone_programs import (
     sample_cones,
     shared_cones,
 )
-from widemargin.estimators.chance_constrained.solvers.proven_solution import (
-    ChanceSolution,
-)
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin.estimators.chance_constrained.solvers.stochastic import stochastic
+from widemargin.estimators.chance_constrained.first_pass import first_pass, in_memory
+from widemargin.estimators.chance_constrained.proven_solution import ChanceSolution
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.stochastic import stochastic
 from widemargin.numerics.row_blocks import times, transpose_times
 from widemargin_papers.harness.datasets import load_dense
 from widemargin_papers.harness.timing import processor_seconds

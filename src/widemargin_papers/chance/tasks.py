@@ -16,10 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.solvers.proven_solution import (
-    ChanceSolution,
-)
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.proven_solution import ChanceSolution
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 

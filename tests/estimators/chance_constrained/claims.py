@@ -11,16 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.block_sources import (
+from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
+from widemargin.estimators.chance_constrained.block_sources import (
     Block,
     DaskBlocks,
     OneBlock,
     identity,
 )
-from widemargin.estimators.chance_constrained.data.first_pass import first_pass
-from widemargin.estimators.chance_constrained.solvers import (
-    smoothed_newton as newton_module,
-)
+from widemargin.estimators.chance_constrained.first_pass import first_pass
 
 from .uncertain import assert_true
 from tests.oracles.exact_chance import DIGITS, exact, exact_problem

@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.block_sources import (
+from widemargin.estimators.chance_constrained import stochastic as solver
+from widemargin.estimators.chance_constrained.block_sources import (
     Block,
     OneBlock,
     user_blocks,
 )
-from widemargin.estimators.chance_constrained.data.first_pass import Scaling, first_pass
-from widemargin.estimators.chance_constrained.solvers import stochastic as solver
+from widemargin.estimators.chance_constrained.first_pass import Scaling, first_pass
 from widemargin.uncertainty.covariance_tables import FactorTable
 
 N, D = 600, 4

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.solvers import (
-    smoothed_newton as newton_module,
-)
-from widemargin.estimators.chance_constrained.solvers.cone_programs import sample_cones
-from widemargin.estimators.chance_constrained.solvers.norm_corners import (
+from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
+from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.cone_programs import sample_cones
+from widemargin.estimators.chance_constrained.norm_corners import (
     balancing_directions,
     corner_of,
     origin_multipliers,
 )
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,

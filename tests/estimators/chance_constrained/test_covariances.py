@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.block_sources import Block, OneBlock
-from widemargin.estimators.chance_constrained.data.first_pass import first_pass
+from widemargin.estimators.chance_constrained.block_sources import Block, OneBlock
+from widemargin.estimators.chance_constrained.first_pass import first_pass
 from widemargin.uncertainty.covariances import (
     class_matrices,
     given_covariances,

@@ -11,13 +11,10 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.first_pass import Scaling
-from widemargin.estimators.chance_constrained.solvers.proven_solution import (
-    Dual,
-    optimum_below,
-)
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.first_pass import Scaling
+from widemargin.estimators.chance_constrained.proven_solution import Dual, optimum_below
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin.numerics.compensated import (
     UNIT,
     column_sums,

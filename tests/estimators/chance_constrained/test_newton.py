@@ -9,21 +9,19 @@ from scipy import sparse
 from scipy.optimize import check_grad
 
 from widemargin import SVC
-from widemargin.estimators.chance_constrained.data.chance_problem import (
+from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
+from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     duality_gap,
     objective,
 )
-from widemargin.estimators.chance_constrained.solvers import (
-    smoothed_newton as newton_module,
-)
-from widemargin.estimators.chance_constrained.solvers.cone_programs import (
+from widemargin.estimators.chance_constrained.cone_programs import (
     sample_cones,
     semidefinite,
     shared_cones,
 )
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin.estimators.chance_constrained.solvers.smoothing import (
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.smoothing import (
     hessian,
     hessian_operator,
     point_at,

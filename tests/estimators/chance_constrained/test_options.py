@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained import training
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
 from widemargin.uncertainty.covariance_tables import FullTable, Uncertainty
 
 from .test_stochastic import published_steps

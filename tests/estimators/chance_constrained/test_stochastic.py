@@ -10,20 +10,20 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import _core
-from widemargin.estimators.chance_constrained.data.chance_problem import (
+from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     objective,
 )
-from widemargin.estimators.chance_constrained.data.first_pass import in_memory
-from widemargin.estimators.chance_constrained.solvers.descent import (
+from widemargin.estimators.chance_constrained.descent import (
     CostSummary,
     Descent,
     draw_order,
     make_rule,
     visited,
 )
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
-from widemargin.estimators.chance_constrained.solvers.stochastic import (
+from widemargin.estimators.chance_constrained.first_pass import in_memory
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.stochastic import (
     refit,
     scores_of,
     stochastic,

@@ -11,13 +11,9 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import scale
 
 from widemargin import ChanceConstrainedSVC
+from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
+from widemargin.estimators.chance_constrained import stochastic as stochastic_module
 from widemargin.estimators.chance_constrained import training
-from widemargin.estimators.chance_constrained.solvers import (
-    smoothed_newton as newton_module,
-)
-from widemargin.estimators.chance_constrained.solvers import (
-    stochastic as stochastic_module,
-)
 
 FUNCTIONS = {
     "newton": "newton",

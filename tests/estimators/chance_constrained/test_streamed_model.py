@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.data.block_sources import OneBlock
-from widemargin.estimators.chance_constrained.solvers import stochastic as solver
-from widemargin.estimators.chance_constrained.solvers.stochastic import Scores, refit
+from widemargin.estimators.chance_constrained import stochastic as solver
+from widemargin.estimators.chance_constrained.block_sources import OneBlock
+from widemargin.estimators.chance_constrained.stochastic import Scores, refit
 
 
 def cloud(n, d=5, seed=0):

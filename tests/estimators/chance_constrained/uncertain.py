@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.testing import assert_allclose
 
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
+from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
 from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,

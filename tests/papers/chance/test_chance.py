@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin.estimators.chance_constrained.data.chance_problem import objective
-from widemargin.estimators.chance_constrained.solvers.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.chance_problem import objective
+from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.chance import growth as chance_growth
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report

@@ -16,7 +16,7 @@ from widemargin.estimators.base.validation import checked_samples
 from widemargin.runtime.dask_collections import is_dask
 from widemargin.uncertainty.covariances import CLASS
 
-from .data.block_sources import (
+from .block_sources import (
     Block,
     OneBlock,
     Source,

@@ -26,13 +26,13 @@ from widemargin.uncertainty.covariances import given_covariances
 from widemargin.uncertainty.gaussian_features import NOT_NORMAL, drawn_frequencies
 from widemargin.uncertainty.risk_bounds import GAUSSIAN
 
-from .data.block_sources import Block, Source, identity
-from .data.chance_problem import shortfalls
-from .data.feature_blocks import FeatureMap, scale_gamma
-from .data.first_pass import BlockProblems, ProblemBuilder, first_pass
-from .solvers.cone_programs import sample_cones, semidefinite, shared_cones
-from .solvers.descent import CostSummary, OnlineDescent, StepSettings, summary_table
-from .solvers.proven_solution import (
+from .block_sources import Block, Source, identity
+from .chance_problem import shortfalls
+from .cone_programs import sample_cones, semidefinite, shared_cones
+from .descent import CostSummary, OnlineDescent, StepSettings, summary_table
+from .feature_blocks import FeatureMap, scale_gamma
+from .first_pass import BlockProblems, ProblemBuilder, first_pass
+from .proven_solution import (
     GOOD,
     ChanceSolution,
     Proof,
@@ -40,8 +40,8 @@ from .solvers.proven_solution import (
     loss_above,
     optimum_below,
 )
-from .solvers.smoothed_newton import newton
-from .solvers.stochastic import stochastic
+from .smoothed_newton import newton
+from .stochastic import stochastic
 from .uncertain_model import FitReport, FittedModel
 
 Floats = NDArray[np.float64]

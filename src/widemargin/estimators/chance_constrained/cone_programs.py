@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.row_blocks import dense_rows
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import CovarianceTable, FactorTable
 
+from .chance_problem import ChanceProblem
 from .proven_solution import ChanceSolution, Dual, as_found
 
 Floats = NDArray[np.float64]

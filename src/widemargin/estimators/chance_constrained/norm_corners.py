@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    best_intercept,
-)
 from widemargin.uncertainty.covariance_tables import CovarianceTable
+
+from .chance_problem import ChanceProblem, best_intercept
 
 Floats = NDArray[np.float64]
 

@@ -20,23 +20,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.data.block_sources import (
-    Order,
-    Source,
-    ThreadedParts,
-)
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    objective,
-)
-from widemargin.estimators.chance_constrained.data.first_pass import (
-    BlockProblems,
-    Scaling,
-)
 from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
+from .block_sources import Order, Source, ThreadedParts
+from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
     CostSummary,
@@ -47,6 +36,7 @@ from .descent import (
     make_rule,
     visited,
 )
+from .first_pass import BlockProblems, Scaling
 from .proven_solution import ChanceSolution, Proof, Stage, loss_above
 from .smoothed_newton import newton
 

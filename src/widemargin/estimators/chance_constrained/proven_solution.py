@@ -18,11 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.certificate import Certificate
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    balanced,
-)
-from widemargin.estimators.chance_constrained.data.first_pass import Scaling
 from widemargin.numerics.compensated import (
     TINY,
     UNIT,
@@ -37,6 +32,9 @@ from widemargin.numerics.row_blocks import dense_rows
 from widemargin.numerics.semidefinite import Shifts, proven_shifts
 from widemargin.runtime.lazy import lazy_property
 from widemargin.uncertainty.covariance_tables import FullTable, Images, enclosed_images
+
+from .chance_problem import ChanceProblem, balanced
+from .first_pass import Scaling
 
 Floats = NDArray[np.float64]
 Stage = dict[str, Any]

@@ -22,16 +22,13 @@ from scipy import sparse
 
 from widemargin import _core
 from widemargin.estimators.base.validation import class_weights
-from widemargin.estimators.chance_constrained.data.block_sources import Block
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
-from widemargin.estimators.chance_constrained.data.first_pass import (
-    DataSettings,
-    ProblemBuilder,
-    Scaling,
-)
 from widemargin.numerics.products import inner
 from widemargin.uncertainty.covariance_tables import FullTable
 from widemargin.uncertainty.risk_bounds import safety_factor
+
+from .block_sources import Block
+from .chance_problem import ChanceProblem
+from .first_pass import DataSettings, ProblemBuilder, Scaling
 
 Floats = NDArray[np.float64]
 

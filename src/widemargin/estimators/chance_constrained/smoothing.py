@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.products import inner, squares
 from widemargin.numerics.row_blocks import blocks, dense_rows, times, transpose_times
+
+from .chance_problem import ChanceProblem
 
 Floats = NDArray[np.float64]
 

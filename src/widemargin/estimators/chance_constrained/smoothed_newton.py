@@ -17,17 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.chance_constrained.data.chance_problem import (
-    ChanceProblem,
-    Gap,
-    best_intercept,
-    duality_gap,
-)
 from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import inner
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .active_set_polish import DualPoint, polish, polish_origin
+from .chance_problem import ChanceProblem, Gap, best_intercept, duality_gap
 from .proven_solution import ChanceSolution, Dual, Stage, as_found
 from .smoothing import (
     Point,

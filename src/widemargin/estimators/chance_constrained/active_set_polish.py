@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 
-from widemargin.estimators.chance_constrained.data.chance_problem import ChanceProblem
 from widemargin.numerics.products import inner, squares
 from widemargin.numerics.row_blocks import dense_rows, times, transpose_times
 
+from .chance_problem import ChanceProblem
 from .norm_corners import Corner, balancing_directions, corner_of, origin_multipliers
 from .smoothing import Point, Smoothed, margin_rows, norm_curvature, point_at
 

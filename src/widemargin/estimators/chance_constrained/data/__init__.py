@@ -1,1 +1,0 @@
-"""What is known of the samples: means, covariances, blocks of rows, the problem."""

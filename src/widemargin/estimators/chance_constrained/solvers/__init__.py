@@ -1,1 +1,0 @@
-"""How the problem is solved, and what is proved of the solution."""
