@@ -15,8 +15,8 @@ from widemargin.estimators.chance_constrained.chance_problem import (
     objective,
 )
 from widemargin.estimators.chance_constrained.descent import (
-    CostSummary,
     Descent,
+    cost_sums,
     draw_order,
     make_rule,
     visited,
@@ -81,9 +81,7 @@ def refined_steps(problem, order, radius):
 
 
 def run(problem, order, refined=False, **changes):
-    rule = make_rule(
-        CostSummary.of(problem), problem.kappa, problem.fit_intercept, refined
-    )
+    rule = make_rule(cost_sums(problem), problem.kappa, problem.fit_intercept, refined)
     rule = replace(rule, **changes)
     start = Descent.start(problem.shape[1])
     return visited(problem, np.asarray(order, dtype=np.int64), rule, start)
@@ -281,7 +279,7 @@ def test_compiled_loop_refuses_what_does_not_fit(change, message):
 
 def test_rule_has_the_radius_of_the_dual():
     problem = random_problem(10, "certain")
-    rule = make_rule(CostSummary.of(problem), 3.0, True, True)
+    rule = make_rule(cost_sums(problem), 3.0, True, True)
     exact = newton(problem)
     assert np.linalg.norm(exact.w) <= rule.radius
     masses = [problem.costs[problem.signs == sign].sum() for sign in (1.0, -1.0)]

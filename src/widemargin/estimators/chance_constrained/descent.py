@@ -13,7 +13,7 @@ the average and the best b exactly).
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,67 +72,46 @@ class Descent:
         return (self.mean_w, self.mean_b) if refined else (self.w, self.b)
 
 
-@dataclass(frozen=True)
-class CostSummary:
-    """What the rule must know of all samples: costs by sign, and their size."""
+def cost_sums(problem: ChanceProblem) -> Floats:
+    """Return what the rule must know of samples; parts of the data add up.
 
-    rows: float = 0.0
-    positive: float = 0.0
-    negative: float = 0.0
-    squared: float = 0.0
-
-    @classmethod
-    def of(cls, problem: ChanceProblem) -> CostSummary:
-        """Return the sums of a problem, or of one block of it."""
-        positive, X = problem.signs > 0.0, problem.X
-        if sparse.issparse(X):
-            norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-        else:
-            norms = np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-        return cls(
-            float(len(problem.signs)),
-            float(problem.costs[positive].sum()),
-            float(problem.costs[~positive].sum()),
-            inner(problem.costs, norms),
-        )
-
-    def __add__(self, other: CostSummary) -> CostSummary:
-        """Add up two parts of the data."""
-        return CostSummary(
-            self.rows + other.rows,
-            self.positive + other.positive,
-            self.negative + other.negative,
-            self.squared + other.squared,
-        )
-
-    def scaled_up(self, rows: int | None) -> CostSummary:
-        """Extrapolate the sums to `rows` rows like those seen."""
-        if rows is None:
-            return self
-        factor = rows / max(self.rows, 1.0)
-        sums = (self.positive * factor, self.negative * factor, self.squared * factor)
-        return CostSummary(float(rows), *sums)
+    Their number, the costs of the positive and of the negative ones, and
+    ``sum_i c_i ||mu_i||^2``.
+    """
+    positive, costs, X = problem.signs > 0.0, problem.costs, problem.X
+    if sparse.issparse(X):
+        norms = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    else:
+        norms = np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    by_sign = costs[positive].sum(), costs[~positive].sum()
+    return np.array([len(costs), *by_sign, inner(costs, norms)])
 
 
-def make_rule(
-    summary: CostSummary, kappa: float, fit_intercept: bool, refined: bool
-) -> Rule:
-    """Return the step's numbers for data with these sums.
+def extrapolated(sums: Floats, rows: int | None) -> Floats:
+    """Return the sums of `rows` rows like those seen."""
+    if rows is None:
+        return sums
+    factor = rows / max(sums[0], 1.0)
+    return np.array([rows, *(sums[1:] * factor)])
+
+
+def make_rule(sums: Floats, kappa: float, fit_intercept: bool, refined: bool) -> Rule:
+    """Return the step's numbers for data with these `cost_sums`.
 
     ``||w*||^2 <= sum_i alpha_i``, and the multipliers of the two classes balance when
     there is an intercept (mathematics 2.3): that is the radius.
     """
-    total = summary.positive + summary.negative
-    smaller = min(summary.positive, summary.negative)
+    rows, positive, negative, squared = sums.tolist()
+    total, smaller = positive + negative, min(positive, negative)
     mass = 2.0 * smaller if fit_intercept and smaller > 0.0 else total
     return Rule(
         kappa=kappa,
-        rows_total=summary.rows,
+        rows_total=rows,
         fit_intercept=fit_intercept,
         refined=refined,
         radius=float(np.sqrt(mass)),
-        delay=4.0 * summary.squared,
-        unit_of_cost=max(total / max(summary.rows, 1.0), np.finfo(float).tiny),
+        delay=4.0 * squared,
+        unit_of_cost=max(total / max(rows, 1.0), np.finfo(float).tiny),
     )
 
 
@@ -210,7 +189,7 @@ class OnlineDescent:
     """The state behind ``partial_fit``, as arrays and numbers that a model file holds.
 
     Descents of all binary problems: ``w`` and ``mean_w`` of shape (k, d), ``b`` with
-    the intercepts of both as columns; ``summaries`` are the sums (`CostSummary`) of
+    the intercepts of both as columns; ``summaries`` are the `cost_sums` of
     the rows seen so far; ``visits`` counts the steps of the whole history, those of
     `fit` included.
     """
@@ -235,8 +214,8 @@ class OnlineDescent:
     ) -> OnlineDescent:
         """Return the descents of data of which no row was seen."""
         k = 1 if len(classes) == 2 else len(classes)
-        w, sums = np.zeros((k, n_features)), summary_table([CostSummary()] * k)
-        return cls(classes, w, w, np.zeros((k, 2)), 0, sums, covariances, seed, 0)
+        w, b, sums = np.zeros((k, n_features)), np.zeros((k, 2)), np.zeros((k, 4))
+        return cls(classes, w, w, b, 0, sums, covariances, seed, 0)
 
     def going_on(
         self, coef: Floats, intercept: Floats, seen: Floats, visits: int, refined: bool
@@ -247,7 +226,7 @@ class OnlineDescent:
         new row then weighs as much as one of them, however many epochs `fit` made.
         The published one has no other clock than its steps.
         """
-        rows = int(CostSummary(*seen[0]).rows)
+        rows = int(seen[0, 0])
         return replace(
             self,
             w=coef,
@@ -296,8 +275,8 @@ class OnlineDescent:
         order = draw_order(len(present), settings.sampling, rng)
         descents, summaries = [], []
         for k, problem in enumerate(problems):
-            seen = CostSummary(*self.summaries[k].tolist()) + CostSummary.of(problem)
-            whole = seen.scaled_up(n_samples_total)
+            seen = self.summaries[k] + cost_sums(problem)
+            whole = extrapolated(seen, n_samples_total)
             rule = make_rule(whole, kappa, settings.fit_intercept, settings.refine)
             b, mean_b = self.b[k].tolist()
             start = Descent(self.w[k], self.mean_w[k], b, mean_b, self.steps)
@@ -309,11 +288,6 @@ class OnlineDescent:
             mean_w=np.stack([descent.mean_w for descent in descents]),
             b=np.array([(descent.b, descent.mean_b) for descent in descents]),
             steps=descents[0].steps,
-            summaries=summary_table(summaries),
+            summaries=np.stack(summaries),
             visits=self.visits + len(order),
         )
-
-
-def summary_table(summaries: list[CostSummary]) -> Floats:
-    """Return the sums as one array, which any model file can hold."""
-    return np.array([astuple(summary) for summary in summaries])

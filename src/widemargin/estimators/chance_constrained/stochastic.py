@@ -28,10 +28,10 @@ from .block_sources import Order, Source, ThreadedParts
 from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
-    CostSummary,
     Descent,
     Rule,
     averaged,
+    cost_sums,
     draw_order,
     make_rule,
     visited,
@@ -159,19 +159,15 @@ def _rules(
 ) -> tuple[list[Rule], int]:
     """Return the numbers of the step of each problem, and the number of features."""
 
-    def seen(item: BlockProblems) -> tuple[float, bool, int, list[CostSummary]]:
+    def seen(item: BlockProblems) -> tuple[float, bool, int, Floats]:
         chosen = [item.scaled[k] for k in numbers]
-        first, sums = chosen[0], [CostSummary.of(problem) for problem in chosen]
-        return first.kappa, first.fit_intercept, first.shape[1], sums
+        first, sums = chosen[0], [cost_sums(problem) for problem in chosen]
+        return first.kappa, first.fit_intercept, first.shape[1], np.stack(sums)
 
     parts = list(blocks.map(seen))
     kappa, fit_intercept, n_features, _ = parts[0]
-    summaries = zip(*(sums for *_, sums in parts), strict=True)
-    rules = [
-        make_rule(reduce(CostSummary.__add__, own), kappa, fit_intercept, refine)
-        for own in summaries
-    ]
-    return rules, n_features
+    sums = reduce(np.add, (sums for *_, sums in parts))
+    return [make_rule(own, kappa, fit_intercept, refine) for own in sums], n_features
 
 
 def _visits(blocks: Problems, workers: int) -> Problems:

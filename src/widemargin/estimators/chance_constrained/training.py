@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +29,7 @@ from widemargin.uncertainty.risk_bounds import GAUSSIAN
 from .block_sources import Block, Source, identity
 from .chance_problem import shortfalls
 from .cone_programs import sample_cones, semidefinite, shared_cones
-from .descent import CostSummary, OnlineDescent, StepSettings, summary_table
+from .descent import OnlineDescent, StepSettings, cost_sums
 from .feature_blocks import FeatureMap, scale_gamma
 from .first_pass import BlockProblems, ProblemBuilder, first_pass
 from .proven_solution import (
@@ -42,7 +42,7 @@ from .proven_solution import (
 )
 from .smoothed_newton import newton
 from .stochastic import stochastic
-from .uncertain_model import FitReport, FittedModel
+from .uncertain_model import FittedModel
 
 Floats = NDArray[np.float64]
 Monitor = Callable[[Stage], None] | None
@@ -205,7 +205,7 @@ class _Evaluation:
     loss: float
     rows: int
     bounded: int  # rows with slack below one
-    seen: CostSummary
+    seen: Floats  # cost_sums
     slack: Floats | None  # of all rows given, for data in memory
 
 
@@ -224,7 +224,7 @@ def _evaluated(
             if slack is not None:
                 slack[item.rows] = np.maximum(shortfall, 0.0)
             loss, bounded = loss_above(problem, w, b), np.count_nonzero(shortfall < 1.0)
-            seen = CostSummary.of(problem)
+            seen = cost_sums(problem)
             out.append(_Evaluation(loss, len(item.rows), int(bounded), seen, slack))
         return out
 
@@ -257,13 +257,6 @@ def _stored(
     slack = None
     if slacks:
         slack = slacks[0] if single else np.column_stack(slacks)
-    report = FitReport(
-        certificates[0] if single else certificates,
-        [record for solution in solutions for record in solution.history],
-        slack,
-        float(shares[0]) if single else shares,
-    )
-    seen = [reduce(CostSummary.__add__, (p.seen for p in own)) for own in by_problem]
     return FittedModel(
         classes=builder.classes,
         coef=np.stack([solution.w for solution in solutions]),
@@ -272,8 +265,11 @@ def _stored(
         covariances=None if builder.table is None else builder.table.dense(),
         n_iter=max(1, *(solution.n_iter for solution in solutions)),
         solved=all(solution.status in _GOOD for solution in solutions),
-        seen=summary_table(seen),
-        report=report,
+        seen=np.stack([sum(p.seen for p in own) for own in by_problem]),
+        certificate=certificates[0] if single else certificates,
+        history=[record for solution in solutions for record in solution.history],
+        slack=slack,
+        bounded_share=float(shares[0]) if single else shares,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,22 +32,12 @@ _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")  # scikit-learn writes t
 
 
 @dataclass(frozen=True)
-class FitReport:
-    """Results of a pass over all rows, stored as ``certificate_`` and so on."""
-
-    certificate: Any
-    history: list[dict[str, Any]]
-    slack: Floats | None
-    bounded_share: Any
-
-
-@dataclass(frozen=True)
 class FittedModel:
     """What a fitted estimator has, whichever way it was trained.
 
     ``online`` is the state of ``partial_fit`` and ``seen`` the sums over the rows of
-    ``fit`` from which it goes on; ``report`` is None where no pass over all rows was
-    made.
+    ``fit`` from which it goes on. The last four are of a pass over all rows: None
+    where none was made.
     """
 
     classes: NDArray[Any]
@@ -60,7 +50,10 @@ class FittedModel:
     frequencies: Floats | None = None  # of the random features, kernel="rbf"
     online: dict[str, Any] | None = None
     seen: Floats | None = None
-    report: FitReport | None = None
+    certificate: Any = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    slack: Floats | None = None
+    bounded_share: Any = None
 
 
 @contextmanager
@@ -109,11 +102,9 @@ class UncertainModel(
         self.scale_, self.covariances_ = model.scale, model.covariances
         self.n_iter_, self.fit_status_ = model.n_iter, int(not model.solved)
         self._online, self._seen = model.online, model.seen
-        if model.report is not None:
-            self.certificate_ = model.report.certificate
-            self.history_ = model.report.history
-            self.slack_ = model.report.slack
-            self.bounded_share_ = model.report.bounded_share
+        if model.certificate is not None:
+            self.certificate_, self.history_ = model.certificate, model.history
+            self.slack_, self.bounded_share_ = model.slack, model.bounded_share
 
     def _kept(self) -> FittedModel | None:
         """Return what ``partial_fit`` goes on from, if there is a model."""
