@@ -37,6 +37,28 @@ const char* name_of(PathStatus status) {
   }
 }
 
+// What a path did, and which samples crossed where.
+nb::dict account_of(const PathReport& report) {
+  nb::dict account;
+  account["status"] = name_of(report.status);
+  account["steps"] = report.steps;
+  account["exchanges"] = report.exchanges;
+  account["shifts"] = report.shifts;
+  account["perturbations"] = report.perturbations;
+  account["refactorisations"] = report.refactorisations;
+  account["margin"] = report.largest_margin;
+  std::vector<double> crossed_at;
+  std::vector<std::int64_t> crossed;
+  for (const Crossing& one : report.crossings) {
+    crossed_at.push_back(one.eta);
+    crossed.push_back(std::int64_t(one.row));
+  }
+  account["crossed_at"] = as_array(std::move(crossed_at));
+  account["crossed"] = as_array(std::move(crossed));
+  account["breakpoints"] = as_array(report.breakpoints);
+  return account;
+}
+
 nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lower, Vector upper,
                       Vector lower_to, Vector upper_to, Vector linear_rate, Vector drive,
                       Sides side, bool has_equality, double total_rate, double linear_scale,
@@ -84,28 +106,11 @@ nb::tuple follow_path(Vector beta, Vector gradient, Vector diagonal, Vector lowe
     nb::gil_scoped_release unlock;
     report = path.run();
   }
-  nb::dict account;
-  account["status"] = name_of(report.status);
-  account["steps"] = report.steps;
-  account["exchanges"] = report.exchanges;
-  account["shifts"] = report.shifts;
-  account["perturbations"] = report.perturbations;
-  account["refactorisations"] = report.refactorisations;
-  account["margin"] = report.largest_margin;
-  std::vector<double> crossed_at;
-  std::vector<std::int64_t> crossed;
-  for (const Crossing& one : report.crossings) {
-    crossed_at.push_back(one.eta);
-    crossed.push_back(std::int64_t(one.row));
-  }
-  account["crossed_at"] = as_array(std::move(crossed_at));
-  account["crossed"] = as_array(std::move(crossed));
-  account["breakpoints"] = as_array(report.breakpoints);
   std::vector<std::int8_t> sides(rows);
   std::transform(path.side().begin(), path.side().end(), sides.begin(),
                  [](Side value) { return std::int8_t(value); });
   return nb::make_tuple(as_array(path.beta()), as_array(path.gradient()),
-                        as_array(std::move(sides)), account);
+                        as_array(std::move(sides)), account_of(report));
 }
 
 // The removals of a solution over a matrix that stays the caller's, and alive with this.

@@ -70,6 +70,30 @@ inline void for_each_vector(Size size, typename Lanes<Real>::Bits indices, const
   for (; k < size; k += lanes, indices += Int(lanes)) work(k, indices, 0);
 }
 
+// Moves beta along the pair (i, j) to the minimum between their bounds; returns by how much.
+template <class Real>
+inline double move_pair(const PairCall<Real>& call, Size i, Size j, double entry, double slope_i,
+                        double slope_j) {
+  double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * entry;
+  if (!(curvature > 1e-12)) curvature = 1e-12;
+  // A kink ends a step as a bound does.
+  const double end_i = segment_end(call, i, true);
+  const double end_j = segment_end(call, j, false);
+  const double room_i = end_i - call.beta[i];
+  const double room_j = call.beta[j] - end_j;
+  double length = (slope_j - slope_i) / curvature;
+  const bool stop_i = length >= room_i && room_i <= room_j;
+  const bool stop_j = length >= room_j && room_j <= room_i;
+  if (stop_i) length = room_i;
+  if (stop_j) length = room_j;
+  // A reached bound is assigned, not computed: sums of steps would miss it by rounding.
+  call.beta[i] = stop_i ? end_i : call.beta[i] + length;
+  call.beta[j] = stop_j ? end_j : call.beta[j] - length;
+  note_sides(call, i);
+  note_sides(call, j);
+  return length;
+}
+
 // Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance;
 // of two sums (mathematics 9.3) on the side of zero where that is larger. Where all members have
 // the same diagonal entry, as under a Gaussian kernel, it is not read for each of them.
@@ -154,26 +178,9 @@ long pair_steps(const PairCall<Real>& call) {
     row_j = row_of(Size(j));
     ask_for_start(row_j, size);
 
-    double curvature = double(call.diagonal[i]) + double(call.diagonal[j]) - 2.0 * double(row_i[j]);
-    if (!(curvature > 1e-12)) curvature = 1e-12;
-    // A kink ends a step as a bound does.
-    const double end_i = segment_end(call, Size(i), true);
-    const double end_j = segment_end(call, Size(j), false);
-    const double room_i = end_i - call.beta[i];
-    const double room_j = call.beta[j] - end_j;
     const double slope_i = double(call.gradient[i]) + double(growth[i]);
     const double slope_j = double(call.gradient[j]) + double(fall[j]);
-    double length = (slope_j - slope_i) / curvature;
-    const bool stop_i = length >= room_i && room_i <= room_j;
-    const bool stop_j = length >= room_j && room_j <= room_i;
-    if (stop_i) length = room_i;
-    if (stop_j) length = room_j;
-    // A reached bound is assigned, not computed: sums of steps would miss it by rounding.
-    call.beta[i] = stop_i ? end_i : call.beta[i] + length;
-    call.beta[j] = stop_j ? end_j : call.beta[j] - length;
-    note_sides(call, Size(i));
-    note_sides(call, Size(j));
-    step = Real(length);
+    step = Real(move_pair(call, Size(i), Size(j), double(row_i[j]), slope_i, slope_j));
   }
 }
 

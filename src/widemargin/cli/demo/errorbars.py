@@ -29,10 +29,6 @@ def run(report: TerminalReport) -> str:
     import numpy as np
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from widemargin import SVC, ChanceConstrainedSVC
 
     data = load_breast_cancer()
     deviations = np.repeat(STATED, 10) * data.data.std(axis=0)
@@ -45,12 +41,8 @@ def run(report: TerminalReport) -> str:
     )
     V, V_test = (np.tile(np.square(deviations), (len(part), 1)) for part in (y, y_test))
     with report.working(f"fitting {len(y)} patients, four models"):
-        curved = make_pipeline(StandardScaler(), SVC()).fit(X, y)
-        plain = ChanceConstrainedSVC(standardize=True, covariance_scale=0.0).fit(X, y)
-        robust = ChanceConstrainedSVC(standardize=True, risk=RISK)
-        robust.fit(X, y, covariance=V)
-        normal = ChanceConstrainedSVC(standardize=True, risk=RISK, bound="gaussian")
-        normal.fit(X, y, covariance=V)
+        models = _fitted(X, y, V)
+    curved, _, robust, _ = models.values()
     last = robust.history_[-1]
     report.say(
         f"solved exactly: duality gap {last['gap']:.1e} of "
@@ -60,12 +52,7 @@ def run(report: TerminalReport) -> str:
     again = [rng.normal(X_test, np.sqrt(V_test)) for _ in range(AGAIN)]
     rows, sure, clean, noisy = [], [], [], []
     with report.working(f"measuring {len(y_test)} unseen patients {AGAIN} times again"):
-        for name, model in (
-            ("SVC, Gaussian kernel", curved),
-            ("linear, error bars ignored", plain),
-            ("error bars used, any distribution", robust),
-            ("error bars used, normal", normal),
-        ):
+        for name, model in models.items():
             clean.append(float(model.score(X_test, y_test)))
             noisy.append(float(np.mean([model.score(Z, y_test) for Z in again])))
             share = "no bound"
@@ -91,6 +78,24 @@ def run(report: TerminalReport) -> str:
         f"error bound at most {RISK:.0%} for {sure[1]:.0%} of the patients, whatever "
         f"the distribution, instead of {sure[0]:.0%}."
     )
+
+
+def _fitted(X: Any, y: Any, V: Any) -> dict[str, Any]:
+    """Fit without the error bars and with them, by name."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from widemargin import SVC, ChanceConstrainedSVC
+
+    plain = ChanceConstrainedSVC(standardize=True, covariance_scale=0.0)
+    robust = ChanceConstrainedSVC(standardize=True, risk=RISK)
+    normal = ChanceConstrainedSVC(standardize=True, risk=RISK, bound="gaussian")
+    return {
+        "SVC, Gaussian kernel": make_pipeline(StandardScaler(), SVC()).fit(X, y),
+        "linear, error bars ignored": plain.fit(X, y),
+        "error bars used, any distribution": robust.fit(X, y, covariance=V),
+        "error bars used, normal": normal.fit(X, y, covariance=V),
+    }
 
 
 def _draw(X: Any, y: Any, V: Any, names: Any, rng: Any, axes: Any) -> None:

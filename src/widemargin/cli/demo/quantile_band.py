@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "A band, not a line"
@@ -11,6 +13,7 @@ QUESTION = (
     "the patients, wider where the outcome is less certain."
 )
 LOW, HIGH = 0.1, 0.9
+LEVELS = [LOW, 0.5, HIGH]
 FOLDS = 5
 SEED = 0
 
@@ -19,39 +22,9 @@ def run(report: TerminalReport) -> str:
     """Fit a band of quantiles, measure its coverage on unseen patients."""
     import numpy as np
     from sklearn.datasets import load_diabetes
-    from sklearn.ensemble import GradientBoostingRegressor
-    from sklearn.model_selection import KFold, cross_val_predict
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from widemargin import SVR, QuantileSVR
-    from widemargin.display import BandDisplay
 
     X, y = load_diabetes(return_X_y=True)
-    levels = [LOW, 0.5, HIGH]
-    folds = KFold(FOLDS, shuffle=True, random_state=SEED)
-    with report.working(f"{FOLDS} folds of {len(y)} patients, three quantiles each"):
-        band = make_pipeline(
-            StandardScaler(),
-            QuantileSVR(quantile=levels, non_crossing=True),
-        )
-        ours = cross_val_predict(band, X, y, cv=folds)
-        trees = np.column_stack(
-            [
-                cross_val_predict(
-                    GradientBoostingRegressor(
-                        loss="quantile", alpha=q, random_state=SEED
-                    ),
-                    X,
-                    y,
-                    cv=folds,
-                )
-                for q in levels
-            ]
-        )
-    with report.working("a line for comparison: SVR"):
-        line = make_pipeline(StandardScaler(), SVR(C=100.0, gamma=0.01, epsilon=10.0))
-        numbers = cross_val_predict(line, X, y, cv=folds)
+    ours, trees, numbers = _predictions(report, X, y)
     rows = [["SVR", "-", "-", f"{np.mean(np.abs(y - numbers)):.1f}"]]
     covered, widths = [], []
     for name, table in (("gradient boosting", trees), ("QuantileSVR", ours)):
@@ -69,9 +42,52 @@ def run(report: TerminalReport) -> str:
         f"the band is {widths[1] / widths[0]:.2f} times as wide as that of boosting, "
         "and covers its share of all patients, not of every kind of them"
     )
-    mass = StandardScaler().fit_transform(X[:, [2]])
+    _draw(report, X[:, [2]], y)
+    wanted = HIGH - LOW
+    return (
+        f"the band meant to cover {wanted:.0%} covers {covered[1]:.1%} of unseen "
+        f"patients; that of gradient boosting covers {covered[0]:.1%}."
+    )
+
+
+def _predictions(report: TerminalReport, X: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Predict unseen patients: our band, that of gradient boosting, and SVR's line."""
+    import numpy as np
+    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.model_selection import KFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from widemargin import SVR, QuantileSVR
+
+    folds = KFold(FOLDS, shuffle=True, random_state=SEED)
+
+    def predicted(model: Any) -> Any:
+        return cross_val_predict(model, X, y, cv=folds)
+
+    with report.working(f"{FOLDS} folds of {len(y)} patients, three quantiles each"):
+        band = QuantileSVR(quantile=LEVELS, non_crossing=True)
+        ours = predicted(make_pipeline(StandardScaler(), band))
+        trees = [
+            GradientBoostingRegressor(loss="quantile", alpha=q, random_state=SEED)
+            for q in LEVELS
+        ]
+        theirs = np.column_stack([predicted(model) for model in trees])
+    with report.working("a line for comparison: SVR"):
+        line = make_pipeline(StandardScaler(), SVR(C=100.0, gamma=0.01, epsilon=10.0))
+        return ours, theirs, predicted(line)
+
+
+def _draw(report: TerminalReport, mass: Any, y: Any) -> None:
+    """Draw the band along one feature."""
+    from sklearn.preprocessing import StandardScaler
+
+    from widemargin import QuantileSVR
+    from widemargin.display import BandDisplay
+
+    mass = StandardScaler().fit_transform(mass)
     with report.working("fitting the band along one feature"):
-        shown = QuantileSVR(quantile=levels, C=100.0, gamma=0.2, non_crossing=True)
+        shown = QuantileSVR(quantile=LEVELS, C=100.0, gamma=0.2, non_crossing=True)
         shown.fit(mass, y)
     labels = ("body mass index", "progression")
     report.picture(
@@ -79,9 +95,4 @@ def run(report: TerminalReport) -> str:
             shown, mass, y, ax=ax, axis_labels=labels
         ),
         caption="Progression along the body mass index alone",
-    )
-    wanted = HIGH - LOW
-    return (
-        f"the band meant to cover {wanted:.0%} covers {covered[1]:.1%} of unseen "
-        f"patients; that of gradient boosting covers {covered[0]:.1%}."
     )
