@@ -73,6 +73,8 @@ def test_each_step_is_the_solution_of_its_problem(n, intercept):
         full[members] = step.beta
         assert_allclose(step.other_values, gram.times(full, others), atol=1e-12 * scale)
         assert step.certificate.kkt_violation <= 1e-7
+        objective = single.certificate.objective
+        assert_allclose(step.certificate.objective, objective, rtol=1e-5)
         assert_allclose(step.values, single.values, atol=1e-5)  # as far as 1e-7 tells
         assert_allclose(step.intercept, single.intercept, atol=1e-5)
         terms = problem.linear, problem.lower, problem.upper, problem.total

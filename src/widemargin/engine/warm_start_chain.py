@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 
-from .certificate import Certificate, kkt_violation
+from .certificate import Certificate, kkt_violation, primal_objective
 from .gram import HALF_DIGIT, Gram
 from .problem import Terms
 from .solve_options import Monitor
@@ -70,14 +70,18 @@ class ChainSolution:
 
     @property
     def certificate(self) -> Certificate:
-        """A record without claims: the violation is what the entries show."""
+        """A record without claims: objective and violation as the entries show them."""
         terms = self.problem
+        objective = primal_objective(
+            self.beta, self.values, self.intercept, terms.linear, terms.lower,
+            terms.upper, terms.total, terms.kink,
+        )  # fmt: skip
         seen = kkt_violation(
             self.beta, self.values - terms.linear, terms.lower, terms.upper,
             terms.total is not None, terms.kink,
         )  # fmt: skip
         return Certificate(
-            status=str(self.status), objective=float("nan"), bound=None, gap=None,
+            status=str(self.status), objective=objective, bound=None, gap=None,
             kkt_violation=seen, n_iter=self.n_iter, seconds=0.0, threads=1,
         )  # fmt: skip
 

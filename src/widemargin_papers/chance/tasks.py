@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -99,7 +100,7 @@ def _cells(
 ) -> Iterable[Cell]:
     """Yield seconds, accuracy, their deviations, objective above the optimum."""
     printed = PAPER[table][1][share].get(method)
-    paper: dict[str, float] = {} if printed is None else vars(printed)
+    paper: dict[str, float] = {} if printed is None else asdict(printed)
     title = f"{table}, {share:.0%} training"
     note = f"mean of {len(done)} runs"
     seconds = np.array([run.seconds for run in done])

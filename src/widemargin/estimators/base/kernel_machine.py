@@ -112,6 +112,7 @@ class KernelMachine(
     }
 
     solver: str
+    polish: bool | str = "auto"  # of estimators that have no such parameter
 
     def _fitted(self, *data: Any) -> Self:
         """Fit all or nothing; after Ctrl-C, which is raised, a former model stands.
@@ -238,7 +239,7 @@ class KernelMachine(
         self, deadline: Deadline, threads: int, **asked: bool
     ) -> BatchOptions:
         return BatchOptions(
-            tol=self.tol, polish=POLISH_RULES[self._polish()], deadline=deadline,
+            tol=self.tol, polish=POLISH_RULES[self.polish], deadline=deadline,
             threads=threads, monitor=check_cancelled if is_cancellable() else None,
             **asked,
         )  # fmt: skip
@@ -372,20 +373,15 @@ class KernelMachine(
 
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
         """Return the options of every solve of `n` samples in this fit."""
-        polish = self._polish()
         return SolveOptions(
             tol=self.tol,
-            exact=polish is True or (polish == "auto" and n <= EXACT_SIZE),
-            polish_limit=POLISH_LIMIT if polish is True else EXACT_MARGIN,
+            exact=self.polish is True or (self.polish == "auto" and n <= EXACT_SIZE),
+            polish_limit=POLISH_LIMIT if self.polish is True else EXACT_MARGIN,
             max_iter=self.max_iter,
             deadline=task.deadline,
             shrinking=self.shrinking,
             seed=task.seed,
         )
-
-    def _polish(self) -> bool | str:
-        """Return the parameter ``polish``; "auto" for estimators without it."""
-        return vars(self).get("polish", "auto")  # type: ignore[no-any-return]
 
     def _warn_unless_converged(self, answers: Sequence[Answer]) -> None:
         words = not_converged(type(self).__name__, self.tol, answers)

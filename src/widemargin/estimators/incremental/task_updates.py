@@ -263,7 +263,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         machine = self
         if self.exact_updates is False:
             machine = self._shadow()
-            machine.__dict__["polish"] = False
+            machine.polish = False
         if batch is None:
             answers, complete = machine._solve_all(data, gram, tasks)
         else:
