@@ -94,6 +94,16 @@ def test_what_is_shown_is_kept() -> None:
     assert len(act.parts[3].panels) == 6
 
 
+def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, widest in (("60", 60), ("300", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        stream = io.StringIO()
+        TerminalReport(Act("a", "T", "Q"), stream).say("many words " * 30)
+        lines = stream.getvalue().splitlines()
+        assert all(line.startswith("  many") for line in lines)
+        assert widest - 11 < max(map(len, lines)) <= widest
+
+
 def test_plain_table() -> None:
     text = plain_table(["a", "b"], [["xx", "1"], ["y", "22"]])
     assert text == "a    b\n--  --\nxx   1\ny   22\n"
@@ -123,7 +133,7 @@ LESS: dict[str, dict[str, object]] = {
 TIMED = {
     "photograph": lambda row: f"{row[0]} on {row[1]} pixels",
     "forget": lambda row: {
-        "after forget": "forgetting",
+        "forget": "forgetting",
         "full retrain": "retraining",
     }.get(row[0]),
 }
@@ -236,6 +246,9 @@ def test_one_act_alone_through_a_process(tmp_path: Path) -> None:
     )
     page = (tmp_path / "widemargin-demo.html").read_text()
     assert "Who is mislabelled?" in page
+    # the verdict stands below its table, and again at the end
+    (verdict,) = re.findall(r"^  => (.*)", done.stdout, re.MULTILINE)
+    assert done.stdout.count(verdict[:30]) == 2
     assert "widemargin-demo.html" in done.stdout
 
 

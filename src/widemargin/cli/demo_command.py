@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from widemargin.cli.demo import ACTS, NEEDS
-from widemargin.cli.terminal_report import Act, TerminalReport, can_draw
+from widemargin.cli.terminal_report import Act, TerminalReport, can_draw, wrapped
 
 _REPORT = "widemargin-demo.html"
 _MATPLOTLIB = ("matplotlib.figure", "matplotlib.backends.backend_agg")
@@ -44,9 +44,11 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
         if absent:
             click.echo(f"\n{number}. {module.TITLE} (left out: it needs {absent})")
             continue
-        click.echo(f"\n{number}. {module.TITLE}\n   {module.QUESTION}")
+        click.secho(f"\n{number}. {module.TITLE}", bold=True)
+        click.echo(wrapped(module.QUESTION, "   "))
         try:
             played.append(play(name, module))
+            click.secho(wrapped(f"=> {played[-1].summary}", "  ", "   "), bold=True)
         except Exception as error:
             failed.append(name)
             click.echo(f"   this act failed: {type(error).__name__}: {error}", err=True)
@@ -54,7 +56,8 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     click.echo()
     shown = ", with the pictures" if can_draw() else ""
     for act in played:
-        click.echo(f"  {act.lead} {act.summary}  ({act.seconds:.1f} s)")
+        told = f"{act.lead} {act.summary} ({act.seconds:.1f} s)"
+        click.echo(wrapped(told, "  ", "  "))
     click.echo(f"\nThe report{shown}: {Path(report).resolve().as_uri()}")
     if any(act.name == "photograph" for act in played):
         click.echo("Act one again, in Python:")

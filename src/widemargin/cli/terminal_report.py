@@ -11,7 +11,9 @@ import base64
 import contextlib
 import io
 import numbers
+import shutil
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -97,7 +99,7 @@ class TerminalReport:
     def say(self, text: str) -> None:
         """Print a line and keep it."""
         self.act.parts.append(Paragraph(text))
-        self._print(f"  {text}\n")
+        self._print(wrapped(text, "  ") + "\n")
 
     def limit(self, text: str) -> None:
         """Print where the method of the act does not win."""
@@ -193,6 +195,18 @@ class TerminalReport:
         with self._lock:
             self._stream.write(text)
             self._stream.flush()
+
+
+def wrapped(text: str, indent: str, hanging: str = "") -> str:
+    """Return the text in lines of the terminal's width, at most 100 characters."""
+    return textwrap.fill(
+        text,
+        min(100, shutil.get_terminal_size().columns),
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def can_draw() -> bool:

@@ -9,12 +9,10 @@ from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Error bars are real"
 QUESTION = (
-    "A model is trained on careful measurements of tumours and used where ten of the "
-    "thirty values, those of the worst nuclei, are measured badly: with an error of a "
-    "whole standard deviation, the others a tenth of it. An ordinary SVM ignores what "
-    "is stated of the errors; the chance-constrained one leans on what is measured "
-    "well, and bounds, for each patient, the probability that a second measurement "
-    "decides otherwise."
+    "A tumour classifier is trained on careful measurements and used where ten of the "
+    "thirty values are measured badly (an error of one standard deviation, the others "
+    "a tenth of that). Can it rely on what is measured well, and say for each patient "
+    "how likely a second measurement would change its answer?"
 )
 RISK = 0.1
 SEED = 0
@@ -67,16 +65,16 @@ def run(report: TerminalReport) -> str:
         caption=f"{len(y_test)} unseen patients; measured again within the error bars",
     )
     report.limit(
-        f"{100 * (clean[3] - clean[0]):+.1f} points of accuracy where the "
-        "test patients are measured carefully, too"
+        f"{100 * (clean[3] - clean[0]):+.1f} points of accuracy if the test patients "
+        "are measured as carefully as the others"
     )
     caption = "Two of the thirty features; ellipses are the error bars"
     draw = partial(_draw, X, y, V, data.feature_names, rng)
     report.picture(draw, columns=2, caption=caption)
     return (
-        f"accuracy when measured again {noisy[3]:.1%} instead of SVC's {noisy[0]:.1%}; "
-        f"error bound at most {RISK:.0%} for {sure[1]:.0%} of the patients, whatever "
-        f"the distribution, instead of {sure[0]:.0%}."
+        f"on new measurements {noisy[3]:.1%} right, SVC {noisy[0]:.1%}; an error of at "
+        f"most {RISK:.0%} is guaranteed for {sure[1]:.0%} of the patients instead of "
+        f"{sure[0]:.0%}, for every distribution."
     )
 
 

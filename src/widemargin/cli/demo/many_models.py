@@ -8,9 +8,9 @@ from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "Five hundred models in a second"
 QUESTION = (
-    "An SVM has two knobs, C and gamma, and nobody knows where they belong. A grid of "
-    "ten by ten settings in five folds is five hundred fits; all but a few numbers in "
-    "them are the same. What if they were computed once?"
+    "An SVM has two knobs, C and gamma, and nobody knows where to set them. Ten by ten "
+    "settings in five folds are five hundred fits, which share most of their "
+    "arithmetic. What if it were done once?"
 )
 VALUES = 10
 FOLDS = 5
@@ -52,12 +52,12 @@ def run(report: TerminalReport) -> str:
             ["GridSearchCV over scikit-learn's SVC", some, f"{theirs:.2f}"],
             ["SharedGridSearchCV over widemargin's", fits, f"{ours:.2f}"],
         ],
-        caption="The same folds; the best model of ours, with certificate, included",
+        caption="The same folds; ours includes the best model and its certificate",
     )
     report.say(f"scores of the settings in both tables differ by at most {apart:.4f}")
     report.limit(
-        "kernel values are shared by fits of the same samples: behind a step that "
-        "learns from each fold, as a scaler in a Pipeline, every fold has its own"
+        "with a step that learns from each fold, such as a scaler in a Pipeline, folds "
+        "no longer share their kernel values"
     )
 
     def draw(ax: Any) -> None:
@@ -74,7 +74,8 @@ def run(report: TerminalReport) -> str:
     report.picture(draw, caption="Accuracy in five folds")
     best = search.best_params_
     return (
-        f"{fits} fits in {shared.seconds:.1f} s, {theirs / ours:.0f} times as many a "
-        f"second as plain ones; best C={best['C']:.2g}, gamma={best['gamma']:.2g}: "
-        f"{search.best_score_:.1%} of unseen tumours are told rightly."
+        f"{fits} fits in {shared.seconds:.1f} s, {theirs / ours:.0f} times as many "
+        f"per second as GridSearchCV; best C={best['C']:.2g}, "
+        f"gamma={best['gamma']:.2g}: {search.best_score_:.1%} of unseen tumours are "
+        "classified correctly."
     )

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 TITLE = "Private, or only said to be?"
 QUESTION = (
-    "A hospital publishes a classifier. Somebody who knows all patients but one tries "
-    "to tell from the model which of two records the last one has. We train each "
-    "method on both versions of the data many times and let that somebody guess."
+    "A hospital publishes a classifier. An attacker knows all patients but one: does "
+    "the model give away which of two records that one has? We train each method on "
+    "both versions of the data many times and let the attacker guess."
 )
 RUNS = 50
 SEED = 0
@@ -58,8 +58,8 @@ def run(report: TerminalReport) -> str:
             ]
             for name, result in found.items()
         ],
-        caption=f"{RUNS} + {RUNS} models each can show at most {limit:.2f}; "
-        "to show nothing proves nothing",
+        caption=f"{RUNS} + {RUNS} models can reveal at most {limit:.2f}; "
+        "revealing nothing proves nothing",
     )
     shown = {name: found[name] for name in ("DPWSS", "PrivateSVC")}
     caption = "What the attacker sees: one number per model, for both data sets"
@@ -77,9 +77,9 @@ def run(report: TerminalReport) -> str:
         f"{EPSILONS[-1]:g}: {len(y)} patients are few to hide one among"
     )
     return (
-        f"DPWSS states epsilon 0.1 and gives away at least "
-        f"{found['DPWSS'].epsilon_lower:.1f}; PrivateSVC keeps its proven 1 and "
-        f"predicts {accuracies[EPSILONS.index(1.0)]:.1%} of unseen patients."
+        f"DPWSS states epsilon 0.1 and reveals at least "
+        f"{found['DPWSS'].epsilon_lower:.1f}; PrivateSVC keeps its proven 1 and is "
+        f"right on {accuracies[EPSILONS.index(1.0)]:.1%} of unseen patients."
     )
 
 

@@ -8,9 +8,8 @@ from widemargin.cli.terminal_report import TerminalReport
 
 TITLE = "A band, not a line"
 QUESTION = (
-    "How fast does diabetes progress within a year? One number for each patient hides "
-    "how far off it may be. Quantile regression predicts a band that covers 80 % of "
-    "the patients, wider where the outcome is less certain."
+    "How fast will a patient's diabetes progress within a year? One number hides how "
+    "wrong it may be. Which band, meant to hold 80 % of the patients, really does?"
 )
 LOW, HIGH = 0.1, 0.9
 LEVELS = [LOW, 0.5, HIGH]
@@ -39,8 +38,8 @@ def run(report: TerminalReport) -> str:
         caption=f"Band from quantile {LOW} to {HIGH}, patients not seen in training",
     )
     report.limit(
-        f"the band is {widths[1] / widths[0]:.2f} times as wide as that of boosting, "
-        "and covers its share of all patients, not of every kind of them"
+        f"the band is {widths[1] / widths[0]:.2f} times as wide as boosting's, and its "
+        "share holds over all patients, not for every kind of patient"
     )
     _draw(report, X[:, [2]], y)
     wanted = HIGH - LOW

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 TITLE = "A miss costs five"
 QUESTION = (
-    "A patient whose illness will progress fast, and who is missed, costs as much as "
-    "five false alarms. The usual SVM does not know that. Which model costs least on "
-    "patients it has never seen, with nothing tuned?"
+    "Missing a patient whose illness will progress fast costs as much as five false "
+    "alarms. A plain SVM does not know that. Which model costs least on unseen "
+    "patients, with nothing tuned?"
 )
 SEED = 0
 MISS, FALSE_ALARM = 5, 1
@@ -46,9 +46,9 @@ def run(report: TerminalReport) -> str:
     milliseconds = _recost(report, model, parts)
     _extreme(report, parts)
     return (
-        f"bill {bills['CostSensitiveSVC']:.0f} by CostSensitiveSVC as it comes, "
-        f"{bills['SVC']:.0f} by SVC, {bills['one answer']:.0f} by always the same "
-        f"answer; re-costed to {LATER}:1 exactly in {milliseconds:.0f} ms."
+        f"CostSensitiveSVC costs {bills['CostSensitiveSVC']:.0f} by default, SVC "
+        f"{bills['SVC']:.0f}, the same answer for all {bills['one answer']:.0f}; "
+        f"moved to {LATER}:1 exactly in {milliseconds:.0f} ms."
     )
 
 
@@ -133,9 +133,9 @@ def _extreme(report: TerminalReport, parts: Parts) -> None:
     ]
     alarms = costs[y_test, 1].sum()
     report.limit(
-        f"at {EXTREME}:1 it costs {bills[0]}, and {alarms} to call "
-        f"every patient fast; C=0.01 gives {bills[1]}. The larger the costs, the "
-        "smaller C should be: choose it by total_cost_scorer"
+        f"at {EXTREME}:1 it costs {bills[0]}, and calling every patient fast {alarms}; "
+        f"with C=0.01 it costs {bills[1]}. Choose C by total_cost_scorer: the larger "
+        "the costs, the smaller"
     )
 
 
@@ -155,8 +155,8 @@ def _recost(report: TerminalReport, model: Any, parts: Parts) -> float:
         model.decision_function(X_test) - again.decision_function(X_test)
     ).max()
     report.say(
-        f"the price rises to {LATER}:1: moved there in {1e3 * moved:.1f} ms (a new fit "
-        f"takes {1e3 * refit:.1f} ms: with {len(y)} rows an update is one), "
-        f"{difference:.0e} from it"
+        f"if a miss costs {LATER}, update() moves the model there in {1e3 * moved:.1f} "
+        f"ms, {difference:.0e} from a new fit (with {len(y)} rows it is one, "
+        f"{1e3 * refit:.1f} ms)"
     )
     return 1e3 * moved

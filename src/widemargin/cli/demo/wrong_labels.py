@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 TITLE = "Who is mislabelled?"
 QUESTION = (
-    "One training label in five is wrong, drawn at random, and nobody knows which. An "
-    "SVM believes every one of them; the ramp loss gives up on a sample that lies too "
-    "far on the wrong side, and ranks those for a person to check."
+    "One training label in five is wrong, and nobody knows which. An SVM believes all "
+    "of them; the ramp loss gives up on samples too far on the wrong side, and ranks "
+    "them for a person to check."
 )
 SHARE = 0.20
 SEED = 0
@@ -78,9 +78,9 @@ def run(report: TerminalReport) -> str:
                 X, y = load(return_X_y=True)
                 cases[f"{name}, {kernel}"] = _spoilt(X, y, {"kernel": kernel})
     report.table(
-        ["data, kernel", "SVC", "RampSVC", "wrong", "suspects", "rightly"],
+        ["data, kernel", "SVC", "RampSVC", "wrong labels", "suspects", "truly wrong"],
         [[name, *case.row] for name, case in cases.items()],
-        caption="As they come, C=1: accuracy on clean samples, and the suspects",
+        caption="Defaults, C=1: accuracy on clean samples, and the suspects",
     )
     losses = [
         f"{name} ({100 * (ramp - plain):+.1f} points)"
