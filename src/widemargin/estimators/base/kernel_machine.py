@@ -112,10 +112,10 @@ class KernelMachine(
     }
 
     solver: str
-    polish: bool | str = "auto"  # of estimators that have no such parameter
+    polish: bool | str
 
     def _fitted(self, *data: Any) -> Self:
-        """Fit all or nothing; after Ctrl-C, which is raised, a former model stands.
+        """Fit all or nothing; Ctrl-C is raised and leaves a former model in place.
 
         An estimator without one gets the point that was reached, if there is one.
         """
@@ -217,7 +217,7 @@ class KernelMachine(
     def _solve_batch(
         self, data: Data, gram: Gram, tasks: Sequence[AnyTask], batch: ProblemBatch
     ) -> tuple[list[Any], bool]:
-        """Solve tasks in one compiled call, and what it leaves open one by one."""
+        """Solve tasks in one compiled call, and those it leaves unsolved one by one."""
         options = self._batch_options(
             tasks[0].deadline, gram.threads, every_value=self._keeps_rows(data)
         )
@@ -259,7 +259,7 @@ class KernelMachine(
         return None if terms is None else batch_of(tasks, terms)
 
     def _own_way(self) -> bool:
-        """Whether the system solves its tasks in a way of its own."""
+        """Whether the system overrides how its tasks are solved."""
         return type(self)._solve_task is not KernelMachine._solve_task
 
     def _terms_of(self, tasks: Sequence[AnyTask]) -> Terms | None:
@@ -267,7 +267,7 @@ class KernelMachine(
         return joined_terms([self._problem(task) for task in tasks])
 
     def _is_its_tasks(self) -> bool:
-        """Whether a fit is its tasks, solved and stored: a search may do it then."""
+        """Whether a fit is just its tasks, solved and stored: a search can share it."""
         return True
 
     def _keeps_rows(self, data: Data) -> bool:
