@@ -126,7 +126,7 @@ class BlockSolver {
       const double inner =
           whole ? kWholeTarget * target : std::max(kInnerShare * violation, kInnerTarget * target);
       const long steps = solve_working_set(extremes, inner);
-      if (steps == 0) return Status::stalled;  // no pair can move: the rows have no more digits
+      if (steps == 0) return Status::stalled;  // no pair can move: precision is exhausted
       steps_ += steps;
     }
   }

@@ -13,7 +13,7 @@ constexpr Size kLeastPiece = 1024;             // samples, so that a sweep is wo
 constexpr Size kProbes = 512;                  // samples that show how far gradients have moved
 constexpr Size kProbesPay = 4 * kProbes;       // fewer samples are updated without probing
 // Share of the farthest probe's movement that others are expected to stay within. What it misses is
-// seen before a solution is believed, and most of what a larger share sees does not violate.
+// found before a solution is accepted; a larger share finds mostly samples that do not violate.
 constexpr double kProbeReach = 0.7;
 // moved_since() is a difference of sums over float rows: what they may have lost, per unit and at
 // least.

@@ -10,7 +10,7 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kGap = 64;  // columns that are rather summed in vain than passed over
+constexpr Size kGap = 64;  // shorter gaps between columns are summed, not skipped
 
 }  // namespace
 

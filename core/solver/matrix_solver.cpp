@@ -65,9 +65,9 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
     const long until_face = steps_before_face();
     const long limit = std::min({max_steps - steps, kLongestSolve, until_face});
     const long taken = take_steps(extremes.level(equality), inner, limit, moved);
-    if (!moved) return {Status::stalled, steps};  // the rows have no more digits
+    if (!moved) return {Status::stalled, steps};  // precision is exhausted
     steps += taken, since_face += taken;
-    // A solve that its limit cut off is not held against it.
+    // A solve cut off by its step limit does not count as one without progress.
     last_share = taken < limit ? 1.0 : double(taken) / double(kLongestSolve);
     if (since_face < until_face) continue;
     face_->take(point_);

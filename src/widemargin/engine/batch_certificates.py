@@ -19,7 +19,7 @@ def certify_batch(solved: BatchSolution) -> tuple[list[float], list[Certificate]
     columns = (solved.figures.tolist(), solved.status, solved.n_iter.tolist())
     for number, (figures, status, n_iter) in enumerate(zip(*columns, strict=True)):
         intercept, objective, bound, gap, violation = figures
-        if not objective < float("inf"):  # kernel values too large for their numbers
+        if not objective < float("inf"):  # kernel values overflow
             raise ValueError(NOT_FINITE)
         if not kernel.semidefinite:
             bound = gap = None

@@ -32,7 +32,7 @@ from .kernels import (
 )
 from .sample_layout import array_parts, matched, prepared_samples
 
-# multiplications between two looks at signals: a tenth of a second
+# multiplications between checks for signals: a tenth of a second
 PIECE_WORK = 1 << 31
 HALF_DIGIT = 0.5 * float(np.finfo(np.float32).eps)
 ENTRY_WORK = 20  # multiplications per entry, in addition to one per feature
@@ -347,7 +347,7 @@ class Gram:
         return np.concatenate(parts) if parts else np.empty(shape)
 
     def _pieces(self, size: int, others: int) -> Iterator[slice]:
-        """Cut work on ``size`` x ``others`` entries: Ctrl-C is checked in between."""
+        """Cut ``size`` x ``others`` entries into blocks between checks for Ctrl-C."""
         features = self._X.shape[1] if self._X.ndim == 2 else 1  # objects have none
         work = max(others, 1) * (features + ENTRY_WORK)
         piece = max(256, PIECE_WORK // work)

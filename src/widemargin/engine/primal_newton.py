@@ -155,7 +155,7 @@ def _part_sizes(n: int, d: int) -> list[int]:
 
 
 def _settle_sum(problem: DualProblem, beta: Vector, band: NDArray[np.bool_]) -> Vector:
-    """Spread what the sum is off over the samples on a parabola; the others stay."""
+    """Spread the error of the sum over the samples on a parabola; the others stay."""
     if problem.total is not None and band.any():
         room = np.minimum(beta - problem.lower, problem.upper - beta)[band]
         missing = problem.total - float(beta.sum())
@@ -285,7 +285,7 @@ class _Primal:
         return point
 
     def fitted(self, point: Vector) -> Vector:
-        """Return what weights and intercept make of each sample."""
+        """Return the decision value of each sample."""
         values = times(self.X, point[:-1], self.threads)
         values += point[-1]
         return values

@@ -191,12 +191,12 @@ class Descent:
         return float(off.max(initial=0.0)) <= tol
 
     def resume_from(self, checked: BoundedValues, goal: float) -> None:
-        """Run again from verified values: the error of float32 rows was too large."""
+        """Restart from verified values: the error of float32 rows was too large."""
         self._adopt(checked.values, checked.errors)
         self.run(goal)
 
     def _adopt(self, values: Vector, errors: Vector | float = np.inf) -> None:
-        """Take over K beta; by default nothing is known of its rounding."""
+        """Set K beta; by default nothing is known of its rounding."""
         self.gradient[:] = values - self.problem.linear
         self.errors[:] = errors
         self.anchors[:] = CURRENT
@@ -214,7 +214,7 @@ class Descent:
             keep[:] = screen(problem, done, samples, self.beta, self.gradient, error)
 
         while True:
-            # What an earlier run left behind is good enough to go on from, no more.
+            # What an earlier run left is accurate enough to continue from, no more.
             self.errors[self.anchors != CURRENT] = np.inf
             asked = self._core_options(tol, spent.steps_to_pause(), single)
             if options.second_sum is None:

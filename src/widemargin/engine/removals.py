@@ -3,7 +3,7 @@
 Removing a row is the path on which its box closes (mathematics 3.2). Removals from the
 same solution share what a path costs most: the response of all rows to each, computed
 once (core/path/removals.hpp). What the paths lead to is multiplied by the kernel matrix
-and accepted by its KKT violation; a removal that meets a tie goes its own way, by
+and accepted by its KKT violation; a removal that meets a tie is solved by itself, by
 :func:`widemargin.engine.updates.move`.
 """
 

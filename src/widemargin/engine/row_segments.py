@@ -2,7 +2,7 @@
 
 Rows of the same problems stand together in segments: the classes, of pairs of classes.
 A piece is the row of a sample over the columns of a segment; the core evaluates it when
-the first problem needs it, and gives it up when the last one that may has ended.
+the first problem needs it, and frees it after the last problem that may need it.
 """
 
 from __future__ import annotations

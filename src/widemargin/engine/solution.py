@@ -209,7 +209,7 @@ def certify(solution: Solution, intercept: float) -> Certificate:
     assert checked is not None
     values, errors = checked.values, checked.errors
     objective = objective_bound(p, beta, intercept, values, errors)
-    if not np.isfinite(objective):  # kernel values too large for their numbers
+    if not np.isfinite(objective):  # kernel values overflow
         raise ValueError(NOT_FINITE)
     bound = None
     if is_convex(p, beta, values):
@@ -272,7 +272,7 @@ class Figures(Protocol):
 
 @dataclass(frozen=True)
 class Estimate:
-    """Figures of a point whose values were not verified: what the solver believes."""
+    """Figures of a point whose values were not verified: unproved estimates."""
 
     objective: float
     gap: float | None

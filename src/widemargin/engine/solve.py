@@ -1,8 +1,8 @@
 """Solve any dual problem: the one place that chooses a solver and a precision.
 
-Float32 rows first, float64 refinement below 1e-4 or where float32 shows, and with
-``accuracy="exact"`` the polish of :mod:`widemargin.engine.polish` at the end. The
-runs of a solve are in :mod:`widemargin.engine.refinement`.
+Float32 kernel rows first; float64 refinement for tolerances below 1e-4 or where float32
+is not accurate enough; with ``exact``, the polish of :mod:`widemargin.engine.polish`.
+The runs of the compiled solver are in :mod:`widemargin.engine.refinement`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def solve(
     Raises
     ------
     ValueError
-        Where kernel values are too large for the numbers they are kept in.
+        Where kernel values overflow the floating-point type they are stored in.
     KeyboardInterrupt
         On Ctrl-C; an :class:`~widemargin.engine.interrupted.Interrupted` with the point
         that was reached, if a step had been taken.
@@ -115,7 +115,7 @@ def _solved(descent: Descent) -> Solution:
 
 
 def _until_proved(descent: Descent, tol: float) -> Solution:
-    """Verify the point reached, and go on from verified values while that helps."""
+    """Verify the point; restart from the verified values while that helps."""
     before = np.inf
     while True:
         solution = proved(descent.solution(), tol)
@@ -132,7 +132,7 @@ def _until_proved(descent: Descent, tol: float) -> Solution:
 
 
 def _rounding_decides(solution: Solution, tol: float) -> bool:
-    """Whether the verified values are good enough, and only their rounding is not."""
+    """Whether the point meets ``tol`` and only the bounds on rounding exceed it."""
     checked = solution.checked
     if checked is None:
         return False

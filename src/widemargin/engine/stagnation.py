@@ -1,9 +1,9 @@
-"""Whether the pair steps of a solve still get anywhere, or its precision is exhausted.
+"""Whether the pair steps of a solve still make progress, or precision is exhausted.
 
 Where kernel entries are huge (unscaled features in a polynomial) or nearly dependent,
 float64 itself leaves more in the gradient than the tolerance asks for, and pair steps
-would go on for ever. Both signs of it are looked at each time the number of steps has
-doubled, so that looking costs nothing.
+would go on for ever. Both symptoms are checked whenever the number of steps has
+doubled, so that checking costs next to nothing.
 """
 
 from __future__ import annotations

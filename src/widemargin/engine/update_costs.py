@@ -84,7 +84,7 @@ def least_seconds(n: int, margin: int, moving: int, held: int = 0) -> float:
 
 
 def worth_testing(anew: float, entering: int, share: float) -> bool:
-    """Whether to look first if rows change nothing, which is part of a refit's time.
+    """Whether to test first if rows change nothing; the test costs part of a refit.
 
     If new rows are like the former, this share of them become support vectors, and one
     suffices for a move; `anew` is what is saved else, the estimate of a refit.
@@ -145,7 +145,7 @@ def cheapest(
     Returns
     -------
     route : Route
-        Where to go.
+        The route.
     events : int
         Events after which a path is abandoned, having cost half as much as a new fit.
     """

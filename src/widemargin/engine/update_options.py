@@ -1,4 +1,4 @@
-"""Options of an update: what it has to reach, and the ways it may take."""
+"""Options of an update: what it has to reach, and the routes it may take."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _solve(problem: DualProblem, start: Solution | None) -> Solution:
 
 @dataclass(frozen=True)
 class UpdateOptions:
-    """What an update has to reach, and the ways it may take.
+    """What an update has to reach, and the routes it may take.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ def move(
     target : DualProblem
         Other bounds, linear term or total.
     options : UpdateOptions
-        By which ways; exact by default.
+        Routes and limits; exact by default.
     """
     return change(solution, np.arange(target.n), target, options=options)
 
@@ -127,7 +127,7 @@ def change(
         Returns the kernel handle over the variables of ``target`` followed by the given
         variables of ``solution``. Not needed where none leaves.
     options : UpdateOptions
-        What to reach, by which ways.
+        What to reach, and by which routes.
     """
     if options.columns is not None:
         options.columns.begin(origin)

@@ -270,7 +270,7 @@ class _Open:
         self.above, self.below = max(lowest, level), min(highest, level)
 
     def settle(self) -> None:
-        """Sum the values of those that what is known leaves open."""
+        """Sum the values of members that the bounds leave undecided."""
         p = self.problem
         members = self.among(np.flatnonzero((self.beta == 0.0) & (p.lower < p.upper)))
         if self.float32_settles(members):
@@ -298,7 +298,7 @@ class _Open:
         return self.among(members)
 
     def among(self, members: Indices) -> Indices:
-        """Return those of some members that are not settled."""
+        """Return those of some members that are not decided yet."""
         problem, known = self.problem, self.known
         found = []
         for first in range(0, members.size, BLOCK):  # on big data every array counts

@@ -2,8 +2,8 @@
 
 The problem, ``min 1/2 beta'K beta - linear'beta`` over a box, with or without
 ``sum(beta) = total``, costs more than n^2 to solve. Cut the samples into k clusters,
-forget the kernel between clusters, and it falls into k independent problems of n / k
-samples whose solutions, put side by side, solve the whole with the block kernel
+ignore the kernel between clusters, and it splits into k independent problems of n / k
+samples whose solutions, concatenated, solve the whole with the block-diagonal kernel
 (Lemma 1 of Hsieh, Si and Dhillon 2014). That point is a model of its own (early
 prediction) and a warm start for the level above, which has fewer and larger clusters,
 up to the whole problem.

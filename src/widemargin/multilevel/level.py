@@ -1,9 +1,9 @@
 """One level: every problem solved inside every cluster.
 
-Forget the kernel between clusters and a problem falls into independent parts whose
-solutions, put side by side, solve the whole with the block kernel (Lemma 1 of Hsieh, Si
-and Dhillon 2014). With an equality constraint the sums over the clusters must be given:
-they are those of a feasible start, all zero for a classifier (mathematics 4.5).
+With the kernel between clusters ignored a problem splits into independent parts whose
+solutions, concatenated, solve the whole with the block-diagonal kernel (Lemma 1 of
+Hsieh, Si and Dhillon 2014). With an equality constraint the sum over each cluster must
+be given: that of a feasible start, zero for a classifier (mathematics 4.5).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 With an intercept both constraints are one sum for each sign, and a pair step between
 two members of a sign keeps them: the working-set solver goes to the solution itself,
-and the multiplier is where the levels of both signs meet (mathematics 9.3). What is
-left is a good start: for a large nu-SVC the engine's problem at a multiplier that fewer
-rows tell, else a vertex.
+and the multiplier is where the levels of both signs meet (mathematics 9.3). A good
+start matters: for a large nu-SVC the solution at a multiplier estimated from fewer
+rows, else a vertex.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PROBES = 256  # rows that a gradient is estimated from
 ROUNDS = 12
 FINER = 0.1  # factor on the tolerance after a point was not proved or polished
 FEW = 10.0  # tolerances: a tube this narrow may be none
-SHRUNK = 0.5  # share of the margin below which the new one becomes the unit
+SHRUNK = 0.5  # share of the margin below which the new margin becomes the unit
 LEAST = 1e-3  # least margin of the solver, in the unit
 
 
@@ -47,7 +47,7 @@ class BothSums(Search):
     every_value = False
 
     def run(self, start: Vector | None) -> NuSolution:
-        """Descend to the tolerance, then as near as it can be proved."""
+        """Descend to the tolerance, and further until it is proved."""
         near, tol, looked = self.near(start), self.options.tol, False
         for _ in range(ROUNDS):
             if near.solution.status.stopped:
@@ -85,7 +85,7 @@ class BothSums(Search):
         return proven.converged and not unpolished
 
     def best(self, near: Trial) -> NuSolution:
-        """Return the point, polished where that is asked for and can be, verified."""
+        """Return the verified point, polished if requested and possible."""
         found = self._at(near)
         left = violation(found.problem, found.beta, found.solution.known_values)
         if left > NEARLY * self.options.tol:  # the multiplier that is best for a gap
@@ -138,7 +138,7 @@ class BothSums(Search):
         return Trial(multiplier, 0.0, a, values, errors, exact, 0.0, solution)
 
     def roughly(self) -> float:
-        """Return the multiplier of a problem that is solved for nothing else."""
+        """Return the multiplier of a problem that is solved only to estimate it."""
         if self.origin.gram.n > THIN_FROM:
             self.from_fewer_rows()
         point = onto_both_sums(self.origin, self.vertex())
@@ -169,7 +169,7 @@ class BothSums(Search):
         return trial(origin, near.multiplier, tol, solution)
 
     def has_hardly_a_tube(self, near: Trial) -> bool:
-        """Whether the budget of nu-SVR may not be spent even without a tube."""
+        """Whether the budget of nu-SVR may not be reached even at epsilon = 0."""
         if self.origin.has_margin:
             return False
         # Without one, steps that keep the sum end anywhere: the problem is not convex.
@@ -177,7 +177,7 @@ class BothSums(Search):
         return tube <= FEW * self.options.tol
 
     def smaller_unit(self, near: Trial) -> float | None:
-        """Return the margin where it is much smaller than what was taken for it."""
+        """Return the margin if it is much smaller than the unit assumed."""
         if not self.origin.has_margin:
             return None
         margin = self.origin.levels(near.values)[0]
@@ -190,12 +190,12 @@ class BothSums(Search):
         return unit
 
     def rounding_decides(self, proven: NuSolution) -> bool:
-        """Whether verified values are good enough, and only their rounding is not."""
+        """Whether the point meets ``tol`` and only its rounding bounds exceed it."""
         left = violation(proven.problem, proven.beta, proven.solution.known_values)
         return left <= NEARLY * self.options.tol
 
     def with_verified_values(self, near: Trial, proven: NuSolution) -> Trial:
-        """Return a point to go on from, what was verified of its values with it."""
+        """Return a point to restart from, with its verified values."""
         checked = proven.solution.verified().checked
         assert checked is not None
         unit = self.origin.unit(proven.multiplier)

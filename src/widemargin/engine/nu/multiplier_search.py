@@ -134,12 +134,12 @@ class Search:
         return self.steps >= ENDLESS * self.origin.gram.n
 
     def has_slack(self, trial: Trial) -> bool:
-        """Whether the budget is not even spent without a tube: then there is none."""
+        """Whether the budget is not reached even at epsilon = 0: then epsilon is 0."""
         no_tube = not self.origin.has_margin and trial.multiplier == 0.0
         return no_tube and trial.miss >= 0.0
 
     def enough(self, found: NuSolution, good: int) -> bool:
-        """Whether a point to the tolerance is as good as this search may find."""
+        """Whether a point at the tolerance is the best this search can find."""
         margin = found.solution.margin.size
         exact = self.options.exact and margin <= self.options.polish_limit
         return not exact or good > EXACT_ROUNDS
@@ -239,7 +239,7 @@ class Search:
         return min(loose, max(width, FINEST * tol))
 
     def _bracket(self, last: Trial) -> None:
-        """Take a trial in as the end of what is left to search."""
+        """Take a trial as the new end of the bracket."""
         low, high, here = self.below, self.above, last.multiplier
         if last.miss > 0.0:
             self.above = last
@@ -251,7 +251,7 @@ class Search:
             self.widths.append(self.above.multiplier - self.below.multiplier)
 
     def next_multiplier(self) -> float:
-        """Return where the last two trials, or the slope so far, see the root."""
+        """Estimate the root from the last two trials, or from the slope so far."""
         origin, last, before = self.origin, self.last, self.before
         assert last is not None
         if last.multiplier <= self.floor and last.miss > 0.0 and origin.has_margin:
@@ -278,7 +278,7 @@ class Search:
         return max(guess, self.floor)
 
     def _between(self, below: Trial, above: Trial, guess: float) -> float:
-        """Return a guess if it helps, else the middle, or an end to be solved again."""
+        """Return the guess if it helps, else the midpoint or an end to re-solve."""
         low, high = below.multiplier, above.multiplier
         for end in (below, above):
             if end.tol > high - low:  # too loosely solved to be an end
@@ -315,7 +315,7 @@ class Search:
         return self._at(found)
 
     def polished(self, near: NuSolution) -> NuSolution | None:
-        """Return the exact solution near one on both sums, where there is a way."""
+        """Return the exact solution near a point on both sums, if it can be reached."""
         a = self.origin.coefficients(near.beta, near.multiplier)
         found = polish(self.origin, a, self.options.polish_limit)
         if found is None:
@@ -326,7 +326,7 @@ class Search:
         return self._at(Trial(multiplier, 0.0, a, values, nothing, True, 0.0, solution))
 
     def ended(self, last: Trial) -> NuSolution:
-        """Return a trial moved onto both sums, whatever that costs.
+        """Project a trial onto both sums, at any cost in objective.
 
         Whatever the multiplier is, sums on the budget are complementary to it.
         """

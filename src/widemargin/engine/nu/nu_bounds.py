@@ -97,7 +97,7 @@ def _moved(origin: NuProblem, a: Vector) -> Vector | None:
 
 
 def _to_sum(sizes: Vector, most: Vector, goal: float) -> Vector | None:
-    """Bounds on how far each of a group moves until its sizes sum to the goal."""
+    """Bounds on how far each member of a group moves until sizes sum to the goal."""
     excess = math.fsum([*sizes.tolist(), -goal])
     if excess == 0.0:
         return np.zeros(sizes.size)

@@ -1,4 +1,4 @@
-"""Solve nu-SVC and nu-SVR: the one place that chooses the way."""
+"""Solve nu-SVC and nu-SVR: the one place that chooses the method."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _answer(
     if given or (kernel.semidefinite and not solved.repaired[number]):
         return _whole_solution(solved, number, origin, tol)
     intercept, objective, bound, gap, violation = solved.figures[number].tolist()
-    if not objective < float("inf"):  # kernel values too large for their numbers
+    if not objective < float("inf"):  # kernel values overflow
         raise ValueError(NOT_FINITE)
     if violation > tol:
         return None
@@ -155,7 +155,7 @@ def _has_one_tube(origin: NuProblem, beta: Vector) -> bool:
 def _whole_solution(
     solved: BatchSolution, number: int, origin: NuProblem, tol: float
 ) -> NuSolution | None:
-    """Return a solution that finds its own figures."""
+    """Return a solution that computes its own certificate."""
     part, multiplier = solved.batch.part(number), float(solved.multipliers[number])
     values, errors, summed = (
         solved.values[part],

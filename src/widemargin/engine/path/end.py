@@ -114,7 +114,7 @@ def repair(
 def _repaired_by_sides(
     solution: Solution, seed: int, limits: Limits
 ) -> tuple[Solution | None, Vector, PathAccount]:
-    """Repair a solution with kinks by its two sides: a path knows no kink."""
+    """Repair a solution with kinks over its split variables: paths have no kinks."""
     problem = solution.problem
     near = split_solution(accurate(solution))
     reached, point, account = repair(near, seed=seed, limits=limits)

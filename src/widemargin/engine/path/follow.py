@@ -120,7 +120,7 @@ UNLIMITED = Limits()
 
 
 def moving(start: Start, target: DualProblem) -> tuple[int, int]:
-    """Return how many rows a moving bound drags along, and how many are inside."""
+    """Return how many rows are carried by a moving bound, and how many are free."""
     gradient = start.values + start.intercept - start.linear
     side = _sides(start, gradient, target)
     upper_moves = (side == UPPER) & (target.upper != start.upper)

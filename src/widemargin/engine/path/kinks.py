@@ -1,4 +1,4 @@
-"""Solutions of problems with kinks, by their two sides: a path knows no kink."""
+"""Solutions of problems with kinks over split variables: paths have no kinks."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ optimal ``w*`` to the ball ``||w - w*|| <= sqrt(G)`` (Lemma A). A sample whose
 gradient keeps its sign for every ``w`` in that ball and every intercept that could
 be optimal there sits at a known bound in **every** solution; it can leave the problem.
 
-The intercept has no strong convexity, so a ball around ``(w, b)`` does not exist, and
-rules that pretend it does decide wrongly. What holds is monotonicity: the optimal
-intercept is a weighted quantile of ``targets = linear - K beta``, so bounds on the
-targets bound the intercept. Everything here is a pure function of arrays but
+The problem is not strongly convex in the intercept, so there is no ball around
+``(w, b)``, and rules that assume one decide wrongly. What holds is monotonicity: the
+optimal intercept is a weighted quantile of ``targets = linear - K beta``, so bounds on
+the targets bound the intercept. Everything here is a pure function of arrays but
 :func:`screen`, which also asks the Gram matrix for its diagonal and, where that is
 cheap, for rows.
 

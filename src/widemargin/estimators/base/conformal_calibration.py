@@ -1,4 +1,4 @@
-"""Quantiles moved to their share of rows that were not seen.
+"""Conformal calibration: quantiles shifted to cover their share of held-out rows.
 
 A band has adapted to the rows it was fitted to and is too narrow for others. Fits to
 folds say by how much: each intercept moves to where the pinball loss of the held-out

@@ -67,7 +67,7 @@ class KernelRegressor(RegressorMixin, ExpansionMachine[TargetData]):
         return self.C * ones
 
     def _in_single_precision(self, gram: Gram, X: Any, weights: Any) -> Vector:
-        """Return predicted numbers; in double precision where single would show."""
+        """Return predictions; in double precision where single is not accurate."""
         error = SAFETY * gram.float32_errors(weights).max()
         single = error <= SINGLE_SHARE * self.tol
         values = gram.cross(X, weights, np.float32 if single else np.float64)

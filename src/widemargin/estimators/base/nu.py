@@ -53,7 +53,7 @@ def solve_nu_tasks(
     tasks: Sequence[Task],
     origins: Sequence[NuProblem],
 ) -> tuple[list[Any], bool]:
-    """Solve small tasks in compiled calls, and what is open then one by one.
+    """Solve small tasks in compiled calls, and those left unsolved one by one.
 
     Return the answers, and False where Ctrl-C cut them short.
     """
@@ -72,7 +72,7 @@ def _solve_small_tasks(
 ) -> list[NuAnswer | NuSolution | None]:
     """Solve tasks on few rows, all over one matrix or each over its own.
 
-    None where a task is left open.
+    None where a task is left unsolved.
     """
     groups, whole = [range(len(tasks))], is_small(gram, tasks, machine.tol)
     if not whole:

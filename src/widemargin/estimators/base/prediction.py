@@ -203,7 +203,7 @@ class PairPrediction(WithoutProbabilities, KernelPrediction):
         return model._labels(model._values(X), model.classes_)
 
     def _breaks_ties(self, n_classes: int) -> bool:
-        """Whether decision values decide where classes have as many votes."""
+        """Whether decision values break ties between classes with equal votes."""
         return bool(self.break_ties)
 
     def _refuse_ties_of_pairs(self) -> None:

@@ -170,7 +170,7 @@ def solve_together(
 def answers_together(
     gram: Gram, batch: ProblemBatch, tasks: Sequence[Task], options: BatchOptions
 ) -> list[Any]:
-    """Solve all problems of a fit; None where a task is open, and starts from there."""
+    """Solve all problems of a fit; None, with a start, for those left unsolved."""
     solved = solve_together(gram, batch, *start_of(tasks, batch, options))
     answers = answers_of(solved, tasks, keep=options.every_value)
     for number, (task, answer) in enumerate(zip(tasks, answers, strict=True)):

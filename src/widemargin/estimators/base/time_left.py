@@ -51,7 +51,7 @@ class TimeLeft:
 
 
 def in_words(left: tuple[float, float] | None) -> str:
-    """Return the range in words, rounded to what it can support."""
+    """Return the range in words, rounded to its accuracy."""
     if left is None:
         return "time left unknown"
     low, high = left

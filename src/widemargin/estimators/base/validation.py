@@ -119,7 +119,7 @@ def plain_targets(y: Any) -> bool:
 
 
 def refuse_asymmetric(K: Any) -> None:
-    """Refuse a kernel matrix that is not symmetric: it prices no convex problem.
+    """Refuse a kernel matrix that is not symmetric: the problem would not be convex.
 
     A tile and its mirror image are read at a time, so a memory map stays on disk.
     """

@@ -131,9 +131,9 @@ def _weighted(
 
 
 def _plain_and_alike(estimator: Any, X: Any, y: Any = None, plain: bool = True) -> bool:
-    """Whether there is nothing to find: plain arrays of as many features as before.
+    """Whether the full checks would find nothing: plain arrays with the same features.
 
-    The long look at them takes as long as a short path.
+    The full checks take as long as a short path.
     """
     return bool(
         plain_samples(X)

@@ -67,7 +67,7 @@ class ColumnsOfRows:
 def columns_for(
     former: ColumnsOfRows | None, former_size: int, target: DualProblem, tasks: int
 ) -> HeldColumns | None:
-    """Return the columns for a path to a problem: those left by the last, or none yet.
+    """Return the kernel columns for a path: those of the last path, or none yet.
 
     `tasks` share the memory.
     """

@@ -1,4 +1,4 @@
-"""Columns of rows that grow: what is appended costs what it is, not what is there.
+"""Growing columns: appending costs the size of what is appended (amortised).
 
 A column is a plain array that may be the beginning of a longer buffer. Appending writes
 behind it and returns a longer view; the shorter one stays what it was, so that a model
@@ -30,7 +30,7 @@ def appended(column: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
     if buffer is None or buffer.filled != n or len(buffer) < size:
         buffer = _Buffer((2 * size, *column.shape[1:]), dtype)
         buffer[:n] = column
-        # not whatever was in the memory: it may have been of rows forgotten
+        # zeroed memory: it may have held forgotten rows
         buffer[n:] = np.zeros((), dtype)
     plain = buffer.view(np.ndarray)
     plain[n:size] = more

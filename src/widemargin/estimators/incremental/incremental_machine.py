@@ -159,7 +159,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         return self._replaced_by(shadow) if gone is None else self._rid(shadow, gone)
 
     def _rid(self, shadow: Self, gone: Indices) -> Self:
-        """Become the shadow, which has let rows go, and overwrite what is left there.
+        """Replace this estimator by its shadow, then overwrite the rows that have left.
 
         That is not before it is certain that the rows have left: the former model,
         which Ctrl-C may leave in its place, shares its rows with the shadow.
@@ -208,7 +208,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         """
         wanted = self._twin().set_params(**params)
         wanted._replaced_by(wanted._shadow()._settle())
-        self.__dict__ = wanted.__dict__  # now, or nothing of it
+        self.__dict__ = wanted.__dict__  # in one assignment
         return self
 
     @validated
@@ -283,7 +283,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         return self
 
     def _checked_state(self, state: UpdateState) -> UpdateState:
-        """Return what updates start from, having checked that its kernel stands."""
+        """Return the state that updates start from; its kernel must be unchanged."""
         if isinstance(state.kernel, Precomputed):
             raise ValueError(without_rows(self))
         if not state.has_kernel_of(self):

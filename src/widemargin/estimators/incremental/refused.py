@@ -1,4 +1,4 @@
-"""How an estimator says that it cannot learn and forget as others can."""
+"""Estimators without incremental updates, and the reason each one gives."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A row whose coefficient is 0 before and after, and whose breakpoint lies outside the
 interval of optimal intercepts, leaves solution, certificate and model as they are.
-Whether it does is seen from its own kernel sums alone.
+Its own kernel sums alone decide whether it does.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ QUIET = {
 
 
 def prices(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that decide what a row costs, safe from later changes."""
+    """Return copies of the parameters that decide the cost of a row."""
     names = set(estimator._get_param_names()) - INERT
     return {name: deepcopy(getattr(estimator, name)) for name in names}
 
 
 def same_prices(estimator: Any, former: dict[str, Any] | None) -> bool:
-    """Whether an estimator has the prices it had."""
+    """Whether an estimator still has the same cost parameters."""
     if former is None:
         return False
     present = {name: getattr(estimator, name) for name in former}

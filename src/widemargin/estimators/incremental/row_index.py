@@ -1,4 +1,4 @@
-"""Where the rows of given ids are, without a look at all of them."""
+"""Index from ids to rows, without scanning all rows."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class TaskState:
         return self._settle(*box, terms.kink, sums, errors)
 
     def settled(self, places: Indices) -> bool:
-        """Whether some of the variables, at 0, are certain to mean nothing."""
+        """Whether some variables, at 0, are certain not to affect the solution."""
         if self.values is None or self.errors is None:
             return False
         kink = None if self.kink is None else self.kink[places]
@@ -252,7 +252,7 @@ class TaskState:
 
     @property
     def trusted(self) -> bool:
-        """Whether ``values`` may be built upon, or are to be computed afresh."""
+        """Whether ``values`` may be reused, or have to be recomputed."""
         return self.values is not None and self.age < REFRESH
 
     def solution(self, gram: Gram) -> Solution:

@@ -127,7 +127,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         gram = self._make_gram(data, kernel)
         tasks = self._tasks(data, gram, kernel)
         in_time = Deadline(update.begun + (self.max_time or np.inf))
-        # to forget takes what it takes
+        # forgetting has no time limit
         deadline = NEVER if update.stage == "forget" else in_time
         for task in tasks:
             task.deadline = deadline
@@ -223,7 +223,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     def _move_tasks(
         self, tasks: list[AnyTask], formers: list[TaskState], change: RowChange
     ) -> list[Moved]:
-        """Bring tasks to their new problems, each from where it was if it was there."""
+        """Move each task to its new problem, from its former solution if it has one."""
         same = len(formers) == len(tasks)
         known = formers if same else [None] * len(tasks)
         former = {id(task): state for task, state in zip(tasks, known, strict=True)}
@@ -240,7 +240,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         tasks: list[AnyTask],
         solutions: list[Solution],
     ) -> list[Solution]:
-        """Solve what is left for a refit as ``fit`` does: all of it together."""
+        """Refit the remaining tasks as ``fit`` does, all together."""
         left = [k for k, found in enumerate(solutions) if found.status == Status.START]
         if not left:
             return solutions
@@ -361,6 +361,6 @@ class Moved:
 
 
 def waiting(problem: DualProblem) -> Solution:
-    """Return the place of a solution that is still to be found."""
+    """Return a placeholder for a solution still to be computed."""
     nothing = np.zeros(problem.n)
     return Solution(problem, nothing, nothing, Status.START)

@@ -151,9 +151,9 @@ class UpdateState:
             raise ValueError("ids must be all integers or all strings over all calls.")
 
     def has_kernel_of(self, estimator: Any) -> bool:
-        """Whether kernel and intercept of an estimator are those of the first fit.
+        """Whether kernel and intercept settings are still those of the first fit.
 
-        An estimated gamma stands as long as the word does: chunks do not move it.
+        An estimated gamma is kept while the setting stays: chunks do not change it.
         """
         estimated = isinstance(estimator.gamma, str)
         if estimated and estimator.gamma != self.gamma:
