@@ -297,7 +297,7 @@ void side_by_side(Size count, int threads, BatchControl& control,
         ended.notify_one();
       });
     }
-  } catch (const std::exception&) {  // no more threads to be had: those started go on
+  } catch (const std::exception&) {  // no more threads: those started go on
     std::lock_guard<std::mutex> lock(mutex);
     --running;
   }

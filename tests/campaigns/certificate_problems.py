@@ -81,14 +81,7 @@ def draw(seed: int) -> Case:
         kernel = "callable"
     if route in ("stall", "strict"):
         kernel = str(rng.choice(["linear", "poly", "laplacian", "rbf", "sigmoid"]))
-    X = drawn_samples(rng, n, shape)
-    if kernel in ("callable", "precomputed"):
-        X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)
-        shape = "whole numbers"
-        if kernel == "precomputed":
-            X = X @ X.T  # below 2 ** 53, so exact, and exactly semidefinite
-    elif rng.random() < 0.25 and shape != "near-duplicated":
-        X = X.astype(np.float32)
+    X, shape = samples_for(rng, n, shape, kernel)
     dense = route == "dask" or kernel in ("callable", "precomputed")
     if not dense and (rng.random() < 0.15 or (shape == "offset" and n % 2)):
         X = sparse.csr_matrix(X)
@@ -97,6 +90,21 @@ def draw(seed: int) -> Case:
     parameters = drawn_parameters(rng, route, kernel, shape)
     weights = drawn_weights(rng, n, y) if route != "several" else None
     return Case(seed, route, shape, X, y, weights, parameters)
+
+
+def samples_for(
+    rng: np.random.Generator, n: int, shape: str, kernel: str
+) -> tuple[Any, str]:
+    """Draw samples that suit a kernel, some in float32; return what they are."""
+    X = drawn_samples(rng, n, shape)
+    if kernel in ("callable", "precomputed"):
+        X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)
+        if kernel == "precomputed":
+            X = X @ X.T  # below 2 ** 53, so exact, and exactly semidefinite
+        return X, "whole numbers"
+    if rng.random() < 0.25 and shape != "near-duplicated":
+        X = X.astype(np.float32)
+    return X, shape
 
 
 def drawn_samples(rng: np.random.Generator, n: int, shape: str) -> Any:

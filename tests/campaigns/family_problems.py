@@ -13,8 +13,8 @@ from tests.campaigns.certificate_problems import (
     Case,
     drawn_labels,
     drawn_parameters,
-    drawn_samples,
     drawn_weights,
+    samples_for,
 )
 
 NAMES = ("SVR", "NuSVR", "NuSVC", "OneClassSVM", "QuantileSVR")
@@ -37,14 +37,7 @@ def draw(seed: int) -> tuple[str, Case]:
     shape, kernel = str(rng.choice(SHAPES)), str(rng.choice(KERNELS))
     if route == "stream" and kernel == "precomputed":
         kernel = "callable"
-    X = drawn_samples(rng, n, shape)
-    if kernel in ("callable", "precomputed"):
-        X = rng.integers(0, 64, size=(n, int(rng.integers(1, 6)))).astype(float)
-        shape = "whole numbers"
-        if kernel == "precomputed":
-            X = X @ X.T  # below 2 ** 53, so exact, and exactly semidefinite
-    elif rng.random() < 0.25 and shape != "near-duplicated":
-        X = X.astype(np.float32)
+    X, shape = samples_for(rng, n, shape, kernel)
     dense = kernel in ("callable", "precomputed")
     if not dense and rng.random() < 0.2:
         X = sparse.csr_matrix(X)

@@ -56,8 +56,8 @@ def demo(ctx: click.Context, /, acts: tuple[str, ...], report: str) -> None:
     click.echo()
     shown = ", with the pictures" if can_draw() else ""
     for act in played:
-        told = f"{act.lead} {act.summary} ({act.seconds:.1f} s)"
-        click.echo(wrapped(told, "  ", "  "))
+        text = f"{act.lead} {act.summary} ({act.seconds:.1f} s)"
+        click.echo(wrapped(text, "  ", "  "))
     click.echo(f"\nThe report{shown}: {Path(report).resolve().as_uri()}")
     if any(act.name == "photograph" for act in played):
         click.echo("Act one again, in Python:")

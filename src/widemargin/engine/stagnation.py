@@ -3,7 +3,7 @@
 Where kernel entries are huge (unscaled features in a polynomial) or nearly dependent,
 float64 itself leaves more in the gradient than the tolerance asks for, and pair steps
 would go on for ever. Both symptoms are checked whenever the number of steps has
-doubled, so that checking costs next to nothing.
+doubled, so that checking costs little.
 """
 
 from __future__ import annotations

@@ -97,16 +97,21 @@ def test_a_model_fitted_in_memory_predicts_on_collections(client):
     assert_array_equal(lazy.compute(), model.predict(X))
 
 
+def fitted_as_a_worker_dies(model, X, y, client, folder):
+    """Fit to blocks of which one kills the worker that reads it; return that, too."""
+    blocks = da.from_array(X, chunks=(500, -1))
+    mortal = da.map_blocks(_once_deadly, blocks, folder=str(folder), dtype=X.dtype)
+    before = set(client.run(os.getpid).values())
+    model.fit(mortal, da.from_array(y, chunks=500))
+    victim = int((folder / "victim").read_text())
+    assert victim in before  # a worker, and it died while rows were still being read
+    return model, victim
+
+
 def test_one_worker_killed_during_fit_gives_the_same_model(client, tmp_path):
     X, y = data(6000)
     expected = early().fit(*chunked(X, y))
-
-    blocks = da.from_array(X, chunks=(500, -1))
-    mortal = da.map_blocks(_once_deadly, blocks, folder=str(tmp_path), dtype=X.dtype)
-    before = set(client.run(os.getpid).values())
-    model = early().fit(mortal, da.from_array(y, chunks=500))
-    victim = int((tmp_path / "victim").read_text())
-    assert victim in before  # a worker, and it died while rows were still being read
+    model, victim = fitted_as_a_worker_dies(early(), X, y, client, tmp_path)
     client.wait_for_workers(2)
     assert victim not in client.run(os.getpid).values()
     assert_array_equal(model.support_, expected.support_)
@@ -207,12 +212,7 @@ def test_exact_fit_is_the_solution_of_all_rows(client):
 def test_one_worker_killed_during_an_exact_fit_gives_the_same_model(client, tmp_path):
     X, y = data(6000)
     expected = exact().fit(*chunked(X, y))
-    blocks = da.from_array(X, chunks=(500, -1))
-    mortal = da.map_blocks(_once_deadly, blocks, folder=str(tmp_path), dtype=X.dtype)
-    before = set(client.run(os.getpid).values())
-    model = exact().fit(mortal, da.from_array(y, chunks=500))
-    victim = int((tmp_path / "victim").read_text())
-    assert victim in before
+    model, _ = fitted_as_a_worker_dies(exact(), X, y, client, tmp_path)
     assert model.fit_status_ == 0
     assert_array_equal(model.support_, expected.support_)
     assert_array_equal(model.dual_coef_, expected.dual_coef_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import numpy as np
@@ -77,32 +76,3 @@ def test_an_early_model_is_read_as_one(monkeypatch):
     monkeypatch.setattr(DivideConquerSVC, "_checked", with_a_change)
     assert_array_equal(model.decision_function(X), expected)
     assert model.early_ is None
-
-
-def test_threads_that_predict_while_one_updates():
-    model = begun(SVC)
-    low, high = (model.update(C=C).decision_function(X) for C in (0.2, 5.0))
-    mixtures, reads, done = [], [0], threading.Event()
-
-    def predict():
-        while not done.is_set():
-            found = model.decision_function(X)
-            reads[0] += 1
-            # a path there and back ends within rounding of where it began
-            if min(np.abs(found - low).max(), np.abs(found - high).max()) > 1e-6:
-                mixtures.append(found)
-
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # threads take turns as often as they can
-    readers = [threading.Thread(target=predict) for _ in range(3)]
-    try:
-        for reader in readers:
-            reader.start()
-        for turn in range(40):
-            model.update(C=0.2 if turn % 2 else 5.0)
-    finally:
-        done.set()
-        for reader in readers:
-            reader.join()
-        sys.setswitchinterval(interval)
-    assert not mixtures and reads[0] > 0

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn import svm
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 
 import widemargin
 from widemargin import SVC, NuSVC
 from widemargin.estimators.base import nu as nu_tasks
 from widemargin.estimators.base import small_fit
 
+from tests.estimators.stopped_fits import (
+    assert_ctrl_c_leaves_the_point_reached,
+    assert_limits_leave_a_certified_model,
+)
+from tests.layouts import assert_same_in_every_layout
 from tests.oracles.claims import assert_claims_hold
 from tests.oracles.expansions import outputs
 from tests.oracles.nu_problems import long_kernel, nu_optimum, svc_objective
@@ -151,20 +155,9 @@ def test_class_weights_are_weights_of_samples():
 def test_every_kind_of_samples_gives_the_same_model(tmp_path):
     X, y, _ = data(4, 80)
     X[X < 0.3] = 0.0
-    first = NuSVC(gamma=0.5, nu=0.6).fit(X, y)
-    expected = first.decision_function(X)
-    rows = sparse.csr_matrix(X)
-    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
-    model = NuSVC(gamma=0.5, nu=0.6).fit(rows, y)
-    assert_allclose(model.decision_function(rows), expected, atol=1e-8)
-    assert_allclose(first.decision_function(rows), expected, atol=1e-8)
-    K = rbf_kernel(X, gamma=0.5)
-    given = NuSVC(kernel="precomputed", nu=0.6).fit(K, y)
-    assert_allclose(given.decision_function(K), expected, atol=1e-8)
-    called = NuSVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5), nu=0.6).fit(X, y)
-    assert_allclose(called.decision_function(X), expected, atol=1e-8)
-    single = NuSVC(gamma=0.5, nu=0.6).fit(X.astype("f4"), y)
-    assert_allclose(single.decision_function(X.astype("f4")), expected, atol=1e-4)
+    first, expected = assert_same_in_every_layout(
+        NuSVC(nu=0.6), X, y, "decision_function", single=1e-4
+    )
     widemargin.save(first, tmp_path / "model")
     again = widemargin.load(tmp_path / "model")
     assert_array_equal(again.decision_function(X), expected)
@@ -191,25 +184,14 @@ def test_a_large_fit_is_certified_however_it_is_solved():
 
 def test_a_limit_leaves_a_certified_model():
     X, y, _ = data(8, 2200)
-    best = NuSVC(nu=0.3).fit(X, y).certificate_
-    for limit in ({"max_iter": 50}, {"max_time": 1e-3}):
-        with pytest.warns(ConvergenceWarning, match=next(iter(limit))):
-            model = NuSVC(nu=0.3, **limit).fit(X, y)
-        assert model.fit_status_ == 1
-        objective = own_objective(model, X, y, np.ones(2200))
-        assert objective <= model.certificate_.objective
-        assert model.certificate_.bound <= best.objective
+    judged = partial(own_objective, X=X, y=y, weights=np.ones(2200))
+    assert_limits_leave_a_certified_model(NuSVC(nu=0.3), X, y, judged)
 
 
 def test_ctrl_c_leaves_the_point_reached(press):
     X, y, _ = data(8, 2200)
-    key = press()
-    model = NuSVC(nu=0.02, tol=1e-7, n_jobs=1, verbose=True)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert key.pressed and model.certificate_.status == "interrupted"
-    objective = own_objective(model, X, y, np.ones(2200))
-    assert model.certificate_.bound <= objective <= model.certificate_.objective
+    judged = partial(own_objective, X=X, y=y, weights=np.ones(2200))
+    assert_ctrl_c_leaves_the_point_reached(NuSVC(nu=0.02), X, y, judged, press())
 
 
 def test_the_largest_nu():

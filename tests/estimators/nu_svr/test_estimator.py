@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn import svm
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 
 import widemargin
 from widemargin import SVR, NuSVR
 
+from tests.estimators.stopped_fits import (
+    assert_ctrl_c_leaves_the_point_reached,
+    assert_limits_leave_a_certified_model,
+)
+from tests.layouts import assert_same_in_every_layout
 from tests.oracles.expansions import outputs
 from tests.oracles.nu_problems import long_kernel, nu_optimum, svr_objective
 
@@ -116,20 +119,7 @@ def test_a_weight_of_k_is_a_row_k_times():
 def test_every_kind_of_samples_gives_the_same_model(tmp_path):
     X, y, _ = data(4, 80)
     X[X < 0.3] = 0.0
-    first = NuSVR(gamma=0.5).fit(X, y)
-    expected = first.predict(X)
-    rows = sparse.csr_matrix(X)
-    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
-    model = NuSVR(gamma=0.5).fit(rows, y)
-    assert_allclose(model.predict(rows), expected, atol=1e-8)
-    assert_allclose(first.predict(rows), expected, atol=1e-8)
-    K = rbf_kernel(X, gamma=0.5)
-    given = NuSVR(kernel="precomputed").fit(K, y)
-    assert_allclose(given.predict(K), expected, atol=1e-8)
-    called = NuSVR(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y)
-    assert_allclose(called.predict(X), expected, atol=1e-8)
-    single = NuSVR(gamma=0.5).fit(X.astype("f4"), y)
-    assert_allclose(single.predict(X.astype("f4")), expected, atol=1e-4)
+    first, expected = assert_same_in_every_layout(NuSVR(), X, y, single=1e-4)
     widemargin.save(first, tmp_path / "model")
     again = widemargin.load(tmp_path / "model")
     assert_array_equal(again.predict(X), expected)
@@ -156,24 +146,14 @@ def test_a_large_fit_is_certified_however_it_is_solved():
 
 def test_a_limit_leaves_a_certified_model():
     X, y, _ = data(8, 2200)
-    best = NuSVR(C=10.0).fit(X, y).certificate_
-    for limit in ({"max_iter": 50}, {"max_time": 1e-3}):
-        with pytest.warns(ConvergenceWarning, match=next(iter(limit))):
-            model = NuSVR(C=10.0, **limit).fit(X, y)
-        assert model.fit_status_ == 1
-        assert own_objective(model, X, y, np.ones(2200)) <= model.certificate_.objective
-        assert model.certificate_.bound <= best.objective
+    judged = partial(own_objective, X=X, y=y, weights=np.ones(2200))
+    assert_limits_leave_a_certified_model(NuSVR(C=10.0), X, y, judged)
 
 
 def test_ctrl_c_leaves_the_point_reached(press):
     X, y, _ = data(8, 2200)
-    key = press()
-    model = NuSVR(C=1e3, tol=1e-7, n_jobs=1, verbose=True)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert key.pressed and model.certificate_.status == "interrupted"
-    objective = own_objective(model, X, y, np.ones(2200))
-    assert model.certificate_.bound <= objective <= model.certificate_.objective
+    judged = partial(own_objective, X=X, y=y, weights=np.ones(2200))
+    assert_ctrl_c_leaves_the_point_reached(NuSVR(C=1e3), X, y, judged, press())
 
 
 @pytest.mark.parametrize("nu", [0.0, -0.1, 1.5])

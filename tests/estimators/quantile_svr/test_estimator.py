@@ -7,16 +7,14 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn import svm
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 
 from widemargin import QuantileSVR, SharedGridSearchCV, load, save
 from widemargin.estimators.quantile_svr import FACTOR, rearranged
 
 from tests.certified import kernel_matrix
+from tests.layouts import assert_same_in_every_layout, sparse_rows
 from tests.oracles.expansions import assert_judged, dual_value
 from tests.oracles.generic_qp import solve_clarabel
 
@@ -114,30 +112,12 @@ def test_a_weight_of_k_is_a_row_k_times():
 
 def test_every_kind_of_samples_gives_the_same_model():
     X, y, _ = data(4, 80)
-    X[X < 0.3] = 0.0
-    Z = X[:20]
-    plain = QuantileSVR(quantile=[0.2, 0.8], gamma=0.5, calibrate=False)
-    expected = clone(plain).fit(X, y).predict(Z)
-    rows = sparse.csr_matrix(X)
-    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
-    model = clone(plain).fit(rows, y)
-    assert_allclose(model.predict(rows[:20]), expected, atol=1e-8)
-    assert_allclose(model.predict(Z), expected, atol=1e-8)
-    K = rbf_kernel(X, gamma=0.5)
-    given = clone(plain).set_params(kernel="precomputed").fit(K, y)
-    assert_allclose(given.predict(K[:20]), expected, atol=1e-8)
-
-    def kernel(A, B):
-        return rbf_kernel(A, B, gamma=0.5)
-
-    called = clone(plain).set_params(kernel=kernel).fit(X, y)
-    assert_allclose(called.predict(Z), expected, atol=1e-8)
-    single = clone(plain).fit(X.astype("f4"), y)
-    assert single.support_vectors_.dtype == np.float32
-    assert_allclose(single.predict(Z.astype("f4")), expected, atol=1e-5)
-    linear = QuantileSVR(quantile=[0.2, 0.8], kernel="linear").fit(rows, y)
-    by_hand = Z @ linear.coef_.toarray().T + linear.intercept_
-    assert_allclose(linear.predict(Z), by_hand, atol=1e-9)
+    X = np.where(X < 0.3, 0.0, X)
+    plain = QuantileSVR(quantile=[0.2, 0.8], calibrate=False)
+    assert_same_in_every_layout(plain, X, y)
+    linear = QuantileSVR(quantile=[0.2, 0.8], kernel="linear").fit(sparse_rows(X), y)
+    by_hand = X @ linear.coef_.toarray().T + linear.intercept_
+    assert_allclose(linear.predict(X), by_hand, atol=1e-9)
 
 
 def test_a_large_fit_is_certified_and_its_numbers_are_good_to_the_tolerance():

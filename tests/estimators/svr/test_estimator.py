@@ -7,11 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn import svm
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
@@ -20,6 +18,7 @@ from widemargin.engine.split_variables import two_sides
 from widemargin.estimators.svr import tube_terms
 
 from tests.certified import kernel_matrix
+from tests.layouts import assert_same_in_every_layout
 from tests.oracles.expansions import assert_judged, outputs
 from tests.oracles.generic_qp import solve_clarabel
 
@@ -107,20 +106,7 @@ def test_a_weight_of_k_is_a_row_k_times():
 
 def test_every_kind_of_samples_gives_the_same_model():
     X, y, _ = data(4, 80)
-    X[X < 0.3] = 0.0
-    expected = SVR(gamma=0.5).fit(X, y).predict(X)
-    rows = sparse.csr_matrix(X)
-    rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
-    model = SVR(gamma=0.5).fit(rows, y)
-    assert_allclose(model.predict(rows), expected, atol=1e-8)
-    assert_allclose(model.predict(X), expected, atol=1e-8)
-    K = rbf_kernel(X, gamma=0.5)
-    given = SVR(kernel="precomputed").fit(K, y)
-    assert_allclose(given.predict(K), expected, atol=1e-8)
-    called = SVR(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y)
-    assert_allclose(called.predict(X), expected, atol=1e-8)
-    single = SVR(gamma=0.5).fit(X.astype("f4"), y)
-    assert_allclose(single.predict(X.astype("f4")), expected, atol=1e-5)
+    assert_same_in_every_layout(SVR(), np.where(X < 0.3, 0.0, X), y)
 
 
 def test_a_large_fit_is_certified_however_it_is_solved():

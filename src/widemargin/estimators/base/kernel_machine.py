@@ -236,12 +236,17 @@ class KernelMachine(
         return answers, complete
 
     def _batch_options(
-        self, deadline: Deadline, threads: int, **asked: bool
+        self,
+        deadline: Deadline,
+        threads: int,
+        *,
+        every_value: bool = False,
+        from_vertex: bool = False,
     ) -> BatchOptions:
         return BatchOptions(
             tol=self.tol, polish=POLISH_RULES[self.polish], deadline=deadline,
             threads=threads, monitor=check_cancelled if is_cancellable() else None,
-            **asked,
+            every_value=every_value, from_vertex=from_vertex,
         )  # fmt: skip
 
     def _may_solve_together(self) -> bool:
