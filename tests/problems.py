@@ -133,3 +133,11 @@ def small(seed: int, n: int = 40, d: int = 3, kernel: Kernel | None = None) -> N
     return Named(
         f"small {seed}", X, y, kernel or Gaussian(0.5), rng.uniform(0.2, 3.0, n)
     )
+
+
+def noisy_curve(seed: int, n: int = 50, d: int = 3):
+    """Return samples, targets along a curve with noise, and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = X[:, 0] + np.sin(2 * X[:, -1]) + 0.3 * rng.standard_normal(n)
+    return X, y, rng.uniform(0.2, 3.0, n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import clarabel
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +30,19 @@ def solve_clarabel(
     blocks += [eye, -eye]
     right += [upper, -lower]
     cones.append(clarabel.NonnegativeConeT(2 * n))
+    rows = sparse.vstack(blocks, format="csc")
+    found = run_clarabel(K, linear, rows, np.concatenate(right), cones, tol=1e-11)
+    return np.clip(np.asarray(found.x), lower, upper)
+
+
+def run_clarabel(
+    K: Vector, linear: Vector, rows: Any, right: Vector, cones: list[Any], tol: float
+) -> Any:
+    """Minimise 1/2 x'K x - linear'x where right - rows x lies in the cones."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     settings.max_iter = 500
-    solver = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix((K + K.T) / 2), format="csc"),
-        -linear,
-        sparse.vstack(blocks, format="csc"),
-        np.concatenate(right),
-        cones,
-        settings,
-    )
-    return np.clip(np.asarray(solver.solve().x), lower, upper)
+    symmetric = sparse.triu(sparse.csc_matrix((K + K.T) / 2), format="csc")
+    solver = clarabel.DefaultSolver(symmetric, -linear, rows, right, cones, settings)
+    return solver.solve()

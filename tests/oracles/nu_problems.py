@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tests.certified import kernel_matrix
+from tests.oracles.generic_qp import run_clarabel
 
 Vector = Any
 LONG = np.longdouble
@@ -41,16 +42,10 @@ def nu_optimum(
     rows += [np.eye(2 * n), -np.eye(2 * n)]
     right += [most, -least]
     cones.append(clarabel.NonnegativeConeT(1 + 4 * n))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    settings.max_iter = 500
-    solver = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix((K2 + K2.T) / 2), format="csc"),
-        -np.concatenate([linear, linear]),
-        sparse.csc_matrix(np.vstack(rows)), np.concatenate(right), cones, settings,
-    )  # fmt: skip
-    return -float(solver.solve().obj_val)
+    linear = np.concatenate([linear, linear])
+    rows = sparse.csc_matrix(np.vstack(rows))
+    found = run_clarabel(K2, linear, rows, np.concatenate(right), cones, tol=1e-12)
+    return -float(found.obj_val)
 
 
 def long_kernel(model: Any, X: Any) -> Vector:

@@ -20,19 +20,13 @@ from tests.estimators.stopped_fits import (
 from tests.layouts import assert_same_in_every_layout
 from tests.oracles.expansions import outputs
 from tests.oracles.nu_problems import long_kernel, nu_optimum, svr_objective
+from tests.problems import noisy_curve as data
 
 KERNELS = [
     {"kernel": "linear"},
     {"kernel": "rbf", "gamma": 0.4},
     {"kernel": "poly", "gamma": 0.4, "coef0": 1.0, "degree": 2},
 ]
-
-
-def data(seed: int, n: int = 50, d: int = 3):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    y = X[:, 0] + np.sin(2 * X[:, -1]) + 0.3 * rng.standard_normal(n)
-    return X, y, rng.uniform(0.2, 3.0, n)
 
 
 def own_objective(model, X, y, weights):

@@ -21,15 +21,9 @@ from tests.certified import kernel_matrix
 from tests.layouts import assert_same_in_every_layout
 from tests.oracles.expansions import assert_judged, outputs
 from tests.oracles.generic_qp import solve_clarabel
+from tests.problems import noisy_curve as data
 
 KERNELS = ["linear", "rbf", "poly"]
-
-
-def data(seed: int, n: int = 50, d: int = 3):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    y = X[:, 0] + np.sin(2 * X[:, -1]) + 0.3 * rng.standard_normal(n)
-    return X, y, rng.uniform(0.2, 3.0, n)
 
 
 def primal(model, X, y, costs):
