@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from widemargin_papers.harness.campaign import Campaign
 
-from . import early_pays, memory, promised_times, runs
+from . import early_pays, memory, playground, promised_times, runs
 
 CAMPAIGNS = {
     "early": Campaign("early_pays", early_pays.work, early_pays.as_rst),
@@ -12,4 +12,5 @@ CAMPAIGNS = {
     "demo": Campaign("demo", runs.demo_work, runs.demo_table),
     "left": Campaign("time_left", promised_times.work, promised_times.as_rst),
     "quick": Campaign("quick", runs.quick_work, runs.quick_table),
+    "playground": Campaign("playground", playground.work, playground.table),
 }

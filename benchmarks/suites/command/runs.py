@@ -1,7 +1,7 @@
 """How long ``widemargin demo`` and ``widemargin reproduce --quick`` take.
 
 A newcomer watches the demo: the first line is to come within two seconds, nothing may
-stand still for more than one, and all is to be over in seventy-five; a quick
+stand still for more than one, and all is to be over in sixty; a quick
 reproduction is to take about two minutes. Commands run in processes of their own, in a
 pipe; every piece of output is noted with its time.
 """

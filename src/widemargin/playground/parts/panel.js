@@ -26,8 +26,9 @@ function showBadge(found) {
   element("badge").classList.add("equal");
   element("badge").dataset.difference = found.difference;
   const way = found.refitted ? " (a refit)" : "";
-  element("badge").lastChild.textContent =
-    `equals a full retrain to 1e${power} · ${found.action}${way} ${duration(found.update)} · retrain ${duration(found.seconds)}`;
+  element("badge").lastChild.textContent = found.action === "fit"
+    ? `trained from scratch in ${duration(found.update)} · now change something: updates are exact`
+    : `equals a full retrain to 1e${power} · update${way} ${duration(found.update)} · retrain ${duration(found.seconds)}`;
 }
 
 function showFacts() {
@@ -39,7 +40,7 @@ function showFacts() {
   element("fact-count").textContent = facts.count;
   element("fact-support").textContent = facts.support.length;
   const share = state.regression ? facts.inside : facts.right;
-  element("fact-fit-name").textContent = state.regression ? "in the band" : "right";
+  element("fact-fit-name").textContent = state.regression ? "in the band" : "correct";
   element("fact-fit").textContent = share === undefined ? "–" : (100 * share).toFixed(1) + " %";
   const gap = facts.gap;
   element("fact-gap").textContent = gap === null || gap === undefined ? "–" : gap === 0 ? "0" : `≤ ${gap.toExponential(0)}`;

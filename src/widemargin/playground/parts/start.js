@@ -53,6 +53,7 @@ async function showPython() {
     element("copied").textContent = "";
     element("code").showModal();
     box.select();
+    box.scrollTop = 0;
     await navigator.clipboard.writeText(code);
     element("copied").textContent = "copied";
   } catch (error) {
