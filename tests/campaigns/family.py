@@ -59,9 +59,11 @@ def _streamed(
     few = half + int(rng.integers(1, 4))
     for rows in (slice(0, half), slice(half, few), slice(few, n)):
         if X[rows].shape[0]:
-            chunk = [None if own is None else own[rows] for own in (y, w)]
-            with suppress(TimeoutError):
-                model.partial_fit(X[rows], chunk[0], sample_weight=chunk[1])
+            chunk = [None if own is None else own[rows] for own in (y, w, np.arange(n))]
+            with suppress(TimeoutError):  # then ids of its own would name other rows
+                model.partial_fit(
+                    X[rows], chunk[0], sample_weight=chunk[1], ids=chunk[2]
+                )
     live = model.ids_
     model.forget(rng.choice(live, size=max(1, live.size // 4), replace=False))
     with suppress(TimeoutError):

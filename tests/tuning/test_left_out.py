@@ -58,6 +58,18 @@ def test_the_values_of_as_many_fits(model, data):
         assert_array_equal(found.influence, changed)
 
 
+def test_sums_too_rounded_to_be_kept_are_computed_again():
+    near, far = [0.6, 0.8], [0.3, 2.0]
+    X, y = np.array([near, near, far, near]), np.array([0, 1, 0, 1])
+    model = SVC(kernel="poly", degree=2, coef0=1.0, C=5000.0, keep_rows=True).fit(X, y)
+    state = model._updates.tasks[0]
+    assert state.solved
+    assert state.values is None
+    found = leave_one_out(model)
+    assert found.kkt_violation < 1e-8
+    assert_allclose(found.full_values, model.decision_function(X), atol=1e-6)
+
+
 def test_only_support_vectors_are_removed():
     X, y = cancer()
     model = SVC(C=100.0, gamma=0.05, keep_rows=True).fit(X, y)

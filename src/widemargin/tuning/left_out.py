@@ -17,6 +17,7 @@ from sklearn.base import is_classifier
 from widemargin.engine.certificate import violation
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import optimal_intercept
+from widemargin.engine.path import accurate
 from widemargin.engine.removals import closed, without_each
 from widemargin.engine.solution import Solution
 from widemargin.engine.updates import exact
@@ -165,8 +166,7 @@ class _Pair:
 def _left_out(gram: Gram, state: TaskState, threads: int, budget: float) -> _Pair:
     members, n = state.members, gram.n
     solution = state.solution(gram.subset(members))
-    if not state.solved:
-        solution, _ = exact(solution)
+    solution = accurate(solution) if state.solved else exact(solution)[0]
     beta = np.zeros(n)
     beta[members] = solution.beta
     full = gram.times(beta) + solution.intercept
