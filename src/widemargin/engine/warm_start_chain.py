@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class ChainSolution:
     n_iter : int
         Pair steps from the solution before.
     status : Status
-        "converged", or "stalled" where the entries have no more digits.
+        "converged", or "stalled" where pair steps no longer lead to the tolerance.
     """
 
     problem: Terms
@@ -69,6 +69,15 @@ class ChainSolution:
         return self.status.solved
 
     @property
+    def violation(self) -> float:
+        """The KKT violation that the entries show."""
+        terms = self.problem
+        return kkt_violation(
+            self.beta, self.values - terms.linear, terms.lower, terms.upper,
+            terms.total is not None, terms.kink,
+        )  # fmt: skip
+
+    @property
     def certificate(self) -> Certificate:
         """A record without claims: objective and violation as the entries show them."""
         terms = self.problem
@@ -76,13 +85,9 @@ class ChainSolution:
             self.beta, self.values, self.intercept, terms.linear, terms.lower,
             terms.upper, terms.total, terms.kink,
         )  # fmt: skip
-        seen = kkt_violation(
-            self.beta, self.values - terms.linear, terms.lower, terms.upper,
-            terms.total is not None, terms.kink,
-        )  # fmt: skip
         return Certificate(
             status=str(self.status), objective=objective, bound=None, gap=None,
-            kkt_violation=seen, n_iter=self.n_iter, seconds=0.0, threads=1,
+            kkt_violation=self.violation, n_iter=self.n_iter, seconds=0.0, threads=1,
         )  # fmt: skip
 
 
@@ -175,8 +180,7 @@ def solve_chain(
     )  # fmt: skip
     if raised is not None:
         raise raised
-    stalled = outcome.status == Status.STALLED
-    return [
+    found = [
         ChainSolution(
             problem=problem,
             beta=betas[k],
@@ -184,8 +188,14 @@ def solve_chain(
             other_values=values[k, size:],
             intercept=float(intercepts[k]),
             n_iter=int(steps[k]),
-            status=Status.STALLED if stalled else Status.CONVERGED,
+            status=Status.CONVERGED,
         )
         for k, problem in enumerate(problems)
         if steps[k] >= 0
     ]  # fmt: skip
+    if outcome.status != Status.STALLED:
+        return found
+    return [
+        one if one.violation <= tol else replace(one, status=Status.STALLED)
+        for one in found
+    ]

@@ -253,7 +253,8 @@ def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
         if single and not all(solution.converged for solution in found):
             found = solve_chain(exact(), *given)  # single precision leaves too much
         for (fit, number, _), solution in zip(chain.steps, found, strict=False):
-            fit.answers[number] = solution
+            if solution.converged:  # a fit by itself has more means than pair steps
+                fit.answers[number] = solution
 
     if threads == 1:
         for chain in chains.values():
