@@ -173,10 +173,11 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
 }
 
 // The certificate needs a bound on the rounding of active samples at zero; what it finds without
-// one it sums itself, over all support vectors.
+// one it sums itself, over all support vectors. No other sample may be without one.
 template <class Real>
 bool ActiveSet<Real>::second_sum_pays() const {
-  if (!lazy_.bounded() || !gram_.source().sizes_by_sign()) return false;
+  const bool others_bounded = lazy_.bounded() || all_active();
+  if (!others_bounded || !gram_.source().sizes_by_sign()) return false;
   const std::vector<Index> rows = support_samples();
   const Size at_zero = Size(std::count(betas_.values().begin(), betas_.values().end(), 0.0));
   return double(cache_.incomplete(rows)) * double(size()) <=

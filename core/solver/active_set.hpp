@@ -49,6 +49,11 @@ class ActiveSet {
   }
   double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
   bool is_free(Position p) const { return problem_.is_free(samples_[p], betas_[p]); }
+  Size free_count() const {
+    Size count = 0;
+    for (const Position p : positions()) count += is_free(p) ? 1 : 0;
+    return count;
+  }
   Extremes active_extremes() const;
   // Of a second sum: moves its multiplier to where the levels of both sides meet, over the active
   // samples or the universe.

@@ -51,6 +51,7 @@ class WorkingSet {
   const bool equality_;
   const bool warm_;  // began at a point that is not the origin
 
+  Size capacity_ = 0;  // of the present set
   std::vector<Position> members_;
   std::vector<Size> carried_;             // where the first members stood in the last set
   ByPosition<char> is_member_;            // while a set is chosen

@@ -81,6 +81,20 @@ def test_working_sets_are_small_where_the_start_has_few_support_vectors():
     solution = solve(DualProblem(gram, none, none, none + 1.0, 60.0))  # nu = 0.01
     assert solution.certificate.kkt_violation <= 1e-3
     assert gram.entries["blocks"] <= 3e5, gram.entries  # whole sets have 1e6 each
+    # most rows of the support vectors are cached: float32 sums settle all others
+    assert gram.entries["certificate"] <= 0.1 * 6000 * solution.support.size
+
+
+def test_a_working_set_that_holds_most_free_members_is_chosen_less_often():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((6000, 6))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(6000)
+    gram, cost = Gram(X, Gaussian(0.3), threads=1, cache_mb=400), np.full(6000, 5.0)
+    problem = DualProblem(gram, y, -cost, cost, 0.0)
+    solution = solve(problem)
+    assert solution.certificate.kkt_violation <= 1e-3
+    assert 2000 < np.count_nonzero(problem.free(solution.beta)) < 2280
+    assert gram.entries["blocks"] <= 3 * 6000**2, gram.entries  # 4.4 with 1008 members
 
 
 def test_what_float32_may_lose_is_left_to_it_and_one_verification_does():

@@ -50,8 +50,8 @@ class QuantileSVR(IncrementalRegressor):
     Minimises ``1/2 ||w||^2 + C sum_i max(q u_i, (q - 1) u_i)`` with the residual
     ``u_i = y_i - <w, phi(x_i)> - b``: a share q of the targets lies below the fitted
     function (Takeuchi et al., JMLR 7, 2006). The dual is the engine's problem with
-    ``linear = y`` and the box ``C [q - 1, q]``. Several quantiles are fitted on shared
-    kernel rows. Fits to folds then move each intercept so that a share q of targets
+    ``linear = y`` and the box ``C [q - 1, q]``. Several quantiles are fitted side by
+    side. Fits to folds then move each intercept so that a share q of targets
     *not* seen lies below, too.
 
     Parameters

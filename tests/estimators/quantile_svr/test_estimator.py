@@ -11,6 +11,8 @@ from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import QuantileSVR, SharedGridSearchCV, load, save
+from widemargin.engine.solve import solve
+from widemargin.estimators.base import kernel_machine
 from widemargin.estimators.quantile_svr import FACTOR, rearranged
 
 from tests.certified import kernel_matrix
@@ -133,6 +135,26 @@ def test_a_large_fit_is_certified_and_its_numbers_are_good_to_the_tolerance():
     model.tol = 1e-3
     threads = QuantileSVR(quantile=0.7, C=20.0, n_jobs=2).fit(X, y)
     assert_array_equal(model.dual_coef_, threads.dual_coef_)
+
+
+def test_large_quantiles_are_solved_side_by_side_with_the_same_bits(monkeypatch):
+    X, y, _ = data(8, 4100)
+    grams = []
+
+    def seen(problem, *arguments, **settings):
+        grams.append(problem.gram)
+        return solve(problem, *arguments, **settings)
+
+    monkeypatch.setattr(kernel_machine, "solve", seen)
+    settings = {"quantile": [0.2, 0.6, 0.7], "calibrate": False, "cache_size": 300}
+    one = QuantileSVR(n_jobs=1, **settings).fit(X, y)
+    two = QuantileSVR(n_jobs=2, **settings).fit(X, y)
+    # a view each, with a share of the memory that does not depend on the threads
+    assert len({id(gram) for gram in grams}) == 6
+    assert [(gram.cache_mb, gram.threads) for gram in grams] == [(100.0, 1)] * 6
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+    for certificate in two.certificate_:
+        assert certificate.kkt_violation <= 1e-3
 
 
 def test_divided_and_warm_fits_reach_the_same_objective():

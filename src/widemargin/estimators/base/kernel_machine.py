@@ -62,6 +62,7 @@ EXACT_SIZE = 2000
 EXACT_MARGIN = 600
 POLISH_RULES = {"auto": "auto", True: "always", False: "never"}
 PARALLEL_TASKS = 4  # from this many tasks on, they run side by side
+MOST_VIEWS = 8  # of the same rows, each with its share of the memory
 
 Data = TypeVar("Data", bound=TrainingData)
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -310,33 +311,37 @@ class KernelMachine(
     def _solve_tasks(
         self, tasks: Sequence[AnyTask], solve_task: Callable[[AnyTask], Answer]
     ) -> list[Answer]:
-        # Tasks over the same rows run one by one and find them in the cache.
-        shared = len(tasks) > 1 and all(task.gram is tasks[0].gram for task in tasks)
-
         def solved(task: AnyTask) -> Answer:
             try:
                 task.solution = solve_task(task)
             except Interrupted as stop:
                 task.stopped = stop
                 raise
-            if not shared or task is tasks[-1]:
-                task.gram.release()  # frees the memory for the next task
+            task.gram.release()  # frees the memory for the next task
             return task.solution
 
-        return self._side_by_side(tasks, solved, one_by_one=shared)
+        if len(tasks) > 1 and all(task.gram is tasks[0].gram for task in tasks):
+            return self._side_by_side(tasks, solved, views=min(len(tasks), MOST_VIEWS))
+        return self._side_by_side(tasks, solved)
 
     def _side_by_side(
-        self, tasks: Sequence[AnyTask], run: Callable[[AnyTask], Any], *,
-        one_by_one: bool = False,
-    ) -> list[Any]:  # fmt: skip
-        """Run all tasks: many each on one thread, few one after another."""
+        self, tasks: Sequence[AnyTask], run: Callable[[AnyTask], Any], views: int = 0
+    ) -> list[Any]:
+        """Run all tasks: many each on one thread, few one after another.
+
+        Tasks of equal size, as those over the same rows are, run side by side in any
+        case, since pair steps leave all threads but one idle. The number of `views` that
+        then share the memory does not depend on the threads, so no result does.
+        """
         threads = effective_threads(self.n_jobs)
-        if len(tasks) < PARALLEL_TASKS or threads == 1 or one_by_one:
+        if not views and (len(tasks) < PARALLEL_TASKS or threads == 1):
             return [run(task) for task in tasks]
+        shares = views or threads
+        own, at_once = max(1, threads // shares), min(threads, shares)
         for task in tasks:
-            rows, share = np.arange(task.gram.n), task.gram.cache_mb / threads
-            task.gram = task.gram.subset(rows, cache_mb=share, threads=1)
-        with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
+            rows, share = np.arange(task.gram.n), task.gram.cache_mb / shares
+            task.gram = task.gram.subset(rows, cache_mb=share, threads=own)
+        with ThreadPoolExecutor(at_once) as pool, CancellationScope() as scope:
             return list(pool.map(partial(scope.run, run), tasks))
 
     def _solve_task(self, task: AnyTask) -> Answer:
