@@ -330,8 +330,8 @@ class KernelMachine(
         """Run all tasks: many each on one thread, few one after another.
 
         Tasks of equal size, as those over the same rows are, run side by side in any
-        case, since pair steps leave all threads but one idle. The number of `views` that
-        then share the memory does not depend on the threads, so no result does.
+        case, since pair steps leave all threads but one idle. The number of `views`
+        that then share the memory does not depend on the threads, so no result does.
         """
         threads = effective_threads(self.n_jobs)
         if not views and (len(tasks) < PARALLEL_TASKS or threads == 1):
