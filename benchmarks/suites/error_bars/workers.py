@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from suites.child_process import in_child, limit_data
 from widemargin import ChanceConstrainedSVC
 from widemargin_papers.chance.growth import noisy_clouds, two_clouds, write_clouds
 from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
-from widemargin_papers.harness.child_process import in_child, limit_data
 from widemargin_papers.harness.dask_workers import worker_processes
 
 WORKERS = "Workers"

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from suites.child_process import in_child, limit_data
 from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.child_process import in_child, limit_data
 from widemargin_papers.harness.dask_workers import fitted_on_workers, worker_processes
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore

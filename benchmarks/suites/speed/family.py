@@ -19,6 +19,8 @@ from widemargin_papers.harness import datasets
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem
 
+from .family_judge import judged_family
+
 #: rows x features and gamma of the regressions
 REGRESSIONS = {
     "bike": ("17379x17", 0.5),
@@ -26,6 +28,7 @@ REGRESSIONS = {
     "kin40k": ("40000x8", 1.5),
     "protein": ("45730x9", 3.5),
 }
+of_family = partial(Problem, judged=judged_family)
 QUANTILES = ("bike", "pol")  # SVR, one quantile and nine on the same data
 SIZES = (2_500, 5_000, 10_000, 20_000, 40_000)
 SVR, QUANTILE = (
@@ -73,12 +76,12 @@ def _small() -> list[Problem]:
     peers: dict[str, Any] = {"peers": ("scikit-learn",)}
     gamma = 0.1
     return [
-        Problem("SVR diabetes 442x10", settings=replace(SVR, gamma=gamma), **small),
-        Problem("OneClassSVM diabetes 442x10, nu=0.1", **small, **peers,
+        of_family("SVR diabetes 442x10", settings=replace(SVR, gamma=gamma), **small),
+        of_family("OneClassSVM diabetes 442x10, nu=0.1", **small, **peers,
                 settings=Settings(estimator="OneClassSVM", nu=0.1, gamma=gamma)),
-        Problem("NuSVR diabetes 442x10, nu=0.5", **small, **peers,
+        of_family("NuSVR diabetes 442x10, nu=0.5", **small, **peers,
                 settings=Settings(estimator="NuSVR", nu=0.5, gamma=gamma)),
-        Problem("NuSVC breast_cancer 569x30, nu=0.1",
+        of_family("NuSVC breast_cancer 569x30, nu=0.1",
                 **small | {"load": speed.breast_cancer}, **peers,
                 settings=Settings(estimator="NuSVC", nu=0.1, gamma=1 / 30)),
     ]  # fmt: skip
@@ -89,15 +92,15 @@ def _regressions() -> list[Problem]:
     for name, (shape, gamma) in REGRESSIONS.items():
         load, data = partial(regression, name), f"{name} {shape}"
         rows.append(
-            Problem(f"SVR {data}", load, replace(SVR, gamma=gamma), speed.asked(12, 5),
-                    file=name)
+            of_family(f"SVR {data}", load, replace(SVR, gamma=gamma),
+                      speed.asked(12, 5), file=name)
         )  # fmt: skip
         if name not in QUANTILES:
             continue
         for words, count in (("one", 1), ("nine", 9)):
             settings = replace(QUANTILE, gamma=gamma, quantiles=count)
             rows.append(
-                Problem(f"QuantileSVR {words}, {data}", load, settings, peers=(),
+                of_family(f"QuantileSVR {words}, {data}", load, settings, peers=(),
                         file=name)
             )  # fmt: skip
     return rows
@@ -110,7 +113,7 @@ def _one_class() -> list[Problem]:
         "covtype.binary": ("covtype 50000x54", speed.covtype, 1 / 54),
     }
     return [
-        Problem(
+        of_family(
             f"OneClassSVM {title}, nu={nu:g}", partial(unlabelled, load),
             Settings(estimator="OneClassSVM", nu=nu, gamma=gamma), speed.asked(8),
             peers=("scikit-learn",), file=file,
@@ -133,7 +136,7 @@ def _nu() -> list[Problem]:
          0.5, Settings(C=10.0, gamma=0.5)),
     ]  # fmt: skip
     return [
-        Problem(
+        of_family(
             title,
             load,
             replace(settings, estimator=estimator, nu=nu),
@@ -148,7 +151,7 @@ def _growing() -> list[Problem]:
     """Return SVR on growing parts of kin40k: fit time against n."""
     settings = replace(SVR, gamma=REGRESSIONS["kin40k"][1])
     return [
-        Problem(
+        of_family(
             f"SVR kin40k n={n}",
             partial(regression, "kin40k", n),
             settings,

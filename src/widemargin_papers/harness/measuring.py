@@ -21,8 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contestants import CONTESTANTS, Settings
-from .expansion_objective import judge_expansion, terms_of
-from .nu_objective import judge_nu
 from .objective import Judgement, KernelChoice, judge, judge_linear, judge_pairs
 from .results import Record
 from .worker import peak_megabytes, write_samples
@@ -33,12 +31,29 @@ LONG_SECONDS = 120.0  # of a peer's run: from here on its cap is barely beyond t
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+Judge = Callable[[KernelChoice, Any, Vector, Settings, Vector], Record]
+
+
+def judged_classifier(
+    choice: KernelChoice, X: Any, y: Vector, settings: Settings, beta: Vector
+) -> Record:
+    """Judge the answer of a C-SVC; of several classes all pairs together."""
+
+    def judged(X: Any, y: Vector, beta: Vector) -> Judgement:
+        intercept = settings.fit_intercept
+        return judge(choice, X, y, settings.C, beta, intercept=intercept)
+
+    several = beta.ndim == 2
+    return asdict(judge_pairs(judged, X, y, beta) if several else judged(X, y, beta))
+
+
 @dataclass(frozen=True)
 class Problem:
     """A problem of the benchmark: data, parameters, and what is asked of us.
 
     ``target`` holds the least ratios asked: name of the peer to how many times faster.
-    ``file`` names the data file without which it cannot be measured.
+    ``file`` names the data file without which it cannot be measured; ``judged``
+    recomputes objective and bound of an answer.
     """
 
     name: str
@@ -50,6 +65,7 @@ class Problem:
     repeats: int = 3
     peers: tuple[str, ...] = ("scikit-learn", "intelex")
     file: str | None = None
+    judged: Judge = judged_classifier
 
 
 class ContestantFailedError(RuntimeError):
@@ -105,9 +121,9 @@ def run(
         stopped = _child(folder, settings.threads, cap)
         if stopped is not None:
             return common | {"capped": True} | stopped
-        record = common | json.loads((folder / "result.json").read_text())
-        judged: Record = record | {"capped": False} | _judged(folder, X, y, settings)
-        return judged
+        measured: Record = json.loads((folder / "result.json").read_text())
+        found = _judged(folder, problem, X, y, settings)
+        return common | measured | {"capped": False} | found
 
 
 def _child(folder: Path, threads: int, cap: float | None) -> Record | None:
@@ -144,42 +160,15 @@ def _processor_seconds(process: int, unknown: float) -> float:
     return (int(fields[11]) + int(fields[12])) / ticks
 
 
-def _judged(folder: Path, X: Any, y: Vector, settings: Settings) -> Record:
+def _judged(folder: Path, problem: Problem, X: Any, y: Vector, run: Settings) -> Record:
     """Judge the stored answer: objective, bound and gap in float64."""
     with np.load(folder / "answer.npz") as answer:
         if "beta" not in answer:
             intercept = float(answer["intercept"].ravel()[0])
-            return {
-                "objective": judge_linear(
-                    X, y, settings.C, answer["weights"], intercept
-                )
-            }
-        choice = KernelChoice(
-            **settings.parameters("kernel", "gamma", "degree", "coef0")
-        )
-        beta = answer["beta"]
-
-    def judged(X: Any, y: Vector, beta: Vector) -> Judgement:
-        if settings.estimator in ("NuSVC", "NuSVR"):
-            return judge_nu(choice, X, y, settings, beta)
-        intercept = settings.fit_intercept
-        return judge(choice, X, y, settings.C, beta, intercept=intercept)
-
-    if settings.estimator not in ("SVC", "NuSVC", "NuSVR"):
-        return _judged_outputs(choice, X, y, settings, beta)
-    several = beta.ndim == 2
-    return asdict(judge_pairs(judged, X, y, beta) if several else judged(X, y, beta))
-
-
-def _judged_outputs(
-    choice: KernelChoice, X: Any, y: Vector, settings: Settings, beta: Vector
-) -> Record:
-    """Judge every output of a regressor or one-class model, and sum what is found."""
-    judged = [
-        asdict(judge_expansion(choice, X, terms, own))
-        for terms, own in zip(terms_of(settings, y), np.atleast_2d(beta), strict=False)
-    ]
-    return {name: sum(one[name] for one in judged) for name in (judged or [{}])[0]}
+            found = judge_linear(X, y, run.C, answer["weights"], intercept)
+            return {"objective": found}
+        choice = KernelChoice(**run.parameters("kernel", "gamma", "degree", "coef0"))
+        return problem.judged(choice, X, y, run, answer["beta"])
 
 
 def cap_for(problem: Problem, peer: str, ours: float, at_least: float = 20.0) -> float:

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import svm
 
+from suites.speed.nu_objective import judge_nu
 from widemargin import NuSVC, NuSVR
 from widemargin_papers.harness.contestants import Settings
-from widemargin_papers.harness.nu_objective import judge_nu
 from widemargin_papers.harness.objective import KernelChoice, judge_pairs
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .contestants import Settings
-from .objective import Judgement, KernelChoice, kernel_times
+from widemargin_papers.harness.contestants import Settings
+from widemargin_papers.harness.objective import Judgement, KernelChoice, kernel_times
 
 Vector = NDArray[np.float64]
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from suites.speed.expansion_objective import judge_expansion, terms_of
+from suites.speed.family import of_family
 from widemargin_papers.harness.contestants import CONTESTANTS, Settings
-from widemargin_papers.harness.expansion_objective import judge_expansion, terms_of
-from widemargin_papers.harness.measuring import Problem, run
+from widemargin_papers.harness.measuring import run
 from widemargin_papers.harness.objective import KernelChoice
 
 SETTINGS = [
@@ -46,7 +47,7 @@ def test_the_judge_finds_what_the_certificate_claims(settings):
 
 
 def test_contestants_run_in_a_process_of_their_own():
-    problem = Problem("small", data, replace(SETTINGS[0], threads=1), repeats=1)
+    problem = of_family("small", data, replace(SETTINGS[0], threads=1), repeats=1)
     ours, theirs = (
         run(problem, name, problem.settings, budget=0.0)
         for name in ("widemargin", "scikit-learn")

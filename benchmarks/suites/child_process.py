@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .worker import status_megabytes
+from widemargin_papers.harness.worker import status_megabytes
 
 _SCRIPT = """
 import json, sys
