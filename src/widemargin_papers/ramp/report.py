@@ -16,7 +16,7 @@ from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import pair_timing, printed, timing
+from . import printed, timing
 from .printed import CONTESTANTS
 from .tasks import share_cells
 
@@ -201,5 +201,4 @@ CAMPAIGNS = {
     "shares": Campaign("ramp_shares", timing.share_work, share_tables),
     "times": Campaign("ramp_times", timing.work, timing_tables),
     "targets": Campaign("ramp_times", timing.work, target_tables),
-    "pairs": Campaign("ramp_pairs", pair_timing.work, pair_timing.tables),
 }

@@ -24,11 +24,11 @@ from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds
+from widemargin_papers.ramp import printed
+from widemargin_papers.ramp.printed import CONTESTANTS, PAPERS_S, Setting, Vector
+from widemargin_papers.ramp.timing import within_reach
 
-from . import printed
 from .pair_solver import Tally, fit, scaled_piece
-from .printed import CONTESTANTS, PAPERS_S, Setting, Vector
-from .timing import within_reach
 
 Runs = dict[str, Record]  # of a setting, by contestant
 

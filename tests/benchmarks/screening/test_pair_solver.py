@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
+from suites.screening import pair_timing as ramp_pairs_timing
+from suites.screening.pair_solver import Run, Tally, fit, scaled_piece
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.kernels import Gaussian, Linear, Precomputed
@@ -17,9 +19,7 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem, stationarity
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import pair_timing as ramp_pairs_timing
 from widemargin_papers.ramp import printed
-from widemargin_papers.ramp.pair_solver import Run, Tally, fit, scaled_piece
 
 from tests.certified import assert_certified
 

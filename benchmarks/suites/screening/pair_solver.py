@@ -26,9 +26,8 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.ramp.concave_convex import Outcome, RampProblem, descend
-
-from .printed import CONTESTANTS
-from .printed_algorithm import out_of_reach
+from widemargin_papers.ramp.printed import CONTESTANTS
+from widemargin_papers.ramp.printed_algorithm import out_of_reach
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
