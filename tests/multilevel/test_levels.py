@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 
 from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
@@ -185,6 +185,51 @@ def test_one_cluster_is_the_plain_problem():
     solution = plain(problem)
     assert_allclose(level.betas[0], solution.beta, atol=1e-7)
     assert_allclose(level.intercepts[0, 0], solution.intercept, atol=1e-7)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_problems_of_a_small_cluster_are_one_compiled_call(fit_intercept, monkeypatch):
+    """Three pairs of classes, from nothing and from a point with other sums."""
+    X, y = make_blobs(600, centers=3, cluster_std=4.0, random_state=0)
+    gram = Gram(X, Gaussian(0.2))
+    rows = [np.flatnonzero(y != c) for c in range(3)]
+    problems = [
+        classification_problem(
+            gram.subset(own), np.where(y[own] == (c + 1) % 3, 1.0, -1.0),
+            np.full(own.size, 2.0), fit_intercept,
+        )
+        for c, own in enumerate(rows)
+    ]  # fmt: skip
+    partition = divide(X, gram.kernel, 4, seed=0)
+    division = Division(X, gram.kernel, problems, rows)
+    task = 1, partition, division
+    middle = [0.5 * (problem.lower + problem.upper) for problem in problems]
+    starts = [
+        [np.zeros(problem.n) for problem in problems],
+        [project(own, p.lower, p.upper, p.total)
+         for own, p in zip(middle, problems, strict=True)],
+    ]  # fmt: skip
+    for start in starts:
+        given = start, SolveOptions(), Limits()
+        with monkeypatch.context() as patch:
+            patch.setattr(level_module, "_together", lambda *_: None)
+            alone = solve_level(*task, *given)
+        with monkeypatch.context() as patch:
+            if start is starts[0]:  # the sums over a cluster are alike
+                patch.setattr(level_module, "solve", None)
+            together = solve_level(*task, *given)
+        for ours, others in zip(together.parts, alone.parts, strict=True):
+            for one, other in zip(ours, others, strict=True):
+                assert one.status.solved and one.kkt_violation <= 1e-3
+                assert one.bound <= min(one.objective, other.objective)
+                assert_allclose(one.objective, other.objective, rtol=1e-3)
+        for number, problem in enumerate(problems):
+            beta = together.betas[number]
+            assert (problem.lower <= beta).all() and (beta <= problem.upper).all()
+            if fit_intercept:
+                sums = np.bincount(partition.labels[rows[number]], beta)
+                wanted = np.bincount(partition.labels[rows[number]], start[number])
+                assert_allclose(sums, wanted, atol=1e-9)
 
 
 def test_concatenations_stay_feasible_on_every_level():

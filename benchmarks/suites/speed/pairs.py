@@ -14,13 +14,13 @@ from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import KernelTable
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
+from widemargin.engine.problem_batches import batch_of, joined_terms
 from widemargin.engine.row_segments import row_segments
 from widemargin.estimators.base.multiclass import (
     BinaryTask,
     class_pairs,
     samples_of_classes,
 )
-from widemargin.estimators.base.small_fit import batch_of, joined_terms
 from widemargin_papers.bench.problems import Loaded, digits
 from widemargin_papers.harness import datasets
 

@@ -8,7 +8,9 @@ be given: that of a feasible start, zero for a classifier (mathematics 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,11 +19,21 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
+from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.bounds import gap_between, sum_above
+from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
+from widemargin.engine.kernel_table import BatchOptions
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.engine.problem import DualProblem, only_point
+from widemargin.engine.problem_batches import (
+    batch_of,
+    is_small,
+    joined_terms,
+    solve_together,
+    start_of,
+)
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
@@ -106,8 +118,8 @@ class Part:
 
     Parameters
     ----------
-    rows : array of indices or None
-        Which samples of the cluster take part (those of a class pair); None for all.
+    rows : array of indices
+        Which samples of the cluster take part (those of a class pair).
     linear, lower, upper : arrays
         The problem's vectors at those samples.
     total : float or None
@@ -118,7 +130,7 @@ class Part:
         Price of the size of each variable, where there is one.
     """
 
-    rows: Indices | None
+    rows: Indices
     linear: Vector
     lower: Vector
     upper: Vector
@@ -138,6 +150,21 @@ class PartSolution:
     kkt_violation: float
     n_iter: int
     status: Status
+
+    @classmethod
+    def of(
+        cls, beta: Vector, intercept: float, status: Status, certificate: Certificate
+    ) -> PartSolution:
+        """Take what a level needs from a certificate."""
+        return cls(
+            beta,
+            intercept,
+            certificate.objective,
+            certificate.bound,
+            float(certificate.kkt_violation or 0.0),
+            certificate.n_iter,
+            status,
+        )
 
     @property
     def gap(self) -> float | None:
@@ -186,40 +213,60 @@ def solve_cluster(
     another machine. `shared` is what its Gram may use (:meth:`Limits.shared`).
     """
     options = replace(options, monitor=check_cancelled)
-    gram: Gram | None = None
-    solved = []
-    for part in parts:
-        decided = only_point(part.lower, part.upper, part.total)
-        if decided is not None and not decided.any():
-            solved.append(_constant(part))
-            continue
-        if gram is None:
-            gram = Gram(samples, kernel, **(shared or {}))
-        own = gram if part.rows is None else gram.subset(part.rows)
-        problem = DualProblem(
-            own, part.linear, part.lower, part.upper, part.total, part.kink
-        )
-        try:
-            solution = solve(problem, options, start=part.start)
-        except Interrupted as stop:  # a point of this cluster only
-            raise KeyboardInterrupt from stop
-        certificate = solution.certificate
-        solved.append(
-            PartSolution(
-                solution.beta,
-                solution.intercept,
-                certificate.objective,
-                certificate.bound,
-                float(certificate.kkt_violation or 0.0),
-                solution.n_iter,
-                solution.status,
-            )
-        )
-    return solved
+    constant = [_constant(part) for part in parts]
+    left = [part for part, one in zip(parts, constant, strict=True) if one is None]
+    if left:
+        gram = Gram(samples, kernel, **(shared or {}))
+        solved = _together(gram, left, options)
+        if solved is None:
+            solved = [_alone(gram, part, options) for part in left]
+        others = iter(solved)
+    return [next(others) if one is None else one for one in constant]
 
 
-def _constant(part: Part) -> PartSolution:
+def _together(
+    gram: Gram, parts: Sequence[Part], options: SolveOptions
+) -> list[PartSolution] | None:
+    """Solve the parts of a small cluster in one compiled call; None where one is open.
+
+    Open are those that float32 entries or many pair steps did not solve.
+    """
+    if options.max_iter >= 0 or not is_small(gram, parts, options.tol):
+        return None
+    terms = joined_terms(parts)
+    batch = None if terms is None else batch_of(parts, terms)
+    if batch is None:
+        return None
+    own = BatchOptions(
+        tol=options.tol, polish="always" if options.exact else "never",
+        polish_limit=options.polish_limit, deadline=options.deadline,
+        threads=gram.threads, monitor=options.monitor,
+    )  # fmt: skip
+    solved = solve_together(gram, batch, *start_of(parts, batch, own))
+    if not all(status.solved for status in solved.status):
+        return None
+    intercepts, certificates = certify_batch(solved)
+    betas = [solved.beta[batch.part(number)] for number in range(batch.count)]
+    columns = betas, intercepts, solved.status, certificates
+    return [PartSolution.of(*own) for own in zip(*columns, strict=True)]
+
+
+def _alone(gram: Gram, part: Part, options: SolveOptions) -> PartSolution:
+    """Solve one part by the engine's block solver."""
+    own = gram if part.rows.size == gram.n else gram.subset(part.rows)
+    terms = part.linear, part.lower, part.upper, part.total, part.kink
+    try:
+        found = solve(DualProblem(own, *terms), options, start=part.start)
+    except Interrupted as stop:  # a point of this cluster only
+        raise KeyboardInterrupt from stop
+    return PartSolution.of(found.beta, found.intercept, found.status, found.certificate)
+
+
+def _constant(part: Part) -> PartSolution | None:
     """The part whose only feasible point is 0: a constant, with no loss (0.2)."""
+    decided = only_point(part.lower, part.upper, part.total)
+    if decided is None or decided.any():
+        return None
     beta = np.zeros(len(part.linear))
     at_lower = not part.lower.any()
     intercept = float(part.linear.max() if at_lower else part.linear.min())
@@ -278,15 +325,9 @@ def solve_level(
         ]
         return _rows_of(division, inside), division.kernel, parts, options, shared
 
-    # jobs are made when they start: another process measures its time from there
-    parallel = Parallel(
-        limits.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs"
-    )
     done: list[list[PartSolution]] = [[] for _ in problems]
-    with CancellationScope() as scope:
-        jobs = (delayed(scope.run)(solve_cluster, *job(cluster)) for cluster in order)
-        found = zip(order, parallel(jobs), strict=True)
-        for count, (cluster, solved) in enumerate(found):
+    with closing(_solved(job, order, limits.n_jobs)) as found:
+        for count, (cluster, solved) in enumerate(zip(order, found, strict=True)):
             own = [p for p in range(len(problems)) if len(members[p][cluster])]
             for p, part in zip(own, solved, strict=True):
                 betas[p][members[p][cluster]] = part.beta
@@ -296,6 +337,28 @@ def solve_level(
             if progress is not None:
                 progress(f"level {number}", count + 1, partition.n_clusters)
     return Level(number, partition, betas, intercepts, present, done)
+
+
+def _solved(
+    job: Callable[[int], tuple[Any, ...]], order: Indices, n_jobs: int | None
+) -> Generator[list[PartSolution]]:
+    """Yield the solutions of clusters in order; each job is made when it starts.
+
+    In threads of our own unless joblib is configured: it looks for results every 10 ms,
+    in which several small clusters are solved.
+    """
+    if n_jobs == 1:
+        yield from (solve_cluster(*job(cluster)) for cluster in order)
+    elif n_jobs is None or n_jobs < 0:
+        how: dict[str, Any] = {"return_as": "generator", "pre_dispatch": "n_jobs"}
+        with CancellationScope() as scope:
+            runs = (delayed(scope.run)(solve_cluster, *job(own)) for own in order)
+            yield from Parallel(n_jobs, prefer="threads", **how)(runs)
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool, CancellationScope() as scope:
+            yield from pool.map(
+                lambda cluster: scope.run(solve_cluster, *job(cluster)), order
+            )
 
 
 def _rows_of(division: Division, inside: Indices) -> Samples:
@@ -316,9 +379,8 @@ def _part(
     problem: DualProblem, start: Vector, own: Indices, rows: Indices, inside: Indices
 ) -> Part:
     """Restriction of a problem to the cluster with samples `inside`."""
-    whole = len(own) == len(inside)
     return Part(
-        None if whole else np.searchsorted(inside, rows[own]),
+        np.searchsorted(inside, rows[own]),
         problem.linear[own],
         problem.lower[own],
         problem.upper[own],

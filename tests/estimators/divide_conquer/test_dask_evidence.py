@@ -26,6 +26,7 @@ TEST = 3000
 @pytest.fixture(autouse=True)
 def ask_of_few_rows_too(monkeypatch):
     monkeypatch.setattr(level_evidence, "AT_ONCE", 0)
+    monkeypatch.setattr(level_evidence, "FEW", 0)
 
 
 @pytest.fixture(autouse=True)

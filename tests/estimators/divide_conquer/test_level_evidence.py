@@ -26,6 +26,7 @@ RANKED = ((20, 0.95), (10, 0.9), (5, 0.92))  # one row of so many is wrong, and 
 @pytest.fixture(autouse=True)
 def ask_of_few_rows_too(monkeypatch):
     monkeypatch.setattr(level_evidence, "AT_ONCE", 0)
+    monkeypatch.setattr(level_evidence, "FEW", 0)
 
 
 def generated(n, n_features, **keywords):
@@ -76,6 +77,16 @@ def test_few_rows_are_solved_whole_and_nothing_is_asked(smooth, monkeypatch):
     exact = SVC().fit(X[:4000], y[:4000])
     assert_allclose(model.decision_function(Z), exact.decision_function(Z), atol=0.01)
     assert evidence_of(early().fit(X[:4001], y[:4001]))
+
+
+def test_few_rows_are_not_even_clustered(smooth, monkeypatch):
+    X, y, Z, _ = smooth
+    monkeypatch.setattr(level_evidence, "FEW", 3000)
+    model = early(gamma=200.0).fit(X[:3000], y[:3000])  # local, if it were asked
+    assert [stage["stage"] for stage in model.history_] == ["level 0"]
+    exact = SVC(gamma=200.0).fit(X[:3000], y[:3000])
+    assert_allclose(model.decision_function(Z), exact.decision_function(Z), atol=0.01)
+    assert early(gamma=200.0).fit(X[:3001], y[:3001]).early_.n_clusters > 1
 
 
 def test_evidence_takes_a_small_part_of_the_work(smooth, monkeypatch):

@@ -60,7 +60,8 @@ def level_with(monkeypatch, problems_of, n_clusters, n_jobs):
     partition = divide(X, gram.kernel, n_clusters, seed=0)
     assert partition.n_clusters == n_clusters
     starts = [np.zeros(len(X)) for _ in problems]
-    options = SolveOptions(deadline=Deadline.after(60.0))
+    # below the tolerance of float32 the problems of a cluster are solved one by one
+    options = SolveOptions(tol=1e-5, deadline=Deadline.after(60.0))
     solve_level(1, partition, division, starts, options, Limits(n_jobs=n_jobs))
     assert len(limits) == n_clusters * problems_of
     return limits

@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 
 import widemargin
 from widemargin import SVC, NuSVC
+from widemargin.engine import problem_batches
 from widemargin.estimators.base import nu as nu_tasks
-from widemargin.estimators.base import small_fit
 
 from tests.estimators.stopped_fits import (
     assert_ctrl_c_leaves_the_point_reached,
@@ -244,12 +244,15 @@ def test_small_fits_in_one_call_are_those_of_the_engine(monkeypatch):
         assert ours.status == other.status == "polished"
         assert_allclose(ours.objective, other.objective, rtol=1e-9)
         assert ours.gap <= 1e-9 * abs(ours.objective)
-    monkeypatch.setattr(small_fit, "SEVERAL", 120)  # beyond: rows as they are needed
+    # beyond: rows as they are needed
+    monkeypatch.setattr(
+        problem_batches, "SEVERAL", 120
+    )  # beyond: rows as they are needed
     shared = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
     assert len(calls) == 2
     assert_allclose(shared.rho_, small.rho_, rtol=1e-9)
     monkeypatch.setattr(
-        small_fit, "LARGEST", 99
+        problem_batches, "LARGEST", 99
     )  # and beyond that: each pair by itself
     apart = NuSVC(nu=0.3, gamma=0.5).fit(X, y)
     assert len(calls) == 5

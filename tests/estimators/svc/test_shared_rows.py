@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from sklearn import svm
 
 from widemargin import SVC, NuSVC
-from widemargin.estimators.base import small_fit
+from widemargin.engine import problem_batches
 
 from tests.engine.test_row_segments import classes
 
@@ -17,13 +17,13 @@ def tables(monkeypatch):
     """Make 500 rows many; return the segments of the tables that fits make."""
     made = []
 
-    class Seen(small_fit.KernelTable):
+    class Seen(problem_batches.KernelTable):
         def __init__(self, gram, order=None, segments=None):
             made.append(segments)
             super().__init__(gram, order, segments)
 
-    monkeypatch.setattr(small_fit, "SEVERAL", 500)
-    monkeypatch.setattr(small_fit, "KernelTable", Seen)
+    monkeypatch.setattr(problem_batches, "SEVERAL", 500)
+    monkeypatch.setattr(problem_batches, "KernelTable", Seen)
     return made
 
 
@@ -61,7 +61,7 @@ def test_a_cache_that_is_too_small_and_large_pairs_leave_each_pair_alone(
     shared = SVC(gamma=0.05).fit(X, y)
     assert len(tables) == 1
     small = SVC(gamma=0.05, cache_size=0.5).fit(X, y)
-    monkeypatch.setattr(small_fit, "LARGEST", 299)
+    monkeypatch.setattr(problem_batches, "LARGEST", 299)
     large = SVC(gamma=0.05).fit(X, y)
     assert len(tables) == 1
     for other in (small, large):

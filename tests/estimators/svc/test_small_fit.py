@@ -10,18 +10,19 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.svm import SVC as LibSVC
 
 from widemargin import SVC, SVR, CostSensitiveSVC, QuantileSVR
+from widemargin.engine import problem_batches
 from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed, Sigmoid
 from widemargin.engine.problem import hinge_terms
+from widemargin.engine.problem_batches import batch_of, solve_together
 from widemargin.estimators.base import small_fit
 from widemargin.estimators.base.multiclass import (
     BinaryTask,
     class_pairs,
     samples_of_classes,
 )
-from widemargin.estimators.base.small_fit import batch_of, solve_together
 
 from tests.certified import kernel_matrix, truth_of
 from tests.oracles.claims import assert_claims_hold
@@ -169,7 +170,7 @@ def test_entries_stay_near_the_union_over_pairs(monkeypatch):
             super().__init__(*arguments)
             tables.append(self)
 
-    monkeypatch.setattr(small_fit, "KernelTable", Seen)
+    monkeypatch.setattr(problem_batches, "KernelTable", Seen)
     model = SVC(gamma=0.05).fit(X, y)
     union = 0.5 * X.shape[0] * (X.shape[0] + 1)  # every two rows are in some pair
     (table,) = tables

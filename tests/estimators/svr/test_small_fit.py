@@ -13,8 +13,8 @@ from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed
+from widemargin.engine.problem_batches import batch_of, joined_terms
 from widemargin.estimators.base import kernel_machine
-from widemargin.estimators.base.small_fit import batch_of, joined_terms
 from widemargin.estimators.base.task import BoxTask
 from widemargin.estimators.svr import tube_terms
 

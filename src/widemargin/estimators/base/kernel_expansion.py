@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import DualProblem, Terms
+from widemargin.engine.problem_batches import joined_terms
 from widemargin.runtime.deadline import Deadline
 
 from .fitted_model import FittedExpansion, fitted_expansion
 from .kernel_machine import KernelMachine
-from .small_fit import joined_terms
 from .task import BoxTask
 from .training_data import TrainingData
 

@@ -26,6 +26,7 @@ from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernel_table import BatchOptions, ProblemBatch
 from widemargin.engine.kernels import MAX_DEGREE, Kernel, make_kernel
 from widemargin.engine.problem import DualProblem, Terms
+from widemargin.engine.problem_batches import batch_of, is_small, joined_terms
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import POLISH_LIMIT, SolveOptions
@@ -51,7 +52,7 @@ from .sklearn_compat import (
     has_callbacks,
     validated,
 )
-from .small_fit import answers_together, batch_of, is_small, joined_terms
+from .small_fit import answers_together
 from .task import Answer, Task, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
@@ -269,7 +270,7 @@ class KernelMachine(
         return type(self)._solve_task is not KernelMachine._solve_task
 
     def _terms_of(self, tasks: Sequence[AnyTask]) -> Terms | None:
-        """Return the terms of all tasks (``small_fit.joined_terms``), or None."""
+        """Return the terms of all tasks (``problem_batches.joined_terms``), or None."""
         return joined_terms([self._problem(task) for task in tasks])
 
     def _is_its_tasks(self) -> bool:

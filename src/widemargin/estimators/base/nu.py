@@ -17,11 +17,12 @@ from widemargin.engine.nu import (
     solve_nu,
 )
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem_batches import is_small, solve_together
 from widemargin.engine.solution import Solution, summary
 from widemargin.engine.solve_options import SolveOptions
 
 from .kernel_machine import KernelMachine
-from .small_fit import batch_record, is_small, solve_together
+from .small_fit import batch_record
 from .task import Task
 
 

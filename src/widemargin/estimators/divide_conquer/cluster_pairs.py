@@ -40,7 +40,6 @@ def pair_parts(
         if len(rows) == 0:
             continue
         signs = np.where(codes[rows] == pair[0], 1.0, -1.0)
-        chosen = None if len(rows) == len(codes) else rows
         numbers.append(number)
-        parts.append(Part(chosen, *hinge_terms(signs, costs[rows], fit_intercept)))
+        parts.append(Part(rows, *hinge_terms(signs, costs[rows], fit_intercept)))
     return numbers, parts

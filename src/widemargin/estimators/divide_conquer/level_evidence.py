@@ -38,6 +38,7 @@ Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 LOCAL = 0.1  # share of kernel mass between clusters below which levels need no evidence
+FEW = 5_000  # rows up to which clustering takes about as long as the whole problem
 AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is solved
 # Kernel entries of the largest cluster, rows times support vectors: "auto" takes no
 # coarser level than that, and warns where it should.
@@ -323,6 +324,8 @@ def chosen_level(
     says so with the figures.
     """
     begun, size, samples = time.perf_counter(), source.n, source.sample.samples
+    if size <= FEW:
+        return Chosen(0, 0, [])
     finer = source.divided(machine.n_branches**finest)
     stages = [clustering_stage(size, time.perf_counter() - begun)]
     for level in range(finest, 0, -1):

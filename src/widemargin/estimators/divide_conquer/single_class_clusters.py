@@ -103,7 +103,7 @@ def borrow(
             taken = np.concatenate([own, np.searchsorted(division.rows[pair], lent)])
             rows, problem = division.rows[pair][taken], division.problems[pair]
             part = Part(
-                None, problem.linear[taken], problem.lower[taken],
+                np.arange(len(rows)), problem.linear[taken], problem.lower[taken],
                 problem.upper[taken], None if problem.total is None else 0.0,
             )  # fmt: skip
             borrowers.append((cluster, pair, rows, len(lent)))

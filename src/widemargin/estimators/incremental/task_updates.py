@@ -19,6 +19,7 @@ from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.kernel_table import ProblemBatch
 from widemargin.engine.path import accurate
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.problem_batches import is_small, whole_matrix
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
@@ -31,7 +32,6 @@ from widemargin.engine.update_costs import (
 from widemargin.engine.updates import PathAccount
 from widemargin.estimators.base.fitted_model import remove_model
 from widemargin.estimators.base.kernel_machine import KernelMachine
-from widemargin.estimators.base.small_fit import is_small, whole_matrix
 from widemargin.estimators.base.task import Task
 from widemargin.estimators.base.training_data import TrainingData
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError

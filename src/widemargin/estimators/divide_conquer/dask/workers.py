@@ -283,8 +283,7 @@ def _train_cluster(
     coefficients = np.zeros((len(X), n_pairs))
     intercepts = np.zeros(n_pairs)
     for number, part, solution in zip(numbers, parts, solved, strict=True):
-        rows = slice(None) if part.rows is None else part.rows
-        coefficients[rows, number] = solution.beta
+        coefficients[part.rows, number] = solution.beta
         intercepts[number] = solution.intercept
     own = Rows(table["row"].to_numpy()[order], X, codes.astype(np.intp), cost)
     loans = []
