@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import cProfile
+from copy import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -155,6 +158,28 @@ def test_few_rows_are_refitted_at_once(n, exact, handles, entries, monkeypatch):
         handles.clear()
         assert_array_equal(updated.dual_coef_, fresh.dual_coef_)
         assert_array_equal(updated.intercept_, fresh.intercept_)
+
+
+@pytest.mark.parametrize("kind", ["add", "slide", "forget"])
+def test_an_update_of_few_rows_makes_hardly_more_calls_than_a_fit(kind):
+    """Where a fit takes half a millisecond, it is the calls of Python that count."""
+    X, y = make_moons(70, noise=0.3, random_state=0)
+    model = SVC(keep_rows=True, gamma=2.0).fit(X[:60], y[:60])
+    ways = {
+        "add": lambda model: model.partial_fit(X[60:], y[60:]),
+        "slide": lambda model: model.partial_fit(X[60:], y[60:], window=60),
+        "forget": lambda model: model.forget(np.arange(10)),
+    }
+    ways[kind](copy(model))  # what is made once
+    update = calls_of(ways[kind], copy(model))
+    assert update <= 1.2 * calls_of(lambda model: model.fit(X, y), clone(model))
+
+
+def calls_of(action, model):
+    """Return the number of calls, of Python's functions and of C's."""
+    profile = cProfile.Profile()
+    profile.runcall(action, model)
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize("model", [SVR(gamma=1.0), OneClassSVM(gamma=1.0, nu=0.3)])

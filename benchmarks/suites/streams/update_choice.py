@@ -41,7 +41,7 @@ MOVES = (("add", 1), ("add", 10), ("add", 50), ("forget", 10), ("slide", 10))
 HALVES = ("chosen on", "checked on")
 MOST = 60  # rows that a move brings at most
 LONG = 0.06  # seconds of repeats, of which there are
-REPEATS = (1, 9)  # at least and at most
+REPEATS = (1, 49)  # at least and at most
 SLOWER = 1.2  # than a fit: no update is to be
 
 

@@ -32,7 +32,8 @@ SUMMED = 2e-9  # seconds per kernel entry of K beta in float64
 PATH_BASE = 2e-4  # seconds of an update besides its path
 CROSSING = 2e-3  # share of the bounded support vectors that a row of influence 1 moves
 MOST_INFLUENCE = 10.0  # cap on the influence of a row: beyond, fewer are bounded
-CLEARLY = 0.7  # a path is taken below this share of a refit's estimate
+CLEARLY = 0.7  # a path is taken below this share of a refit's estimate,
+SURELY = 0.6  # and below this one of a compiled call's, which is less certain
 INVESTED = 2.0  # and, of updates in a row, where it is so for those to come, below this
 GIVEN_UP = 0.5  # a path is abandoned beyond this share of a refit's estimate
 NEXT_TIME = 2.0  # a path may cost this many warm solves: it leaves K beta known
@@ -161,10 +162,11 @@ def cheapest(
     sums = LINEAR_SUM * n * primal if primal else SUMMED * n * support
     along += 0.0 if summed else sums  # in float64, once
     route = Route.WARM if again < anew else Route.REFIT
-    pays = along <= CLEARLY * anew
+    most = (SURELY if compiled else CLEARLY) * anew
+    pays = along <= most
     if in_a_row:  # what is evaluated now serves the updates to come
         later = PATH_BASE + path_seconds(n, moving, margin, crossing, held=margin)
-        pays = later <= CLEARLY * anew and along <= INVESTED * anew
+        pays = later <= most and along <= INVESTED * anew
     if pays and along <= NEXT_TIME * again:
         route = Route.PATH
     return route, 10 + events_within(GIVEN_UP * anew, n, moving, margin)

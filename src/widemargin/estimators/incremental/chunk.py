@@ -13,7 +13,6 @@ from widemargin.estimators.base.validation import (
     check_weights,
     checked_samples,
     class_numbers,
-    plain_labels,
     plain_samples,
     plain_targets,
     weighted_rows,
@@ -52,15 +51,15 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
     Rows without weight are not kept, nor is a class that only they have. `former` is
     what the model keeps; None before its first chunk.
     """
-    X, y, first = given.X, given.y, former is None
-    if first or not _plain_and_alike(estimator, X, y, plain_labels(y)):
-        X, y = checked_samples(estimator, X, y, reset=first)
+    X, y = given.X, given.y
+    numbers = None if former is None else _known_numbers(estimator.classes_, y)
+    if numbers is None or not _plain_and_alike(estimator, X, y):
+        X, y = checked_samples(estimator, X, y, reset=former is None)
         check_classification_targets(y)
-    if former is not None and given.classes is None:
-        numbers = _known_numbers(estimator.classes_, y)
-        if numbers is not None:  # as most chunks are
-            classes = Classes(estimator.classes_, former.closed_classes)
-            return _weighted(X, numbers, given, former, classes)
+        numbers = None if former is None else _known_numbers(estimator.classes_, y)
+    if former is not None and numbers is not None and given.classes is None:
+        classes = Classes(estimator.classes_, former.closed_classes)
+        return _weighted(X, numbers, given, former, classes)  # as most chunks are
     n = X.shape[0]
     weights = check_weights(given.sample_weight, n)
     found, _ = class_numbers(y if weights is None else y[weighted_rows(weights, n)])
@@ -80,8 +79,10 @@ def labelled_chunk(estimator: Any, given: Given, former: UpdateState | None) -> 
     return _weighted(X, numbers, given, former, classes)
 
 
-def _known_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp] | None:
+def _known_numbers(classes: NDArray[Any], y: Any) -> NDArray[np.intp] | None:
     """Return the class numbers of labels; None where one of them may be new."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return None
     if classes.dtype.kind != y.dtype.kind or y.dtype.kind == "O":
         return None
     numbers = np.minimum(classes.searchsorted(y), classes.size - 1)
@@ -123,11 +124,12 @@ def _weighted(
     if ids is not None and former is not None:  # running ids are always new
         former.refuse_known(named)
     weights = check_weights(given.sample_weight, n)
-    rows = weighted_rows(weights, n)
-    if former is None and rows.size == 0:
+    rows = LiveRows(X, targets, weights, named)
+    if weights is not None:
+        rows = rows.kept(weighted_rows(weights, n))
+    if former is None and rows.n == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    given_rows = LiveRows(X, targets, weights, named)
-    return Chunk(given_rows if rows.size == n else given_rows.kept(rows), n, classes)
+    return Chunk(rows, n, classes)
 
 
 def _plain_and_alike(estimator: Any, X: Any, y: Any = None, plain: bool = True) -> bool:

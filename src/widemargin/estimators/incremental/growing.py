@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 class _Buffer(np.ndarray):
     """Memory of a column, and how much of it is taken."""
 
-    filled: int
-
-    def __array_finalize__(self, source: Any) -> None:
-        self.filled = 0
+    filled: int = 0
 
 
 def appended(column: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
@@ -29,10 +26,12 @@ def appended(column: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
     buffer = _buffer_behind(column, dtype)
     if buffer is None or buffer.filled != n or len(buffer) < size:
         buffer = _Buffer((2 * size, *column.shape[1:]), dtype)
-        buffer[:n] = column
+        plain = buffer.view(np.ndarray)
+        plain[:n] = column
         # zeroed memory: it may have held forgotten rows
-        buffer[n:] = np.zeros((), dtype)
-    plain = buffer.view(np.ndarray)
+        plain[size:] = np.zeros((), dtype)
+    else:
+        plain = buffer.view(np.ndarray)
     plain[n:size] = more
     buffer.filled = size
     return plain[:size]

@@ -128,8 +128,9 @@ class IncrementalClassifier(
         return data.answer_costs
 
     def _training(self, rows: LiveRows) -> LabelledData:
+        n = rows.n
         return LabelledData(
-            X=rows.X, rows=np.arange(rows.n), n_given=rows.n,
+            X=rows.X, rows=np.arange(n), n_given=n,
             n_features=self.n_features_in_, weights=rows.weights, ids=rows.ids,
             labels=rows.targets, classes=self.classes_, answer_costs=rows.answer_costs,
         )  # fmt: skip

@@ -128,12 +128,13 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError before a fit, and where every row was forgotten."""
-        if hasattr(self, "_updates") and self._updates.n == 0:
+        if not hasattr(self, "_updates"):
+            super()._check_fitted()
+        elif self._updates.n == 0:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted any more: all rows "
                 "were forgotten; call partial_fit or fit."
             )
-        super()._check_fitted()
 
     def compact(self) -> Self:
         """Drop the training rows; the model predicts as before and takes no updates.
@@ -225,11 +226,12 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         state = self._checked_state(former)
         if chunk.classes is not None:
             state = with_classes(state, chunk.classes)
-        gone = leaving(state, given, chunk.rows.n)
+        entering = chunk.rows.n
+        gone = leaving(state, given, entering)
         if gone.size:
             self._warn_of_gamma()
         state = state.changed(next_id=state.next_id + chunk.n_given)
-        update = Update("add", chunk.rows.n, gone.size, begun)
+        update = Update("add", entering, gone.size, begun)
         left = self._exchange(state, chunk.rows, gone, update)
         return left if gone.size else None
 
@@ -248,8 +250,11 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         self, state: UpdateState, fresh: LiveRows, gone: Indices, update: Update
     ) -> Indices:
         """Let rows in and out at once; return the places still to be erased."""
-        anew = self._seconds_anew(state, state.n + fresh.n - gone.size)
-        tested = worth_testing(anew, fresh.n, state.support_share)
+        support, n, entering = state.support, state.n, fresh.n
+        anew = self._seconds_anew(state.kernel, n + entering - gone.size, support)
+        share = min(1.0, support / max(1, n))  # of new rows too, if these are alike
+        moving = round(share * (entering + gone.size))
+        tested = worth_testing(anew, entering, share)
         settled: UpdateState | None = state if tested else None
         if settled is not None and update.stage == "add":
             settled = enter_quietly(self, state, fresh)
@@ -267,8 +272,8 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
             stays[gone] = False
             if state.gone.size:
                 stays = np.delete(stays, state.gone)
-            keep = np.flatnonzero(stays)
-        self._move(state.closed_up(), keep, fresh, update, anew)
+            keep = stays.nonzero()[0]
+        self._move(state.closed_up(), keep, fresh, update, anew, moving)
         return gone[:0]
 
     @validated
@@ -278,7 +283,8 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         state = self._checked_state(self._updates).closed_up()
         update = Update("update", 0, 0, begun)
         same = same_prices(self, state.prices)
-        anew = np.inf if same else self._seconds_anew(state, state.n)
+        refit = self._seconds_anew(state.kernel, state.n, state.support)
+        anew = np.inf if same else refit
         self._move(state, None, no_rows(state.live), update, anew)
         return self
 

@@ -49,7 +49,7 @@ class LiveRows:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.ids.size)
+        return self.ids.size
 
     def joined(self, other: LiveRows) -> LiveRows:
         """Return these rows followed by the others, in room that grows."""

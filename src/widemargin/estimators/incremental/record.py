@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from widemargin.engine.solution import Solution, stage_record
 from widemargin.engine.updates import PathAccount
 
+COUNTED = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
+_COUNTS = attrgetter(*COUNTED)
 STAGES = ("add", "forget", "update")
 KEPT = 1000  # records of history_: a stream has no end
 
@@ -60,6 +63,7 @@ def update_record(
     certificates = [solution.certificate for solution in solutions]
     routes = sorted({account.route for account in accounts} - {"unchanged"})
     violations = [c.kkt_violation or 0.0 for c in certificates]
+    counts = [sum(column) for column in zip(*map(_COUNTS, accounts), strict=True)]
     return stage_record(
         update.stage,
         size,
@@ -68,11 +72,7 @@ def update_record(
         kkt_violation=max(violations, default=0.0),
         chunk=update.chunk,
         forgotten=update.forgotten,
-        steps=sum([account.steps for account in accounts]),
         margin=margin,
-        exchanges=sum([account.exchanges for account in accounts]),
-        shifts=sum([account.shifts for account in accounts]),
-        perturbations=sum([account.perturbations for account in accounts]),
-        refactorisations=sum([account.refactorisations for account in accounts]),
+        **dict(zip(COUNTED, counts or [0] * len(COUNTED), strict=True)),
         route="+".join(routes) or "unchanged",
     )

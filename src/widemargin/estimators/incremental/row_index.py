@@ -41,7 +41,9 @@ class RowIndex:
                 [self._places.get(name, nowhere) for name in wanted.tolist()]
             )
         found = np.where(found < ids.size, found, -1)
-        found[(ids[found] != wanted) | np.isin(found, gone)] = -1
+        found[ids[found] != wanted] = -1
+        if gone.size:
+            found[np.isin(found, gone)] = -1
         return found
 
     def _enter(self, ids: NDArray[Any], gone: Indices) -> None:

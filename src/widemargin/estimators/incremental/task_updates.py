@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +18,7 @@ from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.kernel_table import ProblemBatch
+from widemargin.engine.kernels import Kernel
 from widemargin.engine.path import accurate
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.problem_batches import is_small, whole_matrix
@@ -25,7 +27,7 @@ from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
 from widemargin.engine.update_costs import (
     BASE,
-    CLEARLY,
+    SURELY,
     Route,
     refit_seconds,
 )
@@ -102,6 +104,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         fresh: LiveRows,
         update: Update,
         anew: float,
+        moving: int = 0,
     ) -> None:
         """Bring every task to the rows that stay and enter, at the present parameters.
 
@@ -117,6 +120,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             What was asked for: for ``history_``, and for the time it may take.
         anew : float
             Estimate of a refit (:meth:`_seconds_anew`); infinite where nothing moves.
+        moving : int
+            How many of the rows that enter or leave are likely to be support vectors.
         """
         history, before, kernel = list(self.history_), state.live, state.kernel
         live = before.joined(fresh) if keep is None else before.exchanged(keep, fresh)
@@ -133,17 +138,15 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             task.deadline = deadline
 
         try:
-            changing = fresh.n + (0 if keep is None else before.n - keep.size)
-            moved = self._refitted_at_once(state, data, gram, tasks, anew, changing)
+            moved = self._refitted_at_once(state, data, gram, tasks, anew, moving)
             if moved is None:
                 change = self._row_change(state, gram, keep, fresh)
                 moved = self._move_tasks(tasks, state.tasks, change)
-            former = [m.solution for m in moved]
-            solutions = self._with_refits(data, gram, tasks, former)
+                moved = self._with_refits(data, gram, tasks, moved)
         except DeadlinePassedError:
             raise TimeoutError(self._too_late(update.stage)) from None
-        solutions = [proved(solution, self.tol) for solution in solutions]
-        late = any(solution.status == Status.MAX_TIME for solution in solutions)
+        solutions = [proved(m.solution, self.tol) for m in moved]
+        late = Status.MAX_TIME in [solution.status for solution in solutions]
         if late and before.n > 0:  # a first fit leaves what it reached
             raise TimeoutError(self._too_late(update.stage))
         solved = [
@@ -154,7 +157,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             for solution, task, m in zip(solutions, tasks, moved, strict=True)
         ]  # fmt: skip
         accounts = [m.account for m in moved]
-        margin = max(task.margin for task in solved)
+        margin = max([task.margin for task in solved])
         record = update_record(update, live.n, solutions, accounts, margin)
         self._model(data, kernel, tasks, solutions).store(self)
         self.history_ = recent([*history, record])
@@ -184,12 +187,12 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         staying = np.concatenate([keep, np.arange(before.n, joined.n)])
         return RowChange(whole, before.n, staying)
 
-    def _seconds_anew(self, state: UpdateState, n: int) -> float:
+    def _seconds_anew(self, kernel: Kernel, n: int, support: int) -> float:
         """Estimate a refit of n rows; infinite where it is not one compiled call."""
         together = self._may_solve_together() and not self._own_way()
-        if not (together and whole_matrix(state.kernel, self.tol)):
-            return np.inf
-        return refit_seconds(n, state.support, 0, exact=False, compiled=True)
+        if not (together and whole_matrix(kernel, self.tol)):
+            return math.inf
+        return refit_seconds(n, support, 0, exact=False, compiled=True)
 
     def _refitted_at_once(
         self,
@@ -198,16 +201,12 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         gram: Gram,
         tasks: list[AnyTask],
         anew: float,
-        changing: int,
+        moving: int,
     ) -> list[Moved] | None:
-        """Refit where no path can be shorter, by its least estimate; None elsewhere.
-
-        `changing` rows enter or leave; the share of support vectors among them moves.
-        """
-        moving = round(state.support_share * changing)
+        """Refit where no path can be shorter, by its least estimate; None elsewhere."""
         again = after_update(self.history_)
-        least = sum(task.least_seconds(moving, again) for task in state.tasks)
-        if np.isinf(anew) or (state.tasks and least < CLEARLY * anew):
+        least = sum([task.least_seconds(moving, again) for task in state.tasks])
+        if math.isinf(anew) or (state.tasks and least < SURELY * anew):
             return None
         if state.tasks and anew > BASE:  # else no warm solve is less
             exact = self.exact_updates is True or self._polishes(tasks[0])
@@ -238,16 +237,16 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         data: Data,
         gram: Gram,
         tasks: list[AnyTask],
-        solutions: list[Solution],
-    ) -> list[Solution]:
+        moved: list[Moved],
+    ) -> list[Moved]:
         """Refit the remaining tasks as ``fit`` does, all together."""
-        left = [k for k, found in enumerate(solutions) if found.status == Status.START]
+        left = [k for k, m in enumerate(moved) if m.solution.status == Status.START]
         if not left:
-            return solutions
+            return moved
         answers = self._refitted(data, gram, [tasks[number] for number in left])
         for number, solved in zip(left, answers, strict=True):
-            solutions[number] = solved
-        return solutions
+            moved[number] = replace(moved[number], solution=solved)
+        return moved
 
     def _refitted(
         self,

@@ -84,11 +84,6 @@ class UpdateState:
         return sum([int(np.count_nonzero(task.beta)) for task in self.tasks])
 
     @property
-    def support_share(self) -> float:
-        """Share of the rows that are support vectors, of some task."""
-        return min(1.0, self.support / max(1, self.n))
-
-    @property
     def ids(self) -> NDArray[Any]:
         """Ids of the live rows."""
         return np.delete(self.live.ids, self.gone)
