@@ -9,12 +9,13 @@ import numpy as np
 
 from widemargin import DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import fitted_on_workers, worker_processes
+from widemargin_papers.harness.dask_workers import worker_processes
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table
 
 from .exact_runs import WORKER
 from .generated import HELD, SETTINGS, as_dask, make_block
+from .worker_fits import fitted_on_workers
 
 ROWS = (50_000, 100_000, 200_000, 400_000, 300_000)
 

@@ -19,7 +19,7 @@ import numpy as np
 from suites.child_process import in_child, limit_data
 from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import fitted_on_workers, worker_processes
+from widemargin_papers.harness.dask_workers import worker_processes
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table
@@ -27,6 +27,7 @@ from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 
 from .generated import FEATURES, HELD, SETTINGS, as_dask, make_block, write_map
+from .worker_fits import fitted_on_workers
 
 LIMIT = 3000.0  # MB of data of a process that fits from a memory map
 WORKER = "1.5GB"

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .results import Record
-from .timing import spending
-from .worker import peak_megabytes
 
 BLOCK = 50_000  # rows that a worker makes at a time
 
@@ -56,22 +50,3 @@ def generated_rows(
         ]
     )
     return table[:, :features], table[:, features]
-
-
-def fitted_on_workers(client: Any, fit: Callable[[], Any]) -> Record:
-    """Fit once; return processor seconds (all, workers'), wall, peak, workers killed.
-
-    A nanny kills a worker over its limit and starts another in its place.
-    """
-    born = set(client.run(os.getpid).values())
-    before = sum(client.run(time.process_time).values())
-    with spending() as here:
-        fit()
-    there = sum(client.run(time.process_time).values()) - before
-    return {
-        "processor": here.processor + there,
-        "processor of workers": there,
-        "wall": here.wall,
-        "peak MB": max(client.run(peak_megabytes).values()),
-        "killed": len(born - set(client.run(os.getpid).values())),
-    }
