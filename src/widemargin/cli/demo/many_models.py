@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from widemargin.cli.terminal_report import TerminalReport
@@ -26,7 +27,6 @@ def run(report: TerminalReport) -> str:
     from sklearn.svm import SVC as ReferenceSVC
 
     from widemargin import SVC, SharedGridSearchCV
-    from widemargin.display import GridDisplay
 
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)
@@ -59,18 +59,7 @@ def run(report: TerminalReport) -> str:
         "with a step that learns from each fold, such as a scaler in a Pipeline, folds "
         "no longer share their kernel values"
     )
-
-    def draw(ax: Any) -> None:
-        GridDisplay(
-            table,
-            [f"{gamma:.2g}" for gamma in gammas],
-            [f"{C:.2g}" for C in Cs],
-            "gamma",
-            "C",
-            quantity="accuracy",
-        ).plot(ax=ax)
-        ax.tick_params(axis="x", rotation=60)
-
+    draw = partial(_draw, table, Cs, gammas)
     report.picture(draw, caption="Accuracy in five folds")
     best = search.best_params_
     return (
@@ -79,3 +68,13 @@ def run(report: TerminalReport) -> str:
         f"gamma={best['gamma']:.2g}: {search.best_score_:.1%} of unseen tumours are "
         "classified correctly."
     )
+
+
+def _draw(table: Any, Cs: Any, gammas: Any, ax: Any) -> None:
+    """Draw the accuracy of every setting."""
+    from widemargin.display import GridDisplay
+
+    rows, columns = ([f"{value:.2g}" for value in values] for values in (Cs, gammas))
+    display = GridDisplay(table, columns, rows, "gamma", "C", quantity="accuracy")
+    display.plot(ax=ax)
+    ax.tick_params(axis="x", rotation=60)
