@@ -10,13 +10,14 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kGap = 64;  // shorter gaps between columns are summed, not skipped
+constexpr Size kGap = 64;     // shorter gaps between columns are summed, not skipped
+constexpr Index kProbed = 8;  // one row of so many tells where to begin
 
 }  // namespace
 
 template <class Real>
 MatrixPoint<Real>::MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& problem, double* beta,
-                               const OtherColumns& others)
+                               const OtherColumns& others, bool from_vertex)
     : rows_(rows),
       provided_(rows.whole() ? 0 : problem.n, 0),
       problem_(&problem),
@@ -42,6 +43,7 @@ MatrixPoint<Real>::MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& prob
     places_[c] = range.offset + at - range.begin;
   }
   sums_.resize(ranges_.empty() ? 0 : ranges_.back().offset + ranges_.back().length);
+  if (from_vertex) to_vertex();
   renew();
 }
 
@@ -94,8 +96,24 @@ void MatrixPoint<Real>::recentre() {
   problem_->set_multiplier(problem_->meeting(sides));
 }
 
+// Sums the gradient roughly where rows are evaluated as they are needed, else as it is: the same
+// rows serve all problems over a segment.
+template <class Real>
+void MatrixPoint<Real>::estimate() {
+  const Index every = rows_.whole() ? 1 : kProbed;
+  std::vector<Size> probes;
+  std::vector<double> weights;
+  for (const Size k : support()) {
+    if (problem_->members[k] % every != 0) continue;
+    probes.push_back(k);
+    weights.push_back(double(every) * beta_[k]);
+  }
+  add(probes, weights, sums_.data());
+}
+
 template <class Real>
 void MatrixPoint<Real>::to_vertex() {
+  estimate();
   const bool two_sums = problem_->margins != nullptr;
   for (const double side : {1.0, -1.0}) {
     if (side < 0.0 && !two_sums) break;
@@ -116,7 +134,6 @@ void MatrixPoint<Real>::to_vertex() {
       left = std::max(0.0, left - width);
     }
   }
-  renew();
 }
 
 template <class Real>

@@ -54,9 +54,11 @@ struct OtherColumns {
 template <class Real>
 class MatrixPoint {
  public:
-  // The rows and the problem must outlive the point.
+  // The rows and the problem must outlive the point. `from_vertex`: beta first goes to the vertex
+  // that the gradient points to, of the same sums (a step of Frank and Wolfe), so that most members
+  // begin at a bound where they stay. Not for problems with a kink.
   MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& problem, double* beta,
-              const OtherColumns& others = {});
+              const OtherColumns& others = {}, bool from_vertex = false);
 
   const MatrixProblem& problem() const { return *problem_; }
   double beta(Size k) const { return beta_[k]; }
@@ -83,9 +85,6 @@ class MatrixPoint {
 
   // With a second sum: moves its multiplier to where the levels of both sides meet.
   void recentre();
-  // Goes to the vertex that the gradient points to, of the same sums (a step of Frank and Wolfe),
-  // so that most members begin at a bound where they stay. Not for problems with a kink.
-  void to_vertex();
   // Moves the point; the gradient follows.
   void move(const std::vector<Size>& members, const std::vector<double>& targets);
   // Goes on with another problem over the same members, from another point of these.
@@ -102,6 +101,8 @@ class MatrixPoint {
   struct Range {
     Size begin, length, offset;  // columns of the matrix, and where their sums are
   };
+  void estimate();
+  void to_vertex();
   void add(const std::vector<Size>& members, const std::vector<double>& weights,
            double* sums) const;
 

@@ -161,9 +161,8 @@ class BatchSolver {
     const MatrixProblem problem = own.take(batch_, p, table_.size());
     const std::function<bool()> proceed = [this] { return control_.proceed(); };
     const Proceed stepwise = [this](long, double) { return control_.proceed(); };
-    TablePoint point(table_, problem, own.beta.data());
+    TablePoint point(table_, problem, own.beta.data(), options_.from_vertex);
     const std::vector<Size> segments = point.segments();
-    if (options_.from_vertex) point.to_vertex();
     const long creeping = kStepsPerMember * long(problem.n);
     const long limit = options_.max_steps < 0 ? creeping : std::min(creeping, options_.max_steps);
     Outcome outcome =

@@ -8,8 +8,9 @@ namespace widemargin {
 
 class TablePoint : public MatrixPoint<float> {
  public:
-  TablePoint(const KernelTable& table, const MatrixProblem& problem, double* beta)
-      : MatrixPoint<float>(table.rows(), problem, beta), table_(table) {}
+  TablePoint(const KernelTable& table, const MatrixProblem& problem, double* beta,
+             bool from_vertex = false)
+      : MatrixPoint<float>(table.rows(), problem, beta, {}, from_vertex), table_(table) {}
 
   const KernelTable& table() const { return table_; }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,6 +15,7 @@ from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Sigmoid
 from widemargin.engine.nu import NuAnswer, NuProblem, NuSolution, nu_answers, nu_batch
 from widemargin.engine.nu.nu_table import _whole_solution
+from widemargin.engine.row_segments import row_segments
 from widemargin.engine.status import Status
 
 from tests.problems import standard
@@ -46,6 +49,35 @@ def solved_batch(origin, **options):
     batch, start = nu_batch([np.arange(origin.gram.n)], [origin])
     chosen = BatchOptions(from_vertex=origin.has_margin, **options)
     return KernelTable(origin.gram).solve(batch, chosen, start)
+
+
+def test_rows_evaluated_as_needed_are_not_all_needed_for_the_start():
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(4), 300)
+    X = rng.standard_normal((1200, 5)) + 2.0 * np.eye(5)[labels]
+    gram = Gram(X, Gaussian(0.2))
+    rows, origins = [], []
+    for one, other in combinations(range(4), 2):
+        members = np.flatnonzero((labels == one) | (labels == other))
+        ends = np.where(labels[members] == one, 1.0, -1.0)
+        box = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+        rows.append(members)
+        origins.append(
+            NuProblem(gram.subset(members), np.zeros(600), *box, True, 120.0,
+                      has_margin=True)
+        )  # fmt: skip
+    batch, start = nu_batch(rows, origins)
+    found = []
+    for threads in (1, 2):
+        segments = row_segments(1200, batch.offsets, batch.members, threads)
+        table = KernelTable(gram, segments=segments)
+        options = BatchOptions(from_vertex=True, threads=threads)
+        found.append(table.solve(batch, options, start))
+        assert table.entries["tables"] <= 0.75 * 1200**2  # the centre would need all
+    assert {status.value for status in found[0].status} == {"polished"}
+    assert_array_equal(found[0].beta, found[1].beta)
+    whole = KernelTable(gram).solve(batch, BatchOptions(from_vertex=True), start)
+    assert_allclose(found[0].figures[:, 1], whole.figures[:, 1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
