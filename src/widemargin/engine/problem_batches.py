@@ -68,10 +68,8 @@ def _fits(gram: Gram, problems: Sequence[OnRows]) -> bool:
         return 4e-6 * gram.n * (gram.n + 16) <= gram.cache_mb
     if len(problems) < GROUPED or max(one.rows.size for one in problems) > LARGEST:
         return False
-    offsets, members = _members(problems)
-    return (
-        row_segments(gram.n, offsets, members, gram.threads).megabytes <= gram.cache_mb
-    )
+    one_at_a_time = row_segments(gram.n, *_members(problems), threads=1)
+    return one_at_a_time.megabytes <= gram.cache_mb  # whatever the number of threads
 
 
 def _members(problems: Sequence[OnRows]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -154,7 +152,8 @@ def solve_together(
     """Solve problems in one compiled call."""
     places = batch.offsets, batch.members
     if gram.n > SEVERAL:
-        segments = row_segments(gram.n, *places, options.threads)
+        segments = row_segments(gram.n, *places, options.threads, gram.cache_mb)
+        options = replace(options, threads=segments.threads)
         return KernelTable(gram, segments=segments).solve(batch, options, start)
     grouped = batch.count >= GROUPED and gram.n >= LONG
     order = grouped_rows(gram.n, *places)[0] if grouped else None

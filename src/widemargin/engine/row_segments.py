@@ -30,11 +30,14 @@ class RowSegments:
         Where each segment begins, the first at 0.
     capacity : int
         Most pieces that are in memory at a time.
+    threads : int
+        Problems solved at a time.
     """
 
     order: NDArray[np.intp]
     starts: NDArray[np.int64]
     capacity: int
+    threads: int
 
     @property
     def megabytes(self) -> float:
@@ -59,12 +62,17 @@ def grouped_rows(
 
 
 def row_segments(
-    n: int, offsets: NDArray[np.int64], members: NDArray[np.int32], threads: int
+    n: int,
+    offsets: NDArray[np.int64],
+    members: NDArray[np.int32],
+    threads: int,
+    megabytes: float = np.inf,
 ) -> RowSegments:
     """Return the segments of problems that are solved side by side by `threads`.
 
     A piece that only one problem needs exists while that problem is solved; those that
-    several need may all exist at the same time.
+    several need may all exist at the same time. Fewer problems are solved at a time
+    where that takes more memory than is allowed.
 
     Parameters
     ----------
@@ -73,7 +81,9 @@ def row_segments(
     offsets, members : ndarray
         The problems: see :class:`widemargin.engine.kernel_table.ProblemBatch`.
     threads : int
-        Problems solved at a time.
+        Problems solved at a time, at most.
+    megabytes : float
+        Memory that is allowed; one problem at a time may take more.
     """
     order, keys = grouped_rows(n, offsets, members)
     changes = np.flatnonzero(np.diff(keys, prepend=-1.0))
@@ -90,8 +100,15 @@ def row_segments(
     rows = np.broadcast_to(lengths[:, None], users.shape)
     alone = np.where(users == 1, rows, 0)
     most = sorted(int(alone[np.ix_(segments, segments)].sum()) for segments in own)
-    capacity = int(rows[users > 1].sum()) + sum(most[-threads:])
-    return RowSegments(order, starts, capacity)
+    shared = int(rows[users > 1].sum())
+
+    def at_a_time(count: int) -> RowSegments:
+        return RowSegments(order, starts, shared + sum(most[-count:]), count)
+
+    found = at_a_time(threads)
+    while found.megabytes > megabytes and found.threads > 1:
+        found = at_a_time(found.threads - 1)
+    return found
 
 
 def _split(starts: NDArray[np.intp], n: int) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn import svm
+from sklearn.base import clone
 
 from widemargin import SVC, NuSVC
 from widemargin.engine import problem_batches
@@ -52,6 +53,20 @@ def test_nu_svc_shares_rows(tables):
     assert_allclose(
         ours.decision_function(X), reference.decision_function(X), atol=1e-4
     )
+
+
+@pytest.mark.parametrize(("cache_size", "at_a_time"), [(0.7, 1), (1.0, 3), (9.0, 7)])
+def test_memory_limits_the_pairs_at_a_time_and_not_how_they_are_solved(
+    tables, cache_size, at_a_time
+):
+    X, y = classes([150] * 4, 20, seed=5)
+    model = SVC(gamma=0.05, cache_size=cache_size)
+    one = clone(model).set_params(n_jobs=1).fit(X, y)
+    seven = clone(model).set_params(n_jobs=7).fit(X, y)
+    assert [used.threads for used in tables] == [1, at_a_time]
+    assert all(used.megabytes <= cache_size for used in tables)
+    assert_array_equal(one.dual_coef_, seven.dual_coef_)
+    assert_array_equal(one.intercept_, seven.intercept_)
 
 
 def test_a_cache_that_is_too_small_and_large_pairs_leave_each_pair_alone(
