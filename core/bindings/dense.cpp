@@ -1,4 +1,4 @@
-// Binding of dense products and factors: shapes are checked, the interpreter lock is released.
+// Binding of products and factors: shapes are checked, the interpreter lock is released.
 #include "numerics/dense.hpp"
 
 #include <stdexcept>
@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "numerics/pivoted_cholesky.hpp"
 #include "numerics/sample_statistics.hpp"
+#include "numerics/sparse_squares.hpp"
 
 namespace widemargin {
 
@@ -75,6 +76,24 @@ void bind_statistics(nb::module_& module) {
       nb::arg("X").noconvert());
 }
 
+template <class Value>
+void bind_sparse_squares(nb::module_& module) {
+  module.def(
+      "add_sparse_squares",
+      [](InOut2<double> square, In<Value> values, In<Index> columns, In<std::int64_t> starts,
+         In<Index> rows, In<double> weights) {
+        const Size n = rows.shape(0), width = square.shape(0) - 1;
+        require(square.shape(0) > 0 && square.shape(1) == square.shape(0));
+        require(weights.shape(0) == n && columns.shape(0) == values.shape(0));
+        nb::gil_scoped_release release;
+        add_sparse_squares(square.data(), width,
+                           SparseRows<Value>{values.data(), columns.data(), starts.data()},
+                           rows.data(), weights.data(), n);
+      },
+      nb::arg("square").noconvert(), nb::arg("values").noconvert(), nb::arg("columns").noconvert(),
+      nb::arg("starts").noconvert(), nb::arg("rows").noconvert(), nb::arg("weights").noconvert());
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& module) {
@@ -82,6 +101,8 @@ void bind_dense(nb::module_& module) {
   bind_products<double>(module);
   bind_statistics<double>(module);
   bind_statistics<float>(module);
+  bind_sparse_squares<float>(module);
+  bind_sparse_squares<double>(module);
   module.def(
       "add_squares",
       [](InOut2<double> square, In2<double> X, int threads) {

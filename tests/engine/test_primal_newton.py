@@ -43,6 +43,23 @@ def test_start_is_feasible_and_optimal_to_tol(intercept, C, tol):
     assert violation <= tol
 
 
+def test_a_stage_that_leaves_no_sample_out_is_solved_once(monkeypatch):
+    X, y = overlapping()
+    whole = _Primal.of(classification_problem(Gram(X, Linear()), y, 1.0), X)
+    point = np.append(np.ones(X.shape[1]), 0.0)
+    residual = np.abs(whole.linear - whole.fitted(point))
+    width = float(np.quantile(residual, 0.6)) / 8  # most are near, some will be
+    minimised, sizes = _Primal.minimised, []
+
+    def recorded(part, *arguments):
+        sizes.append(part.linear.size)
+        return minimised(part, *arguments)
+
+    monkeypatch.setattr(_Primal, "minimised", recorded)
+    whole.descend(point, width, width)
+    assert sizes == [y.size]
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("rare", [0, 3, 10_000])

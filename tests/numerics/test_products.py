@@ -9,6 +9,7 @@ from scipy import sparse
 
 from widemargin.numerics.cholesky import is_definite, newton_step, solve_definite
 from widemargin.numerics.products import (
+    add_sparse_squares,
     add_squares,
     inner,
     products,
@@ -66,6 +67,19 @@ def test_sums_of_squares():
     square = np.zeros((37, 37))
     add_squares(square, DENSE, threads=2)
     assert_allclose(np.tril(square), np.tril(DENSE.T @ DENSE), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_sums_of_squares_of_sparse_rows(dtype, indices):
+    X = sparse.csr_array((DENSE * (DENSE > 1)).astype(dtype))
+    X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+    rows = np.arange(0, 5000, 3)
+    weights = RNG.random(rows.size)
+    square = np.zeros((38, 38))
+    add_sparse_squares(square, X, rows, weights)
+    Z = np.column_stack([X.toarray()[rows], np.ones(rows.size)]).astype(np.float64)
+    assert_allclose(square, np.tril(Z.T @ (weights[:, None] * Z)), atol=1e-9)
 
 
 def test_definite_systems():

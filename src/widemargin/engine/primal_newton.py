@@ -28,7 +28,13 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from widemargin.numerics.cholesky import solve_definite
-from widemargin.numerics.products import add_squares, inner, times, transposed_times
+from widemargin.numerics.products import (
+    add_sparse_squares,
+    add_squares,
+    inner,
+    times,
+    transposed_times,
+)
 from widemargin.runtime.cancellation import check_cancelled
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -47,7 +53,6 @@ PART_WIDTH = 0.02  # final width in a part, as a share of the first
 REACHES = np.array([8.0, 64.0, np.inf])
 STEPS = 60  # Newton steps per stage, at most
 SEARCHES = 20  # evaluations of the derivative per line search, at most
-DENSE_ENTRIES = 1 << 21  # up to this size dense sums of outer products are faster
 BLOCK_ENTRIES = 1 << 19  # entries copied at a time for the sum of outer products
 FINAL_SHARE = 0.4  # final width as a share of tol
 SHARING = 4  # samples per feature, on a parabola, over which a sum is spread
@@ -225,10 +230,8 @@ class _Primal:
         beta = self.slopes(residual, reach)
         beta[inside] = 0.0
         pull = self.pull - self.image(beta)
-        X, middle, half = self.X[rows], self.middle[rows], self.half[rows]
-        if sparse.issparse(X) and rows.size * X.shape[1] <= DENSE_ENTRIES:
-            X = X.toarray()
-        linear = self.linear[rows]
+        X, linear = self.X[rows], self.linear[rows]
+        middle, half = self.middle[rows], self.half[rows]
         return replace(self, X=X, linear=linear, middle=middle, half=half, pull=pull)
 
     @property
@@ -252,6 +255,8 @@ class _Primal:
                 near = self.near(residual, reach)
                 moved = near.minimised(point, width, least, longest)
                 after = self.linear - self.fitted(moved)
+                if near is self:  # no sample was left out
+                    break
                 far = np.abs(residual) >= reach
                 if (after * np.sign(residual))[far].min(initial=np.inf) >= width:
                     break  # no sample left out has reached its kink
@@ -328,12 +333,7 @@ class _Primal:
         share = max(1, BLOCK_ENTRIES // (d + 1))
         for first in range(0, members.size, share):
             check_cancelled()
-            chosen = members[first : first + share]
-            rows = self.X[chosen]
-            block = np.ones((chosen.size, d + 1))
-            block[:, :d] = rows.toarray() if sparse.issparse(rows) else rows
-            block *= np.sqrt(self.half[chosen] / width)[:, None]
-            add_squares(hessian, block, self.threads)
+            self.add_squares(hessian, members[first : first + share], width)
         if not self.free:
             hessian[d] = 0.0
         hessian[np.arange(d), np.arange(d)] += 1.0
@@ -344,6 +344,19 @@ class _Primal:
             hessian[np.diag_indices(d + 1)] += 1e-8 * hessian.diagonal().max()
             step = solve_definite(hessian, -gradient, self.threads)
         return np.zeros(d + 1) if step is None else step
+
+    def add_squares(
+        self, hessian: Vector, members: NDArray[np.intp], width: float
+    ) -> None:
+        """Add the curvature of some samples on their parabolas."""
+        curvature = self.half[members] / width
+        if sparse.issparse(self.X):
+            add_sparse_squares(hessian, self.X, members, curvature)
+            return
+        block = np.ones((members.size, hessian.shape[0]))
+        block[:, :-1] = self.X[members]
+        block *= np.sqrt(curvature)[:, None]
+        add_squares(hessian, block, self.threads)
 
     def line_search(
         self,

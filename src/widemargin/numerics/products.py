@@ -67,6 +67,20 @@ def add_squares(square: Vector, X: Vector, threads: int = 1) -> None:
     _core.add_squares(square, X, threads)
 
 
+def add_sparse_squares(
+    square: Vector, X: Any, rows: NDArray[np.integer], weights: Vector
+) -> None:
+    """Add ``Z.T @ diag(weights) @ Z`` to the lower triangle of a matrix.
+
+    Z are some rows of canonical CSR samples, with a column of ones behind the features.
+    """
+    starts, columns = X.indptr.astype(np.int64, copy=False), X.indices
+    _core.add_sparse_squares(
+        square, X.data, columns.astype(np.int32, copy=False), starts,
+        rows.astype(np.int32), weights,
+    )  # fmt: skip
+
+
 def squares(X: Vector, threads: int = 1) -> Vector:
     """Return ``X.T @ X``."""
     lower = np.zeros((X.shape[1], X.shape[1]))
