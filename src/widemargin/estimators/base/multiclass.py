@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,15 +54,16 @@ class BinaryTask(Task):
     negative: int
 
 
-def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+@lru_cache(maxsize=8)
+def class_pairs(n_classes: int) -> tuple[tuple[int, int], ...]:
     """Return (positive, negative) class numbers in LIBSVM's order.
 
     With two classes the second is the positive one, as everywhere in scikit-learn; with
     more, the first of each pair is.
     """
     if n_classes == 2:
-        return [(1, 0)]
-    return list(combinations(range(n_classes), 2))
+        return ((1, 0),)
+    return tuple(combinations(range(n_classes), 2))
 
 
 def pair_members(labels: NDArray[np.integer], pair: tuple[int, int]) -> Indices:
@@ -70,8 +71,7 @@ def pair_members(labels: NDArray[np.integer], pair: tuple[int, int]) -> Indices:
     return np.flatnonzero((labels == pair[0]) | (labels == pair[1]))
 
 
-@dataclass(frozen=True)
-class PairSamples:
+class PairSamples(NamedTuple):
     """What a pair of classes is trained on.
 
     Attributes
@@ -102,8 +102,7 @@ def samples_of_classes(
     return found
 
 
-@dataclass(frozen=True)
-class Stacked:
+class Stacked(NamedTuple):
     """All pair models in one table: the attributes of scikit-learn's SVC."""
 
     support: Indices  # rows, class by class
@@ -126,8 +125,11 @@ def stack(
     the pair with the m-th of the other classes (LIBSVM's layout). That has no place for
     a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
-    rows = np.concatenate([pair.rows for pair in pairs])
-    places = np.arange(len(pairs)).repeat([pair.rows.size for pair in pairs])
+    beta = np.concatenate([answer.beta for answer in answers])
+    (used,) = beta.nonzero()
+    rows = np.concatenate([pair.rows for pair in pairs])[used]
+    sizes = [pair.rows.size for pair in pairs]
+    places = np.arange(len(pairs)).repeat(sizes)[used]
     if not by_pair:
         named = tuple((pair.positive, pair.negative) for pair in pairs)
         places = _libsvm_rows(n_classes, named)[places, labels[rows]]
@@ -136,15 +138,17 @@ def stack(
                 "a pair of classes has rows of a third, which LIBSVM's layout cannot "
                 "hold"
             )
-    coefficients = np.zeros((len(pairs) if by_pair else n_classes - 1, labels.size))
-    coefficients[places, rows] = np.concatenate([answer.beta for answer in answers])
-    (used,) = np.logical_or.reduce(coefficients).nonzero()
-    classes = labels[used]
-    support = used[classes.argsort(kind="stable")]
+    (support,) = np.bincount(rows, minlength=1).nonzero()
+    classes = labels[support]
+    support = support[classes.argsort(kind="stable")]
+    columns = np.empty(labels.size, dtype=np.intp)
+    columns[support] = np.arange(support.size)
+    dual_coef = np.zeros((len(pairs) if by_pair else n_classes - 1, support.size))
+    dual_coef[places, columns[rows]] = beta[used]
     return Stacked(
         support=support,
         n_support=np.bincount(classes, minlength=n_classes).astype(np.int32),
-        dual_coef=coefficients.take(support, axis=1),
+        dual_coef=dual_coef,
         intercept=np.array([answer.intercept for answer in answers]),
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ from .task import Answer, Task
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class BatchAnswer:
+class BatchAnswer(NamedTuple):
     """The answer of a task that was solved with others; see ``task.Answer``."""
 
     beta: Vector

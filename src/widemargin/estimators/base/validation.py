@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cache
 from numbers import Real
@@ -86,11 +87,12 @@ def plain_labels(y: Any) -> bool:
     if y.ndim != 1 or y.size == 0:
         return False
     first, last = y.min(), y.max()
-    if not np.isfinite(last):
+    width = float(last) - float(first)
+    if not math.isfinite(width):
         return False
     fraction = y.dtype.kind == "f"
     # Of more classes than half the rows scikit-learn warns.
-    if float(last) - float(first) < 0.5 * y.size:
+    if width < 0.5 * y.size:
         return not fraction or bool((y == np.floor(y)).all())
     whole = not fraction or (first == np.floor(first) and last == np.floor(last))
     return bool(whole and ((y == first) | (y == last)).all())
@@ -101,11 +103,11 @@ def class_numbers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if y.dtype.kind == "i" and y.size > 0:
         first = int(y.min())
         if int(y.max()) - first < 2 * y.size:  # counting is faster than sorting
-            numbers = y.astype(np.intp) - first
-            there = np.bincount(numbers).astype(np.bool_)
-            classes = (there.nonzero()[0] + first).astype(y.dtype)
-            if classes.size < there.size:
-                numbers = (np.cumsum(there) - 1)[numbers]
+            numbers = np.subtract(y, first, dtype=np.intp)
+            rows = np.bincount(numbers)
+            classes = (rows.nonzero()[0] + first).astype(y.dtype, copy=False)
+            if classes.size < rows.size:
+                numbers = (np.cumsum(rows > 0) - 1)[numbers]
             return classes, numbers
     return np.unique(y, return_inverse=True)
 

@@ -98,8 +98,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         )
 
     def _drop_rows(self) -> None:
-        if hasattr(self, "_updates"):
-            del self._updates
+        self.__dict__.pop("_updates", None)
 
     @property
     def ids_(self) -> NDArray[Any]:
