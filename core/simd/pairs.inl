@@ -193,7 +193,8 @@ long pairs(const PairCall<Real>& call) {
   return same ? pair_steps<Real, 2, true>(call) : pair_steps<Real, 2, false>(call);
 }
 
-// to[c][r] = from[r][c], by blocks in registers.
+// to[c][r] = from[r][c], by blocks in registers. Rows that are written lie far apart in memory:
+// they are asked for ahead.
 template <class Real>
 void transposed(const Real* from, Size from_stride, Size n_rows, Size n_columns, Real* to,
                 Size to_stride) {
@@ -205,6 +206,7 @@ void transposed(const Real* from, Size from_stride, Size n_rows, Size n_columns,
       Vector block[side];
       for (Size k = 0; k < side; ++k)
         __builtin_memcpy(block + k, from + (r + k) * from_stride + c, sizeof(Vector));
+      for (Size k = 0; k < side; ++k) __builtin_prefetch(to + (c + side + k) * to_stride + r, 1);
       transpose(block);
       for (Size k = 0; k < side; ++k)
         __builtin_memcpy(to + (c + k) * to_stride + r, block + k, sizeof(Vector));
