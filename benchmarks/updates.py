@@ -2,6 +2,7 @@
 
 python benchmarks/updates.py times     updates of 5,000 and of 200,000 rows, by size
 python benchmarks/updates.py choice    path, warm solve and refit, and which is taken
+python benchmarks/updates.py settled   one row that changes nothing, among 200,000
 python benchmarks/updates.py choice --only a5a --again     one data set once more
 
 ``choice`` measures what is missing and prints both halves of the data sets
@@ -18,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from suites.streams.campaigns import UPDATES
+from suites.streams.settled_rows import many_rows
 from suites.streams.update_choice import applied, fitted, least, rows_of
 from widemargin import SVC
 from widemargin_papers.harness.campaign import main as campaign
@@ -25,7 +27,7 @@ from widemargin_papers.harness.datasets import available
 
 
 def times():
-    """Print updates by their sizes: covtype, and many rows that change nothing."""
+    """Print updates by their sizes: covtype, and many rows."""
     if available("covtype.binary"):
         X, y = rows_of("covtype.binary", 5200)
         model = SVC(C=10.0, gamma=2.0, keep_rows=True, n_jobs=1).fit(X[:5000], y[:5000])
@@ -38,47 +40,24 @@ def times():
             print(f"  {move[0]:6} {move[1]:3}: {seconds:.3f} s ({route})")
     else:
         print("covtype.binary: not there (WIDEMARGIN_DATA)")
-    many_rows()
+    first_to_leave()
 
 
-def many_rows(n=200_000, updates_each=200):
-    """Print how long rows take that change nothing, among many."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 20))
-    score = X[:, 0] + 0.5 * X[:, 1]
-    X[:, 0] += np.sign(score)  # most rows are far from the boundary
-    y = (score > 0).astype(int)
+def first_to_leave():
+    """Print how long the first rows take to leave many, fitted with the defaults."""
+    X, y = many_rows()
     model = SVC(kernel="linear", keep_rows=True, n_jobs=1)
     whole = least(partial(fitted, model, X, y))[0]
     far = np.flatnonzero(whole[0].decision_function(X) * (2 * y - 1) > 3.0)
-    print(f"{n:,} x 20 rows, linear: a fit with the defaults {whole[1]:.3f} s; then")
+    print(
+        f"{len(y):,} x 20 rows, linear: a fit with the defaults {whole[1]:.3f} s; then"
+    )
     for count in (1, 1, 10):
         gone, far = far[:count], far[count:]
         begun = time.process_time()
         whole[0].forget(gone)
         spent = time.process_time() - begun
         print(f"  forget {count:3}: {spent:.4f} s ({whole[0].history_[-1]['route']})")
-    exact = {"polish": True, "exact_updates": True}  # at tol every row may count
-    model = SVC(kernel="linear", keep_rows=True, n_jobs=1, **exact).fit(X, y)
-    far = np.flatnonzero(model.decision_function(X) * (2 * y - 1) > 3.0)
-    print(f"{n:,} x 20 rows, {model.support_.size} support vectors; one row that "
-          "changes nothing:")  # fmt: skip
-    model.partial_fit(X[far[:1]] * 1.01, y[far[:1]])  # the columns grow once
-    for kind in ("enters", "leaves", "enters as another leaves"):
-        spent, settled = [], 0
-        for _ in range(updates_each):
-            row, far = far[0], far[1:]
-            begun = time.process_time()
-            if kind == "leaves":
-                model.forget(row)
-            else:
-                leaver = row if "another" in kind else None
-                model.partial_fit(X[[row]] * 1.01, y[[row]], forget_ids=leaver)
-            spent.append(time.process_time() - begun)
-            settled += model.history_[-1]["route"] == "settled"
-        middle, high = np.percentile(1e3 * np.array(spent), [50, 99])
-        print(f"  {kind}: {middle:.2f} ms, 99 of 100 below {high:.2f} "
-              f"({settled} of {len(spent)} settled)")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from widemargin_papers.harness.figures import draw_panels
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
-from . import update_choice
+from . import settled_rows, update_choice
 from .learners import learners
 from .prequential import CHUNKS, followed, ijcnn1
 
@@ -71,4 +71,7 @@ def picture(store: ResultStore) -> Any:
 
 
 CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table, {PICTURE: picture})}
-UPDATES = {"choice": Campaign("updates", update_choice.work, update_choice.table)}
+UPDATES = {
+    "choice": Campaign("updates", update_choice.work, update_choice.table),
+    "settled": Campaign("settled", settled_rows.work, settled_rows.table),
+}

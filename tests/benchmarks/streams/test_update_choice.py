@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.testing import assert_allclose
 
-from suites.streams import update_choice
+from suites.streams import settled_rows, update_choice
 from widemargin import SVC
 from widemargin_papers.harness.results import ResultStore
 
@@ -48,3 +48,10 @@ def test_every_way_is_measured():
     assert {"path", "warm", "refit", "fit", "seconds"} <= set(row)
     constants = update_choice.compiled_constants(rows("a5a")["updates"])
     assert_allclose(constants, [5e-4, 3e-9, 8e-9], rtol=1e-6)
+
+
+def test_rows_that_change_nothing_are_settled():
+    store = ResultStore(Path("none.json"))
+    store.records = {"linear": settled_rows.measured(4000, 5)}
+    text = settled_rows.table(store)
+    assert text.count("100 %") == 3 and "enters as another leaves" in text

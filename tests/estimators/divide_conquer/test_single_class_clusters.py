@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin.estimators.divide_conquer.single_class_clusters import LENT
@@ -21,6 +23,16 @@ def model_and_data():
     y = (blob == 3).astype(int)  # one cluster of four has the class
     model = DivideConquerSVC(prediction="early", early_level=1, gamma=0.1, tol=1e-8)
     return model.fit(X, y), X, y
+
+
+def test_values_of_all_clusters_are_calibrated_together(model_and_data):
+    model, X, y = model_and_data
+    fitted = CalibratedClassifierCV(clone(model).set_params(tol=1e-3), cv=3).fit(X, y)
+    found = fitted.predict_proba(X)[:, 1]
+    assert roc_auc_score(y, found) > 0.99
+    assert brier_score_loss(y, found) < 0.02
+    for threshold in (0.2, 0.5, 0.8):
+        assert np.mean((found > threshold) == y) > 0.97
 
 
 def test_no_cluster_answers_with_a_constant(model_and_data):

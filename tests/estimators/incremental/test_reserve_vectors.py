@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -164,6 +165,24 @@ def test_a_million_rows_that_come_and_go_take_bounded_memory():
     assert set(routes(model)) == {"settled"} and len(model.history_) == 1000
     assert most <= 4 * (len(X) + 2 * 2000)
     assert_is_the_fit(model, X, y)
+
+
+def test_what_a_settled_row_takes_does_not_grow_with_the_rows(monkeypatch):
+    """Its memory is counted; nor are all coefficients looked at."""
+    count, sizes, taken = np.count_nonzero, [0], {}
+    for n in (400, 40_000):
+        model = begun().partial_fit(np.tile(FAR, (n, 1)), np.tile(SIDES, n))
+        model.partial_fit(FAR, SIDES)  # the columns grow once
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                np, "count_nonzero", lambda a: (sizes.append(a.size), count(a))[1]
+            )
+            tracemalloc.start()
+            model.partial_fit(FAR[:1], SIDES[:1]).forget(len(X) + 7)
+            taken[n] = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert routes(model) == ["settled"] * 4
+    assert taken[40_000] <= taken[400] + 2000 and max(sizes) < 400
 
 
 def test_columns_grow_in_place_and_shorter_views_stay():

@@ -1,4 +1,4 @@
-"""Divide and conquer: exact in levels, or near-exact by early prediction."""
+"""Divide and conquer: exact in levels, or early, by the model of a cluster."""
 
 from widemargin.estimators.incremental import refuse_updates
 

@@ -40,7 +40,7 @@ _LEVEL = [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")]
 
 
 class DivideConquerSVC(KernelClassifier):
-    """Kernel SVM for many rows: exact through levels, or near-exact far sooner.
+    """Kernel SVM for many rows: exact through levels, or early by a model a cluster.
 
     Minimises ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` like
     :class:`widemargin.SVC`, by divide and conquer (Hsieh, Si and Dhillon 2014): the

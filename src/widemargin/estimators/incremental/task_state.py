@@ -56,6 +56,8 @@ class TaskState:
         outside, on the side of its zero, changes nothing. None as above.
     margin : int
         Size of the margin set.
+    counted : int or None
+        Number of support vectors; None in a model from a file.
     """
 
     members: Indices
@@ -73,6 +75,7 @@ class TaskState:
     interval: tuple[float, float] | None = field(default=None, init=False)
     margin: int = field(default=0, init=False)
     columns: ColumnsOfRows | None = field(default=None, init=False)
+    counted: int | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave kernel columns out of pickles and copies: a path evaluates them."""
@@ -102,7 +105,8 @@ class TaskState:
         )
         margin = int(solution.margin.size)
         object.__setattr__(state, "columns", columns)
-        return state._knowing(solution.intercept, _interval(solution), margin)
+        known = solution.intercept, _interval(solution), margin
+        return state._knowing(*known, int(np.count_nonzero(solution.beta)))
 
     @staticmethod
     def unsolved() -> TaskState:
@@ -128,15 +132,26 @@ class TaskState:
             None if self.intercept is None else -self.intercept,
             None if interval is None else (-interval[1], -interval[0]),
             self.margin,
+            self.counted,
         )
 
     def _knowing(
-        self, intercept: float | None, interval: tuple[float, float] | None, margin: int
+        self,
+        intercept: float | None,
+        interval: tuple[float, float] | None,
+        margin: int,
+        counted: int | None,
     ) -> TaskState:
         object.__setattr__(self, "intercept", intercept)
         object.__setattr__(self, "interval", interval)
         object.__setattr__(self, "margin", margin)
+        object.__setattr__(self, "counted", counted)
         return self
+
+    @property
+    def support(self) -> int:
+        """Number of support vectors, counted once: a row that settles adds none."""
+        return self.counted or int(np.count_nonzero(self.beta))
 
     def _with(self, columns: ColumnsOfRows | None) -> TaskState:
         object.__setattr__(self, "columns", columns)
@@ -195,7 +210,7 @@ class TaskState:
                 solved=self.solved,
                 age=self.age,
             )
-            ._knowing(self.intercept, self.interval, self.margin)
+            ._knowing(self.intercept, self.interval, self.margin, self.counted)
             ._with(
                 None if self.columns is None else self.columns.extended(members.size)
             )
@@ -223,7 +238,7 @@ class TaskState:
                 upper=self.upper[chosen],
                 kink=some(self.kink),
             )
-            ._knowing(self.intercept, self.interval, self.margin)
+            ._knowing(self.intercept, self.interval, self.margin, self.counted)
             ._with(None if self.columns is None else self.columns.kept(chosen))
         )
 

@@ -81,7 +81,7 @@ class UpdateState:
     @property
     def support(self) -> int:
         """Number of support vectors, over all tasks."""
-        return sum([int(np.count_nonzero(task.beta)) for task in self.tasks])
+        return sum([task.support for task in self.tasks])
 
     @property
     def ids(self) -> NDArray[Any]:
