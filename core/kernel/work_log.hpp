@@ -3,9 +3,9 @@
 
 #include <array>
 #include <atomic>
-#include <ctime>
 
 #include "common.hpp"
+#include "threads/thread_time.hpp"
 
 namespace widemargin {
 
@@ -45,19 +45,13 @@ class WorkLog {
   class Timer {
    public:
     Timer(WorkLog& log, Activity activity) : total_(log.nanoseconds_[Size(activity)]) {}
-    ~Timer() { total_ += now() - start_; }
+    ~Timer() { total_ += thread_nanoseconds() - start_; }
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
 
    private:
-    static std::uint64_t now() {
-      timespec time{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-      return std::uint64_t(time.tv_sec) * 1000000000u + std::uint64_t(time.tv_nsec);
-    }
-
     std::atomic<std::uint64_t>& total_;
-    const std::uint64_t start_ = now();
+    const std::uint64_t start_ = thread_nanoseconds();
   };
 
  private:

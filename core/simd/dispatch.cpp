@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "simd/processor.hpp"
+
 namespace widemargin {
 
 namespace {
@@ -17,11 +19,10 @@ Target choose_target() {
     return named != nullptr && std::strcmp(named, name) == 0;
   };
   if (limited_to("baseline")) return Target::baseline;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Target::baseline;
+  const VectorInstructions found = vector_instructions();
+  if (!found.avx2) return Target::baseline;
 #ifdef WIDEMARGIN_AVX512
-  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (has_avx512 && !limited_to("avx2")) return Target::avx512;
+  if (found.avx512 && !limited_to("avx2")) return Target::avx512;
 #endif
   return Target::avx2;
 #else

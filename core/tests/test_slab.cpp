@@ -1,4 +1,5 @@
 // Memory that is kept between fits: reused, bounded, shared by threads, not inherited by a fork.
+#ifndef _WIN32  // where none is kept
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,3 +96,5 @@ WIDEMARGIN_TEST(a_forked_process_begins_with_no_slab) {
   require(kept_slab_bytes() >= kLarge, "its parent has");
   release_kept_slabs();
 }
+
+#endif

@@ -11,20 +11,24 @@ target and renames it when it is complete and on disk.
 - A process that is killed leaves its temporary file. The next write to the same target
   removes it: it is known by its name, its owner, and a lock that the kernel gives back
   when the writer dies, so that the file of a write under way is never taken for one.
+  (Windows has no such locks: there it stays.)
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
 
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
@@ -57,7 +61,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if old is not None:
+            if sys.platform == "win32":
+                file.close()  # an open file cannot be renamed there
+            elif old is not None:
                 _make_alike(file.fileno(), old)
             os.replace(name, target)
         _sync_directory(target.parent)
@@ -110,9 +116,11 @@ def _temporary(target: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
 def _locked(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         name = target.with_name(f"{_stem(target)}.{secrets.token_hex(6)}.{_SUFFIX}")
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        binary = getattr(os, "O_BINARY", 0)  # else Windows changes ends of lines
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, mode)
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return name, descriptor
         os.close(descriptor)  # another process took it for a stale one before the lock
@@ -144,6 +152,8 @@ def _remove_stale(target: Path) -> None:
 
 
 def _remove_unlocked(path: str) -> None:
+    if sys.platform == "win32":
+        return
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         try:

@@ -9,15 +9,18 @@ file would each spend the whole, which only their owner can prevent.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .ledger import PrivacyLedger, Spending
+
+if sys.platform != "win32":
+    import fcntl
 
 _HEAD = "widemargin privacy ledger"
 _VERSION = 1
@@ -48,6 +51,8 @@ def read_ledger(path: str) -> PrivacyLedger:
 @contextmanager
 def drawing_from(path: str) -> Iterator[PrivacyLedger]:
     """Yield the ledger of a file, whose spendings go to the file as they are made."""
+    if sys.platform == "win32":
+        raise LedgerFileError(f"{path}: Windows has no locks to share a ledger by")
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
     try:
         try:

@@ -1,0 +1,54 @@
+"""The workflows, which run elsewhere, agree with what the package says of itself."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def jobs(name: str) -> dict[str, dict]:
+    text = (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
+    return yaml.safe_load(text)["jobs"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_step_runs_something_of_a_given_version(path):
+    for job in jobs(path.name).values():
+        assert job["runs-on"]
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step)
+            assert re.fullmatch(r"[\w/-]+@[\w./]+", step.get("uses", "a/b@v1"))
+
+
+def test_every_python_that_is_named_is_tested():
+    named = re.findall(r":: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
+    assert jobs("ci.yml")["linux"]["strategy"]["matrix"]["python"] == named
+
+
+def test_targets_of_the_makefile_are_there():
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for path in FILES:
+        for target in re.findall(r"run: .*\bmake (\w+)", path.read_text("utf-8")):
+            assert f"\n{target}: " in targets
+
+
+def test_windows_has_clang_cl_and_what_it_links_with():
+    """In both workflows the environment of Microsoft's tools comes before the build."""
+    for name, job, build in (
+        ("ci.yml", "others", "pip install"),
+        ("wheels.yml", "wheels", "cibuildwheel"),
+    ):
+        steps = [str(step) for step in jobs(name)[job]["steps"]]
+        (tools,) = [n for n, step in enumerate(steps) if "msvc-dev-cmd" in step]
+        (built,) = [n for n, step in enumerate(steps) if build in step]
+        assert tools < built
+    settings = PROJECT["tool"]["cibuildwheel"]["windows"]["environment"]
+    assert settings == {"CMAKE_GENERATOR": "Ninja", "CXX": "clang-cl"}
