@@ -81,6 +81,7 @@ def test_working_sets_are_small_where_the_start_has_few_support_vectors():
     solution = solve(DualProblem(gram, none, none, none + 1.0, 60.0))  # nu = 0.01
     assert solution.certificate.kkt_violation <= 1e-3
     assert gram.entries["blocks"] <= 3e5, gram.entries  # whole sets have 1e6 each
+    assert gram.entries["products"] <= 100 * 6000  # 60 of the start, 32 probes
     # most rows of the support vectors are cached: float32 sums settle all others
     assert gram.entries["certificate"] <= 0.1 * 6000 * solution.support.size
 

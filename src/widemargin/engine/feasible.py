@@ -10,7 +10,7 @@ from .solution import Solution
 
 Vector = NDArray[np.float64]
 
-PROBES = 128  # columns of the kernel matrix that estimate a gradient
+PROBES = 32  # columns of the kernel matrix that estimate a gradient
 
 
 def project(
