@@ -43,40 +43,52 @@ class ReadPart {
   std::vector<Index> columns_;
 };
 
+// Takes what a sum is too large by from the members whose slope is largest, and adds what it lacks
+// to those whose slope is least, each as far as its bound or its kink: shared out over all members,
+// it would make support vectors of thousands.
+void take_excess(const Problem& to, const double* gradient, double excess, double* beta) {
+  std::vector<std::pair<double, Size>> order;
+  do {
+    const double sign = excess > 0.0 ? 1.0 : -1.0;
+    const auto end = [&](Size k) {
+      const double bound = sign > 0.0 ? to.lower[k] : to.upper[k];
+      const bool crosses = sign * beta[k] > 0.0 && sign * bound < 0.0;
+      return crosses && to.stops_at_zero(Index(k)) ? 0.0 : bound;
+    };
+    order.clear();
+    for (Size k = 0; k < to.n; ++k) {
+      const double kink = to.kink_of(Index(k));
+      const double offset = sign > 0.0 ? fall_offset(beta[k], kink) : growth_offset(beta[k], kink);
+      if (beta[k] != end(k)) order.push_back({-sign * (gradient[k] + offset), k});
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& member : order) {
+      const Size k = member.second;
+      const double room = std::abs(beta[k] - end(k));
+      if (room > std::abs(excess)) {
+        beta[k] -= excess;
+        return;
+      }
+      beta[k] = end(k);
+      excess -= sign * room;
+    }
+  } while (excess != 0.0 && !order.empty());
+}
+
 }  // namespace
 
-void carry_over(const Problem& from, const Problem& to, double* beta) {
-  double sum = 0.0, carried = 0.0;
+void carry_over(const Problem& from, const Problem& to, const double* gradient, double* beta) {
+  double excess = 0.0;
   for (Size k = 0; k < from.n; ++k) {
-    sum += beta[k];
+    const double before = beta[k];
     const bool up = beta[k] == from.upper[k] && from.upper[k] > 0.0;
     const bool down = beta[k] == from.lower[k] && from.lower[k] < 0.0;
     if (up) beta[k] = to.upper[k];
     if (down) beta[k] = to.lower[k];
     beta[k] = std::min(std::max(beta[k], to.lower[k]), to.upper[k]);
-    carried += beta[k];
+    excess += beta[k] - before;
   }
-  if (!to.equality) return;
-  // What is too much is taken from members in equal shares of their room, free ones first.
-  for (const bool free_only : {true, false}) {
-    const double excess = carried - sum;
-    if (excess == 0.0) return;
-    double room = 0.0;
-    const auto left = [&](Size k) {
-      if (free_only && !to.is_free(Index(k), beta[k])) return 0.0;
-      return excess > 0.0 ? beta[k] - to.lower[k] : to.upper[k] - beta[k];
-    };
-    for (Size k = 0; k < to.n; ++k) room += left(k);
-    if (!(room > 0.0)) continue;
-    const double share = std::min(1.0, std::abs(excess) / room);
-    for (Size k = 0; k < to.n; ++k) {
-      const double move = share * left(k);
-      beta[k] = excess > 0.0 ? std::max(beta[k] - move, to.lower[k])
-                             : std::min(beta[k] + move, to.upper[k]);
-    }
-    carried = 0.0;
-    for (Size k = 0; k < to.n; ++k) carried += beta[k];
-  }
+  if (to.equality) take_excess(to, gradient, excess, beta);
 }
 
 template <class Real>
@@ -108,13 +120,15 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
   WholeMatrix<Real> rows(part.entries, part.stride);
   MatrixPoint<Real> point(rows, problems[0], betas, {part.others, part.n_others});
   FaceStep<Real> face;
+  std::vector<double> gradient(m);
   MatrixSolver<Real> solver(point, proceed, block, &face);
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
       if (step > 0) {
         double* beta = betas + step * m;
         std::copy_n(betas + (step - 1) * m, m, beta);
-        carry_over(problems[step - 1], problems[step], beta);
+        for (Size k = 0; k < m; ++k) gradient[k] = point.gradient(k);
+        carry_over(problems[step - 1], problems[step], gradient.data(), beta);
         point.take(problems[step], beta);
       }
       Outcome outcome = solver.run(tolerance, control.steps_left(0));

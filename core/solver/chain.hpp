@@ -32,8 +32,9 @@ struct ChainSteps {
 };
 
 // The start of a problem from the solution of one with another box: members at a bound stay there,
-// the others keep their value, and the sum is mended (mathematics 9.4).
-void carry_over(const Problem& from, const Problem& to, double* beta);
+// the others keep their value, and the sum is mended along the gradient of that solution
+// (mathematics 9.4).
+void carry_over(const Problem& from, const Problem& to, const double* gradient, double* beta);
 
 // Solves the steps in order; the first row of `betas` is the start of the first, all rows are the
 // solutions after. values: [n_steps][n_members + n_others]; intercepts: [n_steps], the midpoints of

@@ -257,15 +257,28 @@ WIDEMARGIN_TEST(a_start_carried_to_another_box_is_feasible_and_keeps_its_bounds)
   const double linear[4] = {-1, 1, -1, 1};
   const Problem from{4, linear, small_lower, small_upper, true};
   const Problem to{4, linear, large_lower, large_upper, true};
+  const double gradient[4] = {0.0, 0.5, 0.0, -0.5};
   double beta[4] = {-1.0, 1.0, -0.25, 0.25};
-  carry_over(from, to, beta);
+  carry_over(from, to, gradient, beta);
   require(beta[0] == -3.0 && beta[1] == 3.0, "bounded ones go to the new bound");
   require_close(std::accumulate(beta, beta + 4, 0.0), 0.0, 1e-15, "the sum is mended");
   double half[4] = {-1.0, 0.5, 0.0, 0.5};  // two bounds cannot both move
-  carry_over(from, to, half);
-  require_close(std::accumulate(half, half + 4, 0.0), 0.0, 1e-15, "the sum is mended");
-  for (Size k = 0; k < 4; ++k)
-    require(half[k] >= large_lower[k] && half[k] <= large_upper[k], "feasible");
+  carry_over(from, to, gradient, half);
+  require(half[0] == -3.0 && half[1] == 0.5 && half[2] == 0.0 && half[3] == 2.5,
+          "the member of the least slope mends the sum");
+}
+
+WIDEMARGIN_TEST(a_start_carried_to_another_box_stops_at_kinks_before_it_crosses_them) {
+  const double lower[4] = {-1, -1, -1, -1}, upper[4] = {1, 1, 1, 1};
+  const double wide_lower[4] = {-3, -3, -3, -3}, wide_upper[4] = {3, 3, 3, 3};
+  const double linear[4] = {0, 0, 0, 0}, kink[4] = {0.1, 0.1, 0.1, 0.1};
+  const double gradient[4] = {-1.0, 2.0, 0.0, 1.0};
+  const Problem from{4, linear, lower, upper, true, kink};
+  const Problem to{4, linear, wide_lower, wide_upper, true, kink};
+  double beta[4] = {1.0, 0.5, -0.75, -0.75};  // the first goes to its bound: two too many
+  carry_over(from, to, gradient, beta);
+  require(beta[0] == 3.0 && beta[1] == 0.0 && beta[2] == -0.75 && beta[3] == -2.25,
+          "largest slopes first, to zero and no further");
 }
 
 // The kink of the block solver: the same problem as two sides, which need no kink (mathematics

@@ -107,6 +107,20 @@ def test_a_plateau_takes_no_step():
     assert_allclose(found[-1].beta, found[first].beta, rtol=0, atol=0)
 
 
+def test_a_chain_has_no_more_support_vectors_than_its_problems():
+    """What a rare class at its bound adds to the sum is not shared out over all."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 2))
+    y = np.where(np.arange(1200) < 30, 1.0, -1.0)
+    gram, everyone = Gram(X, Gaussian(1.0)), np.arange(1200)
+    problems = [classification_problem(gram, y, np.full(1200, cost)) for cost in COSTS]
+    matrix = kernel_matrix(gram, np.float64)
+    found = solve_chain(matrix, everyone, everyone[:0], problems, 1e-3)
+    for problem, step in zip(problems, found, strict=True):
+        single = solve(problem, SolveOptions(tol=1e-3))
+        assert np.count_nonzero(step.beta) <= 2 * np.count_nonzero(single.beta)
+
+
 def test_single_precision_reaches_the_tolerance_it_is_chosen_for():
     X, _ = noisy(160)
     gram = Gram(X, Gaussian(0.3))
