@@ -135,7 +135,21 @@ void times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
                    columns.shape(0), out.data());
 }
 
-// The same with bounds on the rounding.
+// Of several vectors: weights and out have a row for each.
+template <class Real>
+void several_times(Gram& gram, In<Index> indices, In2<double> weights, In<Index> columns,
+                   InOut2<double> out) {
+  check_indices(indices, gram.size(), "indices");
+  check_indices(columns, gram.size(), "columns");
+  if (weights.shape(1) != indices.shape(0) || out.shape(0) != weights.shape(0) ||
+      out.shape(1) != columns.shape(0))
+    throw std::invalid_argument("weights and out must fit the indices and columns");
+  nb::gil_scoped_release release;
+  gram.several_times<Real>(indices.data(), indices.shape(0), weights.data(), weights.shape(0),
+                           columns.data(), columns.shape(0), out.data());
+}
+
+// Of one vector, with bounds on the rounding.
 template <class Real>
 void bounded_times(Gram& gram, In<Index> indices, In<double> weights, In<Index> columns,
                    InOut<double> out, InOut<double> error) {
@@ -326,6 +340,12 @@ void bind_gram(nb::module_& module) {
           nb::arg("indices").noconvert(), nb::arg("out").noconvert())
       .def("times", &times<double>, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("columns").noconvert(), nb::arg("out").noconvert())
+      .def("several_times32", &several_times<float>, nb::arg("indices").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert())
+      .def("several_times64", &several_times<double>, nb::arg("indices").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("out").noconvert())
       .def("bounded_times32", &bounded_times<float>, nb::arg("indices").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("columns").noconvert(),
            nb::arg("out").noconvert(), nb::arg("error").noconvert())

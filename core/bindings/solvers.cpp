@@ -102,13 +102,14 @@ Result drawn_pairs(std::shared_ptr<Gram> gram, In<double> linear, In<double> low
   });
 }
 
-// betas: [n_steps][n_members], the first row being the start; values: [n_steps][members + others].
+// betas: [n_steps][n_members], the first row being the start, or each with `started`; values:
+// [n_steps][members + others], those of the starts with `started`.
 template <class Real>
 Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> linear,
              In2<double> lower, In2<double> upper, const std::optional<In2<double>>& kink,
              bool equality, InOut2<double> betas, InOut2<double> values, InOut<double> intercepts,
-             InOut<std::int64_t> pair_steps, const SolverOptions& options,
-             const Callback& monitor) {
+             InOut<std::int64_t> pair_steps, const SolverOptions& options, const Callback& monitor,
+             bool started) {
   const Size n_steps = betas.shape(0), m = members.shape(0), read = m + others.shape(0);
   for (const auto* array : {&linear, &lower, &upper})
     if (array->shape(0) != n_steps || array->shape(1) != m)
@@ -121,7 +122,8 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
   const MatrixPart<Real> part{matrix.data(), matrix.shape(1), members.data(), m,
                               others.data(), others.shape(0)};
   const ChainSteps steps{
-      n_steps, linear.data(), lower.data(), upper.data(), kink ? kink->data() : nullptr, equality};
+      n_steps,  linear.data(), lower.data(), upper.data(), kink ? kink->data() : nullptr,
+      equality, started};
   return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     Control control(options, callbacks);
     return solve_chain(part, steps, options.tolerance, control, betas.data(), values.data(),
@@ -192,7 +194,7 @@ void bind_solvers(nb::module_& module) {
                nb::arg("upper").noconvert(), nb::arg("kink").noconvert().none(),
                nb::arg("equality"), nb::arg("betas").noconvert(), nb::arg("values").noconvert(),
                nb::arg("intercepts").noconvert(), nb::arg("pair_steps").noconvert(),
-               nb::arg("options"), nb::arg("monitor") = nb::none());
+               nb::arg("options"), nb::arg("monitor") = nb::none(), nb::arg("started") = false);
   };
   bind_chain(&chain<float>);
   bind_chain(&chain<double>);

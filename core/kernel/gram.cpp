@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "simd/aligned.hpp"
+#include "simd/dispatch.hpp"
+
 namespace widemargin {
 
 template <>
@@ -42,6 +45,42 @@ void Gram::times(const Index* rows, const double* weights, Size n_rows, const In
 
 template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
 template void Gram::times<double>(const Index*, const double*, Size, const Index*, Size, double*);
+
+template <class Real>
+void Gram::several_times(const Index* rows, Size n_rows, const double* weights, Size n_vectors,
+                         const Index* columns, Size n_columns, double* out) {
+  constexpr Size most_rows = 256, most_columns = 1024;  // entries that stay in the cache
+  Team team(threads_);
+  const WorkLog::Timer timer(log_, Activity::entries);
+  Aligned<Real> block(most_rows * most_columns);
+  std::vector<Real*> store(most_rows);
+  for (Size r = 0; r < most_rows; ++r) store[r] = block.data() + r * most_columns;
+  std::vector<const Real*> chosen;
+  std::vector<double> factors;
+  std::fill_n(out, n_vectors * n_columns, 0.0);
+  for (Size row = 0; row < n_rows; row += most_rows) {
+    const Size count = std::min(most_rows, n_rows - row);
+    for (Size column = 0; column < n_columns; column += most_columns) {
+      const Size width = std::min(most_columns, n_columns - column);
+      source_->sweep(Sweep<Real>{rows + row, count, columns + column, width, store.data()}, team);
+      for (Size v = 0; v < n_vectors; ++v) {
+        chosen.clear(), factors.clear();
+        for (Size r = 0; r < count; ++r) {
+          const double weight = weights[v * n_rows + row + r];
+          if (weight != 0.0) chosen.push_back(store[r]), factors.push_back(weight);
+        }
+        routines<Real>().combine(chosen.data(), factors.data(), chosen.size(), width,
+                                 out + v * n_columns + column);
+      }
+    }
+  }
+  log_.count(Purpose::products, n_rows * n_columns);
+}
+
+template void Gram::several_times<float>(const Index*, Size, const double*, Size, const Index*,
+                                         Size, double*);
+template void Gram::several_times<double>(const Index*, Size, const double*, Size, const Index*,
+                                          Size, double*);
 
 template <class Real>
 void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,

@@ -40,7 +40,13 @@ class Gram {
   void times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
              Size n_columns, double* out);
 
-  // The same, with bounds on the rounding in error.
+  // out[v][c] = sum_k weights[v][k] K[rows[k], columns[c]] for several vectors: each entry is
+  // evaluated once.
+  template <class Real>
+  void several_times(const Index* rows, Size n_rows, const double* weights, Size n_vectors,
+                     const Index* columns, Size n_columns, double* out);
+
+  // The product with one vector, with bounds on the rounding in error.
   template <class Real>
   void bounded_times(const Index* rows, const double* weights, Size n_rows, const Index* columns,
                      Size n_columns, double* out, double* error);

@@ -124,8 +124,11 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
   MatrixSolver<Real> solver(point, proceed, block, &face);
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
-      if (step > 0) {
-        double* beta = betas + step * m;
+      double* beta = betas + step * m;
+      double* own = values + step * (m + part.n_others);
+      if (chain.started) {
+        point.take(problems[step], beta, own);
+      } else if (step > 0) {
         std::copy_n(betas + (step - 1) * m, m, beta);
         for (Size k = 0; k < m; ++k) gradient[k] = point.gradient(k);
         carry_over(problems[step - 1], problems[step], gradient.data(), beta);
@@ -138,7 +141,6 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
       if (outcome.status == Status::max_seconds || outcome.status == Status::max_steps)
         return total;
       pair_steps[step] = outcome.steps;
-      double* own = values + step * (m + part.n_others);
       point.values(own);
       intercepts[step] = optimal_intercept(problems[step], {own, nullptr, nullptr});
     }

@@ -29,6 +29,7 @@ struct ChainSteps {
   const double* upper;
   const double* kink;  // nullptr where there is none
   bool equality;
+  bool started = false;  // each step from its own row of betas, whose values are given
 };
 
 // The start of a problem from the solution of one with another box: members at a bound stay there,
@@ -36,10 +37,11 @@ struct ChainSteps {
 // (mathematics 9.4).
 void carry_over(const Problem& from, const Problem& to, const double* gradient, double* beta);
 
-// Solves the steps in order; the first row of `betas` is the start of the first, all rows are the
-// solutions after. values: [n_steps][n_members + n_others]; intercepts: [n_steps], the midpoints of
-// the optimal ones (mathematics 0.2). Where a limit comes first, the steps
-// that were not solved have pair_steps = kNotSolved.
+// Solves the steps in order; the first row of `betas` is the start of the first (with `started`,
+// each row is that of its step, and its values are given), all rows are the solutions after.
+// values: [n_steps][n_members + n_others]; intercepts: [n_steps], the midpoints of the optimal ones
+// (mathematics 0.2). Where a limit comes first, the steps that were not solved have pair_steps =
+// kNotSolved.
 constexpr std::int64_t kNotSolved = -1;
 
 template <class Real>

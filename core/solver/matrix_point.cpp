@@ -161,6 +161,13 @@ void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta) {
 }
 
 template <class Real>
+void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta, const double* values) {
+  problem_ = &problem;
+  beta_ = beta;
+  for (Size c = 0; c < places_.size(); ++c) sums_[places_[c]] = values[c];
+}
+
+template <class Real>
 void MatrixPoint<Real>::renew() {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   const std::vector<Size> chosen = support();

@@ -32,7 +32,26 @@ SINGLE_TOLERANCE = 1e-4  # tolerance below which the matrix is float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
 SINGLE_SHARE = 10.0
-BLOCK = 1 << 21  # entries evaluated at a time, in addition to the matrix
+SLACK = (
+    1.2  # of the memory of a matrix, for a larger one; pages not touched cost nothing
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Problems over the same members, in the order in which they are solved.
+
+    Attributes
+    ----------
+    members, others : ndarray
+        The samples of the problems; those whose values are wanted besides.
+    problems : list of Terms
+        Their terms.
+    """
+
+    members: Indices
+    others: Indices
+    problems: list[Terms]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +118,49 @@ def fits_a_chain(problem: Terms) -> bool:
     return problem.total in (None, 0.0) and within and finite
 
 
-def kernel_matrix(gram: Gram, dtype: Any) -> Matrix:
+class MatrixMemory:
+    """Memory that matrices take one after the other: the system clears new pages."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, dtype=np.uint8)
+
+    def matrix(self, n: int, dtype: Any) -> Matrix:
+        """Return a matrix of any numbers, in the place of the one before."""
+        needed = n * n * np.dtype(dtype).itemsize
+        if needed > self._bytes.size:
+            self._bytes = self._bytes[:0]  # frees the former before
+            self._bytes = np.empty(int(SLACK * needed), dtype=np.uint8)
+        matrix: Matrix = self._bytes[:needed].view(dtype).reshape(n, n)
+        return matrix
+
+
+def kernel_matrix(gram: Gram, dtype: Any, memory: MatrixMemory | None = None) -> Matrix:
     """Return all kernel values between the samples of a handle."""
-    matrix = np.empty((gram.n, gram.n), dtype=dtype)
-    step = max(1, BLOCK // max(gram.n, 1))
-    for first in range(0, gram.n, step):
-        rows = np.arange(first, min(first + step, gram.n))
-        matrix[rows] = gram.rows(rows, dtype=dtype)
+    matrix = (memory or MatrixMemory()).matrix(gram.n, dtype)
+    samples = np.arange(gram.n, dtype=np.int32)
+    for part in gram._pieces(gram.n, gram.n):
+        gram._core.rows(samples[part], samples, matrix[part])
     return matrix
+
+
+def several_times(gram: Gram, weights: Matrix, indices: Indices, dtype: Any) -> Matrix:
+    """Return entries of K @ w for each row w of ``weights``, in float64.
+
+    Entries are evaluated once for all, in the precision ``dtype``.
+    """
+    support = np.flatnonzero(weights.any(axis=0)).astype(np.int32)
+    columns, chosen = (
+        indices.astype(np.int32),
+        np.ascontiguousarray(weights[:, support]),
+    )
+    core = gram._core
+    single = np.dtype(dtype) == np.float32
+    method = core.several_times32 if single else core.several_times64
+    parts = [np.empty((len(chosen), 0))]
+    for part in gram._pieces(columns.size, support.size):
+        parts.append(np.empty((len(chosen), columns[part].size)))
+        method(support, chosen, columns[part], parts[-1])
+    return np.concatenate(parts, axis=1)
 
 
 def matrix_precision(
@@ -135,6 +189,7 @@ def solve_chain(
     problems: Sequence[Terms],
     tol: float,
     monitor: Monitor | None = None,
+    starts: tuple[Matrix, Matrix] | None = None,
 ) -> list[ChainSolution]:
     """Solve problems over the same members in the given order.
 
@@ -155,6 +210,9 @@ def solve_chain(
         Largest KKT violation, as float32 or float64 entries show it.
     monitor : callable, optional
         As that of a solve.
+    starts : (ndarray, ndarray), optional
+        A feasible point of each problem, and ``K beta`` of it at the members and the
+        others; by default a problem starts from the one before.
 
     Returns
     -------
@@ -170,13 +228,15 @@ def solve_chain(
     if any(problem.kink is not None for problem in problems):
         none = np.zeros(size)
         kink = np.array([none if p.kink is None else p.kink for p in problems])
-    betas = np.zeros((count, size))
-    values = np.zeros((count, size + others.size))
+    started = starts is not None
+    if starts is None:
+        starts = np.zeros((count, size)), np.zeros((count, size + others.size))
+    betas, values = (np.array(part, dtype=np.float64, order="C") for part in starts)
     intercepts, steps = np.zeros(count), np.zeros(count, dtype=np.int64)
     outcome, raised = _core.solve_chain(
         matrix, members.astype(np.int32), others.astype(np.int32),
         linear, lower, upper, kink, problems[0].total is not None, betas, values,
-        intercepts, steps, _core.SolverOptions(tolerance=tol), monitor,
+        intercepts, steps, _core.SolverOptions(tolerance=tol), monitor, started,
     )  # fmt: skip
     if raised is not None:
         raise raised

@@ -1,8 +1,9 @@
 """Fits of many settings on many folds, over kernel values that they share.
 
 One matrix per sheet: every task of every fold is a chain of problems over it, the
-smallest box first. Where the matrix does not fit in memory, or a method is more than
-one dual problem per task, the fits share a Gram handle and its kept rows instead.
+smallest box first. Of many rows it is that of the candidates for support vectors; where
+it is too large, or a method is more than one dual problem per task, each fit is solved
+by itself over a Gram handle that the settings of a fold share, with its kept rows.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cache, partial
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from widemargin.engine.candidate_chains import solve_by_candidates
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
 from widemargin.engine.warm_start_chain import (
+    Chain,
     ChainSolution,
+    MatrixMemory,
     fits_a_chain,
     kernel_matrix,
     matrix_precision,
@@ -44,6 +49,7 @@ from widemargin.runtime.deadline import Deadline
 from .sharing import Sheet, SheetRows, final_estimator, sheet_rows
 
 Indices = NDArray[np.intp]
+MANY_ROWS = 8000  # above which the matrix is that of candidates for support vectors
 
 
 @dataclass(eq=False)
@@ -115,10 +121,13 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
     if not sheets:
         return
     side_by_side = min(len(sheets), _matrices(request))
+    memories: SimpleQueue[MatrixMemory] = SimpleQueue()
+    for _ in range(side_by_side):
+        memories.put(MatrixMemory())
     with ThreadPoolExecutor(side_by_side) as pool, CancellationScope() as scope:
         waiting: set[Future[list[SharedFit]]] = {
             pool.submit(partial(scope.run, _solved_sheet), request, sheet,
-                        max(1, request.threads // side_by_side))
+                        max(1, request.threads // side_by_side), memories)
             for sheet in sheets
         }  # fmt: skip
         try:
@@ -139,17 +148,19 @@ def _matrices(request: Request) -> int:
     return int(np.clip(most // (4.0 * n * n), 1, threads))
 
 
-def _solved_sheet(request: Request, sheet: Sheet, threads: int) -> list[SharedFit]:
+def _solved_sheet(
+    request: Request, sheet: Sheet, threads: int, memories: SimpleQueue[MatrixMemory]
+) -> list[SharedFit]:
     if request.deadline.passed:
         return []
     started = time.perf_counter()
     try:
         begun = _Begun(request, sheet, threads)
+        if begun.by_chains and not _solve_by_chains(request, begun, threads, memories):
+            begun = _Begun(request, sheet, threads, chained=False)
     except ValueError:  # of the data: each fit says itself what is wrong with it
         return []
-    if begun.by_chains:
-        _solve_by_chains(request, begun, threads)
-    else:
+    if not begun.by_chains:
         _solve_one_by_one(request, begun)
     fits = [fit for fit in begun.fits if fit.done]
     for fit in fits:
@@ -160,7 +171,9 @@ def _solved_sheet(request: Request, sheet: Sheet, threads: int) -> list[SharedFi
 class _Begun:
     """The fits of a sheet, begun: tasks are built, nothing is solved."""
 
-    def __init__(self, request: Request, sheet: Sheet, threads: int) -> None:
+    def __init__(
+        self, request: Request, sheet: Sheet, threads: int, chained: bool = True
+    ) -> None:
         estimators, self.fits = request.estimators, []
         first = estimators[sheet.candidates[0]]
         self.rows = sheet_rows(first, request.X, request.y, sheet)
@@ -181,9 +194,9 @@ class _Begun:
             is_one_dual_problem_a_task(final_estimator(estimators[number]))
             for number in sheet.candidates
         ]
-        self.by_chains = all(plain) and 4.0 * n * n <= self.budget
+        self.by_chains = chained and all(plain)
+        self.too_large = not chained
         self.tol = min(final_estimator(estimators[k]).tol for k in sheet.candidates)
-        self.warm = all(plain)
         for place, fold in enumerate(sheet.folds):
             numbers = self.rows.numbers[place][0][data[place].rows]
             gram = self._fold_gram(kernel, numbers)
@@ -212,16 +225,27 @@ class _Begun:
 
 
 @dataclass
-class _Chain:
-    """Problems over the same members, of several settings."""
+class _Steps:
+    """The steps of a chain: which fit and which of its tasks each problem is."""
 
     members: Indices
     others: Indices
     steps: list[tuple[SharedFit, int, Terms]] = field(default_factory=list)
 
+    def chain(self) -> Chain:
+        """Return the chain, the smallest box first: it only grows."""
+        self.steps.sort(key=lambda step: float((step[2].upper - step[2].lower).sum()))
+        return Chain(self.members, self.others, [step[2] for step in self.steps])
 
-def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
-    chains: dict[Any, _Chain] = {}
+
+def _solve_by_chains(
+    request: Request,
+    begun: _Begun,
+    threads: int,
+    memories: SimpleQueue[MatrixMemory],
+) -> bool:
+    """Solve all tasks as chains; False where their matrix is too large."""
+    steps: dict[Any, _Steps] = {}
     problems: list[Terms] = []
     for fit in begun.fits:
         joined = fit.begun.terms()
@@ -232,55 +256,84 @@ def _solve_by_chains(request: Request, begun: _Begun, threads: int) -> None:
             rows = fit.begun.tasks[number].gram
             key = (fit.place, number, problem.total is None, rows.numbers.tobytes())
             others = begun.rows.numbers[fit.place][1]
-            chain = chains.setdefault(key, _Chain(rows.numbers, others))
+            chain = steps.setdefault(key, _Steps(rows.numbers, others))
             chain.steps.append((fit, number, problem))
         problems.append(joined)
     if not problems:
-        return
-    single = matrix_precision(begun.gram, problems, begun.tol) is np.float32
-    matrix = kernel_matrix(begun.gram, np.float32 if single else np.float64)
+        return True
+    precision = matrix_precision(begun.gram, problems, begun.tol)
+    chains = [chain.chain() for chain in steps.values()]
+    with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
+
+        def mapped(work: Any, items: Any) -> Any:
+            return pool.map(partial(scope.run, work), items)
+
+        memory = memories.get()
+        try:
+            found = _solved_chains(request, begun, chains, precision, mapped, memory)
+        finally:
+            memories.put(memory)
+    if found is None:
+        return False
+    for chain, solutions in zip(steps.values(), found, strict=True):
+        for (fit, number, _), solution in zip(chain.steps, solutions, strict=False):
+            if solution.converged:  # a fit by itself has more means than pair steps
+                fit.answers[number] = solution
+    return True
+
+
+def _solved_chains(
+    request: Request,
+    begun: _Begun,
+    chains: list[Chain],
+    precision: Any,
+    mapped: Any,
+    memory: MatrixMemory,
+) -> list[list[ChainSolution]] | None:
+    """Solve chains over candidates where rows are many, else over the whole matrix.
+
+    None where that matrix, or the candidates, would be too large.
+    """
+    n, tol, monitor = begun.gram.n, begun.tol, request.goes_on
+    one_task = all(len(fit.begun.tasks) == 1 for fit in begun.fits)
+    if one_task and n > MANY_ROWS:
+        most = int(np.sqrt(begun.budget / np.dtype(precision).itemsize))
+        given = tol, precision, most, monitor, mapped, memory
+        found = solve_by_candidates(begun.gram, chains, *given)
+        if precision is np.float64 or found is None or _all_converged(found):
+            return found
+        return _solved_chains(request, begun, chains, np.float64, mapped, memory)
+    if 4.0 * n * n > begun.budget:
+        return None
+    matrix = kernel_matrix(begun.gram, precision, memory)
 
     @cache
     def exact() -> NDArray[np.float64]:
         return kernel_matrix(begun.gram, np.float64)
 
-    def solved(chain: _Chain) -> None:
-        # The smallest box first: a chain only grows.
-        chain.steps.sort(key=lambda step: float((step[2].upper - step[2].lower).sum()))
-        terms = [step[2] for step in chain.steps]
-        given = chain.members, chain.others, terms, begun.tol, request.goes_on
+    def solved(chain: Chain) -> list[ChainSolution]:
+        given = chain.members, chain.others, chain.problems, tol, monitor
         found = solve_chain(matrix, *given)
-        if single and not all(solution.converged for solution in found):
+        if precision is np.float32 and not _all_converged([found]):
             found = solve_chain(exact(), *given)  # single precision leaves too much
-        for (fit, number, _), solution in zip(chain.steps, found, strict=False):
-            if solution.converged:  # a fit by itself has more means than pair steps
-                fit.answers[number] = solution
+        return found
 
-    if threads == 1:
-        for chain in chains.values():
-            solved(chain)
-    else:
-        with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
-            list(pool.map(partial(scope.run, solved), chains.values()))
+    return list(mapped(solved, chains))
+
+
+def _all_converged(chains: list[list[ChainSolution]]) -> bool:
+    return all(solution.converged for chain in chains for solution in chain)
 
 
 def _solve_one_by_one(request: Request, begun: _Begun) -> None:
     """Fit each setting by itself, over rows kept from the others of its fold."""
-
-    def width(fit: SharedFit) -> float:
-        price = fit.begun.machine.C  # of a QuantileSVR it may be a word
-        known = begun.warm and not isinstance(price, str)
-        return float(np.mean(price)) if known else 0.0
-
-    former: dict[int, list[Any]] = {}
-    for fit in sorted(begun.fits, key=lambda fit: (fit.place, width(fit))):
+    for fit in begun.fits:
         if not request.goes_on():
             return
-        if begun.warm and fit.place in former:
-            for task, answer in zip(fit.begun.tasks, former[fit.place], strict=True):
-                task.start = answer.beta
         fit.answers = fit.begun.solve_alone()
-        former[fit.place] = fit.answers
+        if begun.too_large:  # rows kept for the next fit cost more than they save
+            for task in fit.begun.tasks:
+                task.gram.release()
 
 
 def held_out_values(fit: SharedFit) -> Any:
