@@ -7,12 +7,20 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kMovedBytes = Size(64) << 20;  // rows to be moved apart beyond it: see moves_much
+constexpr Size kMovedBytes = Size(64) << 20;  // rows beyond it take long to move
 constexpr Size kFewestRows = 4;               // the pair solver holds two rows at a time
+
+// Such rows get room for an eighth of their columns more, where an eighth of the memory stays free:
+// moving gigabytes for a few columns at a time was a tenth of a long solve.
+constexpr Size kSpare = 8;
 
 // Rows have room for whole panels of columns.
 constexpr Size padded(Size columns) {
   return (columns + kRowPadding - 1) / kRowPadding * kRowPadding;
+}
+
+constexpr Size with_spare(Size length) {
+  return padded(length + length / kSpare);
 }
 
 }  // namespace
@@ -84,13 +92,22 @@ Size RowSlots<Real>::rows_of(Size length) const {
 }
 
 template <class Real>
+Size RowSlots<Real>::rows_beside_spare(Size length) const {
+  return rows_of(length) - rows_of(length) / kSpare;
+}
+
+template <class Real>
 void RowSlots<Real>::resize(Size columns) {
   const Size length = std::max(kRowPadding, padded(columns));
   if (!slab_) allocate(length);
   if (layout_suits(length)) return;
-  evict_for(length);
+  const Size roomy = with_spare(length);
+  const bool spares = held() * length * sizeof(Real) > kMovedBytes &&
+                      std::max(held(), columns) <= rows_beside_spare(roomy);  // room for a table
+  const Size given = spares ? roomy : length;
+  evict_for(given);
   close_holes();
-  move_rows(length);
+  move_rows(given);
 }
 
 template <class Real>
@@ -101,10 +118,12 @@ void RowSlots<Real>::allocate(Size length) {
   memory_ = static_cast<Real*>(slab_->data());
 }
 
-// Rows with room to spare stay where they are while there is memory for as many again.
+// Rows with much room to spare stay where they are while there is memory for as many again.
 template <class Real>
 bool RowSlots<Real>::layout_suits(Size length) const {
-  return length == length_ || (length < length_ && rows_.size() <= rows_of(length_) / 2);
+  if (length >= length_) return length == length_;
+  const bool is_little = length_ <= with_spare(length);
+  return rows_.size() <= (is_little ? rows_beside_spare(length_) : rows_of(length_) / 2);
 }
 
 // Moving rows apart touches all of their new memory at once (seconds); of rows that know less than

@@ -53,7 +53,8 @@ class RowSlots {
   };
 
   Row& row(Slot slot) { return rows_[Size(slot)]; }
-  Size rows_of(Size length) const;
+  Size rows_of(Size length) const;            // that fit
+  Size rows_beside_spare(Size length) const;  // that fit with memory to spare
   void link_newest(Slot slot);
   void unlink(Slot slot);
   void release(Slot slot);

@@ -16,7 +16,6 @@ constexpr Size kBoxCapacity = 496;  // without an equality constraint pair steps
 constexpr Size kFewest = 240, kTimesSupport = 2;
 constexpr double kKeptShare = 0.5;  // of a working set that stays for the next one
 constexpr double kWholeCost = 3e7;  // entries between all active samples, up to which all are taken
-constexpr Size kTile = 32;          // the block is mirrored by tiles that stay in the L1 cache
 
 // Free members move until the end. Where most of them fit in a larger set, it has to be chosen half
 // as often, and half as many rows are summed; where they do not, its steps only cost more. (Chosen
@@ -120,22 +119,14 @@ void WorkingSet<Real>::fill_block() {
   const Size stride = (count + width - 1) / width * width;
   Aligned<Real>& block = next_block_;  // two buffers take turns: no page is new twice
   block.resize(stride * stride);
-  const auto copy_kept = [&](Size begin, Size end) {
-    for (Size a = begin; a < end; ++a) {
-      const Real* from = block_.data() + carried_[a] * stride_;
-      Real* to = block.data() + a * stride;
-      for (Size b = 0; b < kept; ++b) to[b] = from[carried_[b]];
-    }
-  };
-  team_.run(kept, kTile, double(kept) * double(kept), copy_kept);
+  for (Size a = 0; a < kept; ++a) {
+    const Real* from = block_.data() + carried_[a] * stride_;
+    Real* to = block.data() + a * stride;
+    for (Size b = 0; b < kept; ++b) to[b] = from[carried_[b]];
+  }
   cache_.block(members_.data(), count, kept, stride, block.data(), team_);
-  const auto mirror = [&](Size begin, Size end) {
-    for (Size first = begin; first < end; first += kTile)
-      for (Size b = kept; b < count; ++b)
-        for (Size a = first; a < std::min(first + kTile, end); ++a)
-          block[a * stride + b] = block[b * stride + a];
-  };
-  team_.run(kept, kTile, double(kept) * double(count - kept), mirror);
+  routines<Real>().transposed(block.data() + kept * stride, stride, count - kept, kept,
+                              block.data() + kept, stride);
   for (Size a = 0; a < count; ++a)
     std::fill(block.begin() + std::ptrdiff_t(a * stride + count),
               block.begin() + std::ptrdiff_t((a + 1) * stride), Real(0));

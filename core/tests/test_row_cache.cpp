@@ -154,3 +154,18 @@ WIDEMARGIN_TEST(rows_are_extended_by_new_columns_and_not_evaluated_again) {
   check_apply(cache, data, kept, team);
   require(log.evaluated() == once, "nothing is evaluated again");
 }
+
+WIDEMARGIN_TEST(rows_are_not_moved_for_a_few_columns_more) {
+  constexpr Size samples = 6000, columns = 4096, few = 400;
+  RowSlots<float> slots(samples, samples * columns * sizeof(float));
+  slots.resize(columns / 2);
+  std::vector<Slot> rows;
+  for (Index sample = 0; sample < 4200; ++sample) rows.push_back(slots.take(sample));
+  slots.resize(columns);
+  const float* last = slots.entries(rows.back());
+  slots.resize(columns + few);
+  require(slots.entries(rows.back()) == last, "a row has room for them");
+  for (Index sample = 4200; sample < 5000; ++sample) slots.take(sample);
+  slots.resize(columns);
+  require(slots.limit() == samples, "where memory is short no row is given up for that room");
+}
