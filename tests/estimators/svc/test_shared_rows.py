@@ -83,3 +83,13 @@ def test_a_cache_that_is_too_small_and_large_pairs_leave_each_pair_alone(
         assert_allclose(
             shared.decision_function(X), other.decision_function(X), atol=1e-6
         )
+
+
+@pytest.mark.parametrize("cache_size", [0.2, 1.5])  # less than a pair needs, and more
+def test_pairs_that_share_no_rows_have_the_same_memory_for_any_threads(cache_size):
+    X, y = classes([150] * 4, 20, seed=5)
+    model = SVC(gamma=0.05, tol=1e-5, polish=False, cache_size=cache_size)
+    one, two, eight = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2, 8))
+    for other in (two, eight):
+        assert_array_equal(one.dual_coef_, other.dual_coef_)
+        assert_array_equal(one.intercept_, other.intercept_)

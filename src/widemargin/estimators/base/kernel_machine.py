@@ -53,7 +53,7 @@ from .sklearn_compat import (
     validated,
 )
 from .small_fit import answers_together
-from .task import Answer, Task, not_converged
+from .task import Answer, Task, memory_shares, not_converged
 from .training_data import TrainingData
 from .validation import cache_megabytes, effective_threads, resolve_gamma, seed_of
 
@@ -328,16 +328,15 @@ class KernelMachine(
     def _side_by_side(
         self, tasks: Sequence[AnyTask], run: Callable[[AnyTask], Any], views: int = 0
     ) -> list[Any]:
-        """Run all tasks: many each on one thread, few one after another.
+        """Run many tasks side by side, and few one after another.
 
-        Tasks of equal size, as those over the same rows are, run side by side in any
-        case, since pair steps leave all threads but one idle. The number of `views`
-        that then share the memory does not depend on the threads, so no result does.
+        Those over the same rows are side by side in any case: pair steps leave all
+        threads but one idle. Shares of memory do not depend on threads: no result does.
         """
         threads = effective_threads(self.n_jobs)
         if not views and (len(tasks) < PARALLEL_TASKS or threads == 1):
             return [run(task) for task in tasks]
-        shares = views or threads
+        shares = views or memory_shares(tasks)
         own, at_once = max(1, threads // shares), min(threads, shares)
         for task in tasks:
             rows, share = np.arange(task.gram.n), task.gram.cache_mb / shares

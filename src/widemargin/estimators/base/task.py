@@ -109,6 +109,16 @@ class BoxTask(Task):
         )
 
 
+def memory_shares(tasks: Sequence[Task]) -> int:
+    """Return how many tasks at a time have memory for all of their entries.
+
+    At least one. A task with more memory than that is solved in the same way, with less
+    in another: which one does not depend on the number of threads.
+    """
+    n = max(task.gram.n for task in tasks)
+    return max(1, int(tasks[0].gram.cache_mb // (4e-6 * n * (n + 16))))
+
+
 def not_converged(name: str, tol: float, answers: Sequence[Answer]) -> str | None:
     """Return the warning for an answer that did not reach the tolerance."""
     worst = max(
