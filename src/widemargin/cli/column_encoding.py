@@ -216,7 +216,7 @@ def _remark_unseen(
             names.append(_name(content, column))
     if count:
         remark(
-            f"warning: {path}: {count} values in column {listed_names(names)} are of "
-            "categories that the training data does not have: they count as none",
+            f"warning: {path}: values of categories that the training data does not "
+            f"have count as none: {count} in column {listed_names(names)}",
             quiet,
         )
