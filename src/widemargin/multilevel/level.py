@@ -326,7 +326,7 @@ def solve_level(
         return _rows_of(division, inside), division.kernel, parts, options, shared
 
     done: list[list[PartSolution]] = [[] for _ in problems]
-    with closing(_solved(job, order, limits.n_jobs)) as found:
+    with closing(solved_clusters(job, order, limits.n_jobs)) as found:
         for count, (cluster, solved) in enumerate(zip(order, found, strict=True)):
             own = [p for p in range(len(problems)) if len(members[p][cluster])]
             for p, part in zip(own, solved, strict=True):
@@ -339,7 +339,7 @@ def solve_level(
     return Level(number, partition, betas, intercepts, present, done)
 
 
-def _solved(
+def solved_clusters(
     job: Callable[[int], tuple[Any, ...]], order: Indices, n_jobs: int | None
 ) -> Generator[list[PartSolution]]:
     """Yield the solutions of clusters in order; each job is made when it starts.

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
@@ -26,10 +25,9 @@ from widemargin.multilevel.level import (
     Limits,
     Part,
     PartSolution,
-    solve_cluster,
+    solved_clusters,
 )
 from widemargin.multilevel.router import Samples
-from widemargin.runtime.cancellation import CancellationScope
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -95,27 +93,26 @@ def borrow(
     plain = replace(options, screen=None, every_value=False, monitor=None, certify=True)
     plain = replace(plain, exact=False)
     shared = limits.shared(level.partition.n_clusters)
-    borrowers: list[tuple[int, int, Indices, int]] = []
-
-    def jobs() -> Iterator[Any]:
-        for cluster, pair, own, missing in _lacking(level, division):
-            lent = _nearest(division, division.rows[pair][own], missing)
-            taken = np.concatenate([own, np.searchsorted(division.rows[pair], lent)])
-            rows, problem = division.rows[pair][taken], division.problems[pair]
-            part = Part(
+    loans: list[tuple[int, int, Indices, int]] = []
+    parts: list[Part] = []
+    for cluster, pair, own, missing in _lacking(level, division):
+        lent = _nearest(division, division.rows[pair][own], missing)
+        taken = np.concatenate([own, np.searchsorted(division.rows[pair], lent)])
+        rows, problem = division.rows[pair][taken], division.problems[pair]
+        loans.append((cluster, pair, rows, len(lent)))
+        parts.append(
+            Part(
                 np.arange(len(rows)), problem.linear[taken], problem.lower[taken],
                 problem.upper[taken], None if problem.total is None else 0.0,
-            )  # fmt: skip
-            borrowers.append((cluster, pair, rows, len(lent)))
-            yield delayed(scope.run)(
-                solve_cluster, division.samples[rows], division.kernel, [part], plain,
-                shared,
-            )  # fmt: skip
+            )
+        )  # fmt: skip
 
-    parallel = Parallel(limits.n_jobs, prefer="threads", pre_dispatch="n_jobs")
-    with CancellationScope() as scope:
-        solved = parallel(jobs())
-    return [Loan(*loan, part[0]) for loan, part in zip(borrowers, solved, strict=True)]
+    def job(number: int) -> tuple[Any, ...]:
+        samples = division.samples[loans[number][2]]
+        return samples, division.kernel, [parts[number]], plain, shared
+
+    solved = solved_clusters(job, np.arange(len(loans)), limits.n_jobs)
+    return [Loan(*loan, part[0]) for loan, part in zip(loans, solved, strict=True)]
 
 
 def _lacking(
