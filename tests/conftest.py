@@ -94,7 +94,7 @@ def contestants_here(monkeypatch: pytest.MonkeyPatch) -> None:
 #: On a busy machine a worker may take a minute to start, and to answer.
 PATIENCE = "600s"
 PATIENT = {
-    "distributed.comm.timeouts.connect": PATIENCE,
+    "distributed.comm.timeouts.connect": "30s",  # so long dead workers are called
     "distributed.comm.timeouts.tcp": PATIENCE,
     "distributed.scheduler.worker-ttl": None,  # a late heartbeat is no death
     "distributed.scheduler.allowed-failures": 10,
