@@ -95,6 +95,13 @@ def test_the_best_interval():
     assert curve.error_at(middle) == curve.best_error == curve.errors.min()
 
 
+def test_it_prints_in_one_line():
+    text = repr(c_path(SVC(gamma=0.05), *cancer(60), 0.1, 10.0, cv=3))
+    assert text.startswith("CPath(C=0.1..10, steps=")
+    assert "best_error=" in text
+    assert "\n" not in text
+
+
 def test_the_picture():
     X, y = cancer()
     display = CPathDisplay(c_path(SVC(gamma=0.05), X, y, 0.1, 10.0, cv=3)).plot()

@@ -111,6 +111,14 @@ def test_it_explains_the_suspects_of_the_ramp_loss():
     assert set(suspects) <= set(np.argsort(margin)[: suspects.size + 2])
 
 
+def test_it_prints_in_one_line():
+    X, y = cancer()
+    text = repr(leave_one_out(SVC(keep_rows=True).fit(X, y)))
+    assert text.startswith("LeaveOneOut(rows=80, error=")
+    assert "\n" not in text
+    assert len(text) < 120
+
+
 def test_models_without_rows_are_refused():
     X, y = cancer()
     for model in (SVC().fit(X, y), SVR().fit(X, y), SVC(keep_rows=True)):

@@ -75,6 +75,14 @@ class CPath:
     kkt_violation: float
     seconds: float
 
+    def __repr__(self) -> str:
+        low, high = self.best_interval
+        return (
+            f"CPath(C={self.C_min:g}..{self.C_max:g}, steps={self.steps.size}, "
+            f"best_error={self.best_error:.4g} at C={low:.4g}..{high:.4g}, "
+            f"kkt_violation={self.kkt_violation:.2g}, seconds={self.seconds:.3g})"
+        )
+
     def error_at(self, C: Any) -> Any:
         """Return the error at some values of C.
 

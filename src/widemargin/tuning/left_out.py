@@ -67,6 +67,13 @@ class LeaveOneOut:
     removed: int
     seconds: float
 
+    def __repr__(self) -> str:
+        return (
+            f"LeaveOneOut(rows={self.ids.size}, error={self.error:.4g}, "
+            f"removed={self.removed}, kkt_violation={self.kkt_violation:.2g}, "
+            f"seconds={self.seconds:.3g})"
+        )
+
     @property
     def error(self) -> float:
         """The leave-one-out error: the share of rows that the others get wrong."""
