@@ -10,6 +10,7 @@
 #include "kernel/differences.hpp"
 #include "kernel/far_samples.hpp"
 #include "kernel/kernel_facts.hpp"
+#include "kernel/strips.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -22,30 +23,6 @@ constexpr Size kPanelBytes =
 constexpr Size kPanelGroup = 4;  // panels of the largest tile: a pass is whole tiles
 
 constexpr Size kPreparedBytes = Size(1) << 27;  // columns packed once for many sweeps
-
-// Four rows at a time, packed [feature][kStripRows], with their norms.
-template <class Real>
-struct Strips {
-  std::vector<Real> packed;
-  std::vector<Real> norms;
-};
-
-template <class Real>
-Strips<Real> pack_strips(const Samples& samples, const KernelSpec& kernel,
-                         const Sweep<Real>& work) {
-  const Size strips = (work.n_rows + kStripRows - 1) / kStripRows;
-  const Real* norms = kernel.kind == KernelKind::gaussian ? samples.half_norms<Real>() : nullptr;
-  Strips<Real> out{std::vector<Real>(strips * samples.features() * kStripRows),
-                   std::vector<Real>(strips * kStripRows)};
-  for (Size s = 0; s < strips; ++s) {
-    const Index* ids = work.rows + s * kStripRows;
-    const Size count = std::min(kStripRows, work.n_rows - s * kStripRows);
-    samples.pack(ids, count, kStripRows, out.packed.data() + s * samples.features() * kStripRows);
-    if (norms != nullptr)
-      for (Size r = 0; r < count; ++r) out.norms[s * kStripRows + r] = norms[ids[r]];
-  }
-  return out;
-}
 
 template <class Real>
 void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* ids, Size count,
@@ -81,8 +58,7 @@ void strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features
   call.features = features;
   for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
     const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
-    call.strip = part.strips.packed.data() + s * features * kStripRows;
-    call.strip_norms = part.strips.norms.data() + s * kStripRows;
+    part.strips.use(s, call);
     for (Size r = 0; r < kStripRows; ++r) {
       const bool real = r < present;
       const Size row = s * kStripRows + r;
@@ -151,7 +127,7 @@ void sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
   std::vector<Part<Real>> parts;
   Size n_rows = 0;
   for (const Sweep<Real>& work : works) {
-    parts.push_back({pack_strips(row_samples, kernel, work), work});
+    parts.push_back({Strips<Real>(row_samples, kernel, work.rows, work.n_rows), work});
     n_rows += work.n_rows;
   }
   const Size n_columns = works.front().n_columns;

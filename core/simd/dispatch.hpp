@@ -21,6 +21,9 @@ constexpr Size kDotBlock = 128;
 constexpr Size dot_block(Size features, Size first) {
   return features - first < kDotBlock ? features - first : kDotBlock;
 }
+constexpr Size dot_blocks(Size features) {
+  return (features + kDotBlock - 1) / kDotBlock;
+}
 constexpr Size dot_roundings(Size features) {
   return dot_block(features, 0) + (features > kDotBlock ? (features - 1) / kDotBlock : 0);
 }
@@ -36,7 +39,7 @@ template <class Real>
 struct StripCall {
   KernelSpec kernel;
   Size features;
-  const Real* strip;        // [features][kStripRows]
+  const Real* strip;        // [features][kStripRows], or those present
   const Real* strip_norms;  // kStripRows half squared norms (Gaussian only)
   const Real* panels;       // [n_panels][features][Width]
   const Real* panel_norms;  // n_panels * Width half squared norms (Gaussian only)
@@ -44,6 +47,10 @@ struct StripCall {
   Real* store[kStripRows];   // where to keep the entries of each row, or nullptr
   Real weights[kStripRows];  // accumulate[c] += sum_r weights[r] K[r, c]
   double* accumulate;        // n_panels * Width sums, or nullptr
+  // Of a strip without the features that its rows lack: those it has, rising, and where the blocks
+  // of features end among them (dot_blocks); else nullptr.
+  const Index* present;
+  const Index* ends;
 };
 
 // Kernel entries between Width scattered working rows and a list of CSR columns.

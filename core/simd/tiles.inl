@@ -17,17 +17,18 @@ inline typename Lanes<Real>::Vector tile_columns(const Real* panels, Size featur
   return load(panels + (v / vectors * features + k) * width + v % vectors * kLanes<Real>);
 }
 
-// dot[r] += the products of `count` features, from the first on, of four rows and a tile of columns
-template <class Real, Size vectors>
+// dot[r] += the products of the features [begin, end) of a strip of four rows and a tile of columns
+template <class Real, bool shortened, Size vectors>
 __attribute__((always_inline)) inline void add_products(
-    const StripCall<Real>& call, const Real* panels, Size first, Size count,
+    const StripCall<Real>& call, const Real* panels, Size begin, Size end,
     typename Lanes<Real>::Vector (&dot)[kStripRows][vectors]) {
   using Vector = typename Lanes<Real>::Vector;
   const Size features = call.features;
-  for (Size k = first; k < first + count; ++k) {
+  for (Size k = begin; k < end; ++k) {
+    const Size feature = shortened ? Size(call.present[k]) : k;
     Vector column[vectors];
 #pragma GCC unroll 4
-    for (Size v = 0; v < vectors; ++v) column[v] = tile_columns(panels, features, k, v);
+    for (Size v = 0; v < vectors; ++v) column[v] = tile_columns(panels, features, feature, v);
 #pragma GCC unroll 4
     for (Size r = 0; r < kStripRows; ++r) {
       const Vector value = splat<Real>(call.strip[k * kStripRows + r]);
@@ -37,23 +38,42 @@ __attribute__((always_inline)) inline void add_products(
   }
 }
 
+// Dot products of a strip and a tile of columns, summed by blocks of features.
+template <class Real, bool shortened, Size vectors>
+__attribute__((always_inline)) inline void dot_products(
+    const StripCall<Real>& call, const Real* panels,
+    typename Lanes<Real>::Vector (&dot)[kStripRows][vectors]) {
+  using Vector = typename Lanes<Real>::Vector;
+  const Size features = call.features, blocks = dot_blocks(features);
+  Size begin = 0;
+  for (Size b = 0; b < blocks; ++b) {
+    const Size whole = features < (b + 1) * kDotBlock ? features : (b + 1) * kDotBlock;
+    const Size end = shortened ? Size(call.ends[b]) : whole;
+    if (b == 0) {
+      add_products<Real, shortened>(call, panels, begin, end, dot);
+    } else {
+      Vector block[kStripRows][vectors] = {};
+      add_products<Real, shortened>(call, panels, begin, end, block);
+#pragma GCC unroll 4
+      for (Size r = 0; r < kStripRows; ++r)
+#pragma GCC unroll 4
+        for (Size v = 0; v < vectors; ++v) dot[r][v] += block[r][v];
+    }
+    begin = end;
+  }
+}
+
 template <class Real, KernelKind kind, Size panels>
 __attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& call, Size first) {
   using Vector = typename Lanes<Real>::Vector;
   constexpr Size vectors = panels * kPanelVectors<Real>, lanes = kLanes<Real>;
-  const Size features = call.features;
-  const Real* own = call.panels + first * features * panel_width<Real>();
+  const Real* own = call.panels + first * call.features * panel_width<Real>();
   const Size column = first * panel_width<Real>();
   Vector dot[kStripRows][vectors] = {};
-  add_products(call, own, 0, dot_block(features, 0), dot);
-  for (Size k = kDotBlock; k < features; k += kDotBlock) {
-    Vector block[kStripRows][vectors] = {};
-    add_products(call, own, k, dot_block(features, k), block);
-#pragma GCC unroll 4
-    for (Size r = 0; r < kStripRows; ++r)
-#pragma GCC unroll 4
-      for (Size v = 0; v < vectors; ++v) dot[r][v] += block[r][v];
-  }
+  if (call.present != nullptr)
+    dot_products<Real, true>(call, own, dot);
+  else
+    dot_products<Real, false>(call, own, dot);
 #pragma GCC unroll 4
   for (Size v = 0; v < vectors; ++v) {
     const Size c = column + v * lanes;
