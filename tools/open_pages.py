@@ -1,7 +1,8 @@
 """Open the built pages in a headless Chromium: python tools/open_pages.py FOLDER.
 
-At 1280 and at 400 pixels no page may scroll sideways, ask another machine for
-anything, miss a picture or write an error on the console. ``make docs`` runs it where
+At 1280 and at 400 pixels no page may scroll sideways, cut its text or lose a formula
+beyond the edge, ask another machine for anything, miss a picture or write an error on
+the console. ``make docs`` runs it where
 Chromium, its driver and selenium are there.
 """
 
@@ -19,6 +20,13 @@ const wrong = [];
 const page = document.documentElement;
 if (page.scrollWidth > innerWidth)
   wrong.push(`${page.scrollWidth} pixels wide in a window of ${innerWidth}`);
+for (const part of document.querySelectorAll("main p, main li, main code, main math")) {
+  const box = part.getBoundingClientRect();
+  if (box.width && box.right < 1)
+    wrong.push(`left of the page: ${part.textContent.slice(0, 40)}`);
+  if (box.right > innerWidth + 1 && !part.closest("pre, table, div.math"))
+    wrong.push(`cut at the right: ${part.textContent.slice(0, 40)}`);
+}
 for (const picture of document.images)
   if (picture.complete && !picture.naturalWidth) wrong.push(`no ${picture.src}`);
 for (const {name} of performance.getEntriesByType("resource"))

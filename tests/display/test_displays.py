@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_moons
@@ -15,10 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import (
     SVC,
+    SVR,
     ChanceConstrainedSVC,
     CostReport,
     CostSensitiveSVC,
     DivideConquerSVC,
+    NuSVR,
     OneClassSVM,
     QuantileSVR,
 )
@@ -251,6 +254,20 @@ def test_a_band_has_the_quantiles_in_order(ax: Any) -> None:
     assert_allclose(display.curves, model.predict(display.along[:, None])[:, ::-1])
     with pytest.raises(ValueError, match="one feature"):
         BandDisplay.from_estimator(model, np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("model", [SVR(epsilon=0.3), NuSVR(nu=0.2)])
+def test_a_regression_is_drawn_with_its_tube(ax: Any, model: Any) -> None:
+    X = np.linspace(0, 6, 40)[:, None]
+    y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(size=40)
+    pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
+    display = BandDisplay.from_estimator(pipeline, X, y, ax=ax, grid_resolution=9)
+    half = pipeline[-1].epsilon if isinstance(model, SVR) else pipeline[-1].epsilon_
+    assert display.tube == half > 0
+    (tube,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    corners = tube.get_paths()[0].vertices
+    for edge in (display.curves[:, 0] - half, display.curves[:, 0] + half):
+        assert np.isin(edge, corners[:, 1]).all()
 
 
 def test_the_frontier_of_an_outlier_detector(ax: Any) -> None:

@@ -65,7 +65,7 @@ def play() -> Record:
 
 def table(store: ResultStore) -> str:
     """Return what is stored beside what is asked."""
-    rows = [["asked at most", "", "", "100", ""]]
+    rows = [["target: at most", "", "", "100", ""]]
     rows += [
         [
             "measured",

@@ -76,7 +76,7 @@ def demo_table(store: ResultStore) -> str:
     """Return what is stored of the demo beside what is asked."""
     names = ("first line", "longest rest", "seconds", "processor seconds")
     rows = [
-        ["asked at most", "2", "1", "60", "-"],
+        ["target: at most", "2", "1", "60", "-"],
         *(
             ["measured", *(f"{record[name]:.2f}" for name in names)]
             for record in store.records.values()

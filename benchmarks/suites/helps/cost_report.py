@@ -94,7 +94,7 @@ def table(store: ResultStore) -> str:
         [
             coverage(store),
             cost_table(store),
-            "What was asked of CostSensitiveSVC:\n",
+            "Targets for CostSensitiveSVC:\n",
             target_table(store),
             "Where one answer for all is cheaper than CostSensitiveSVC by over 2 %:\n",
             constant_table(store),
@@ -172,7 +172,7 @@ def target_table(store: ResultStore) -> str:
              *(f"{count} of {len(costs)} ({_met(count == 0)})"
                for count, costs in zip(above, measured, strict=True))],
         ]  # fmt: skip
-    return rst_table(["setting", "figure", "asked", *HALVES], rows)
+    return rst_table(["setting", "figure", "target", *HALVES], rows)
 
 
 def _met(reached: bool) -> str:

@@ -94,7 +94,7 @@ def table(store: ResultStore) -> str:
     parts = [coverage(records), lead(records)]
     for setting in (TUNED, *FIXED):
         parts += [f"{setting}:\n", gain_table(records, setting)]
-    parts += ["What was asked of the default:\n", target_table(records)]
+    parts += ["Targets for the default:\n", target_table(records)]
     parts += [
         "Accuracy in per cent, C by cross-validation, mean over sets:\n",
         accuracy_table(records),

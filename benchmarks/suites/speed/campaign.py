@@ -15,18 +15,24 @@ from pathlib import Path
 
 from widemargin_papers.bench.comparison import measure
 from widemargin_papers.bench.problems import problems as ratio_problems
-from widemargin_papers.bench.tables import ratio_table
+from widemargin_papers.bench.tables import HEADER, ratio_rows, ratio_table
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.measuring import Problem, say
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import provenance
+from widemargin_papers.harness.text_tables import figures_table, folded, provenance
 
 from . import family, tuning_limits, tuning_times
 from . import problems as speed
 from .entries import entries_table
 from .small import small_table
-from .tables import family_table, growth_table
+from .tables import (
+    family_table,
+    growth_table,
+    parted,
+    quantile_shares,
+    sweep_summary,
+)
 
 #: measured beside peers and stored: name -> what lists its problems
 SUITES: dict[str, Callable[[], Iterable[Problem]]] = {
@@ -53,10 +59,20 @@ def tuning_table(store: ResultStore) -> str:
 
 
 def as_rst(suite: str, store: ResultStore) -> str:
-    """Return the tables of one suite as a literal block of a page."""
-    text = report(store, suite, SUITES[suite]())
-    lines = (f"   {line}".rstrip() for line in text.splitlines())
-    return "::\n\n" + "\n".join(lines)
+    """Return the tables of one suite as they stand on a page."""
+    if suite == "growth":
+        lines = growth_table(store, SUITES[suite]()).splitlines()
+        blocks = []
+    else:
+        table, growing = parted(SUITES[suite]())
+        ratios = figures_table(HEADER, ratio_rows(store, table))
+        blocks = [folded("The sixty problems", ratios) if suite == "sweep" else ratios]
+        lines = sweep_summary(store, table) if suite == "sweep" else []
+        lines += quantile_shares(store, table)
+        lines += growth_table(store, growing).splitlines()
+    if lines:
+        blocks.insert(0, "\n".join(f"- {line}" for line in lines) + "\n")
+    return "\n".join([*blocks, ".. rst-class:: provenance", "", provenance(store)])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -51,7 +51,7 @@ def table(store: ResultStore) -> str:
         "seconds": "{seconds:.1f}",
         "a fit": "{unit}",
         "figure": "{figure}",
-        "asked": "{asked}",
+        "target": "{asked}",
     }
     kept = [record for record in store.records.values() if "what" in record]
     return records_table(kept, columns) if kept else ""

@@ -152,7 +152,7 @@ def work() -> Iterator[Measurement]:
 
 def _ratio(record: Record) -> str:
     found, asked = record["unit"] / record["seconds"], record["asked"]
-    return f"{found:.1f}x" if found >= asked else f"{found:.1f}x ({asked:g}x asked)"
+    return f"{found:.1f}x" if found >= asked else f"{found:.1f}x (target {asked:g}x)"
 
 
 def table(store: ResultStore) -> str:

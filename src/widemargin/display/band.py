@@ -7,12 +7,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from widemargin.estimators.nu_svr import NuSVR
+from widemargin.estimators.svr import SVR
+
 from .canvas import COLOURS, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Vector = NDArray[np.float64]
+
+
+def _tint(k: int) -> tuple[float, ...]:
+    """Colour of the k-th band from outside: opaque, so that the legend shows it too."""
+    white = 0.8 ** (k + 1)
+    parts = (int(COLOURS[0][i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return tuple(white + (1 - white) * part for part in parts)
+
+
+def _tube(model: Any) -> float:
+    """Half width of the tube of `SVR` and `NuSVR`; other models have none."""
+    if isinstance(model, NuSVR):
+        return float(model.epsilon_)
+    return float(model.epsilon) if isinstance(model, SVR) else 0.0
 
 
 class BandDisplay:
@@ -28,6 +45,8 @@ class BandDisplay:
         Samples: feature and target.
     names : list of str, optional
         What each column is.
+    tube : float, default=0.0
+        Half width of the tube around a single curve, within which errors are free.
     axis_labels : pair of str, default=("", "")
         Feature and target.
 
@@ -51,12 +70,14 @@ class BandDisplay:
         curves: Vector,
         points: Vector | None = None,
         names: list[str] | None = None,
+        tube: float = 0.0,
         axis_labels: tuple[str, str] = ("", ""),
     ) -> None:
         self.along = along
         self.curves = curves
         self.points = points
         self.names = names
+        self.tube = tube
         self.axis_labels = axis_labels
 
     @classmethod
@@ -71,6 +92,8 @@ class BandDisplay:
         ax: Axes | None = None,
     ) -> BandDisplay:
         """Compute and draw what a regressor predicts over the range of its feature.
+
+        `SVR` and `NuSVR` are drawn with their tube.
 
         Parameters
         ----------
@@ -97,7 +120,8 @@ class BandDisplay:
         along = np.linspace(samples.min(), samples.max(), grid_resolution)
         curves = np.asarray(estimator.predict(along[:, None])).reshape(along.size, -1)
         steps = getattr(estimator, "steps", None)
-        quantiles = getattr(steps[-1][1] if steps else estimator, "quantiles_", None)
+        model = steps[-1][1] if steps else estimator
+        quantiles = getattr(model, "quantiles_", None)
         names = None
         if quantiles is not None:
             order = np.argsort(quantiles)
@@ -111,6 +135,7 @@ class BandDisplay:
             curves=curves,
             points=points,
             names=names,
+            tube=_tube(model),
             axis_labels=axis_labels,
         )
         return display.plot(ax=ax)
@@ -128,14 +153,18 @@ class BandDisplay:
         if self.points is not None:
             small = 12 if len(self.points) < 1000 else 4
             across, up = self.points.T
-            ax.scatter(across, up, s=small, color="#777777", linewidths=0)
+            ax.scatter(across, up, s=small, color="#777777", linewidths=0, zorder=2)
+        if self.tube:
+            edges = self.curves[:, 0] - self.tube, self.curves[:, 0] + self.tube
+            ax.fill_between(self.along, *edges, color=_tint(0), linewidth=0)
         for k in range(count // 2):
             low, high = self.curves[:, k], self.curves[:, count - 1 - k]
             label = None
             if self.names is not None:
                 label = f"{self.names[k]} to {self.names[count - 1 - k].split()[-1]}"
+            colour = _tint(k)
             ax.fill_between(
-                self.along, low, high, color=COLOURS[0], alpha=0.2, label=label
+                self.along, low, high, color=colour, linewidth=0, label=label
             )
         if count % 2:
             middle = count // 2
@@ -145,6 +174,7 @@ class BandDisplay:
                 self.curves[:, middle],
                 color=COLOURS[1],
                 linewidth=1.6,
+                zorder=3,
                 label=name,
             )
         if self.names is not None:

@@ -64,8 +64,16 @@ def stored(store: ResultStore, problem: Problem, contestant: str) -> Record | No
     return None
 
 
-def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
-    """Return the ratio table of those problems whose results are in the store."""
+HEADER = (
+    "problem", "ours s", "peer s", "faster", "intelex s", "faster", "objective",
+    "cpu s", "peer cpu s", "MB", "peer MB", "support",
+)  # fmt: skip
+
+
+def ratio_rows(
+    store: ResultStore, problems: Iterable[Problem]
+) -> list[tuple[str, ...]]:
+    """Return a row under `HEADER` for each problem whose results are in the store."""
     rows = []
     for problem in problems:
         found = {name: stored(store, problem, name) for name in (OURS, *problem.peers)}
@@ -88,13 +96,14 @@ def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
                 str(ours.get("n_support") or "-"),
             )
         )
-    header = (
-        "problem", "ours s", "peer s", "faster", "intelex s", "faster", "objective",
-        "cpu s", "peer cpu s", "MB", "peer MB", "support",
-    )  # fmt: skip
+    return rows
+
+
+def ratio_table(store: ResultStore, problems: Iterable[Problem]) -> str:
+    """Return the ratio table of those problems whose results are in the store."""
     note = (
         "peer: scikit-learn's SVC (LinearSVC where linear); '>' stopped at its cap; '!'"
-        "\nthe ratio asked and missed; objective: relative difference of the dual value"
+        "\na target that is missed; objective: relative difference of the dual value"
         "\nto the peer's, recomputed in float64, negative is better; least of repeats."
     )
-    return layout(header, rows) + "\n" + note
+    return layout(HEADER, ratio_rows(store, problems)) + "\n" + note

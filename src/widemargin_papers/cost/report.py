@@ -68,7 +68,7 @@ def steps_table(rows: Rows) -> str:
         )  # fmt: skip
     header = ("", "chunk", "one by one", "median ratio of the cells",
               "largest ratio of a cell", "of a single draw",
-              f"draws above {FAR:g}", "asked: met")  # fmt: skip
+              f"draws above {FAR:g}", "target: met")  # fmt: skip
     return list_table(header, table)
 
 
@@ -114,7 +114,7 @@ def ratios_table(rows: Rows) -> str:
                 target = (f"{asked:g}", "yes" if middle >= asked else "no")
             table.append((f"n={size}, {len(ratios)} cells", f"{way} against {other}",
                           f"{middle:.3g}", f"{min(ratios):.3g}", *target))  # fmt: skip
-    header = ("", "", "median ratio", "least", "asked: median", "met")
+    header = ("", "", "median ratio", "least", "target: median", "met")
     return list_table(header, table)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from widemargin_papers.harness.cells import HEADER, Cell, by_table
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import layout, provenance
+from widemargin_papers.harness.text_tables import folded, layout, provenance
 
 from .dask_scale import extrapolation
 from .figures import figures, totals
@@ -24,13 +24,18 @@ PICTURES = {
 
 
 def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
-    """Return every stored table as a literal block, with machine and commits."""
-    text = [f"{provenance(store)}\n\n"]
+    """Return every stored table, folded, then machine and commits."""
+    text = []
     for table, rows in by_table([*cells, *totals(cells)]).items():
-        block = layout(HEADER, rows).replace("\n", "\n   ")
-        text.append(f"{table}::\n\n   {block}\n\n")
+        title = f"{table}: {len(rows)} figures"
+        text.append(folded(title, _literal(layout(HEADER, rows).splitlines())))
     lines = extrapolation(cells)
     if lines:
-        text.append("\n".join(["Extrapolated to 8 million rows x 784::\n", *lines]))
-    page = "".join(line.rstrip() + "\n" for line in "".join(text).splitlines())
-    return {PAGE: page + "\n"}
+        own = _literal([line.strip() for line in lines])
+        text.append(folded("Extrapolated to 8 million rows x 784", own))
+    text.append(folded("Machines and commits", provenance(store) + "\n"))
+    return {PAGE: "\n".join(text)}
+
+
+def _literal(lines: Sequence[str]) -> str:
+    return "".join(["::\n\n", *(f"   {line}".rstrip() + "\n" for line in lines)])

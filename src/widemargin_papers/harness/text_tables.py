@@ -26,7 +26,8 @@ def layout(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def rst_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a simple table in reStructuredText."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    table = [[_cell(text) for text in row] for row in (header, *rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
     rule = "  ".join("=" * width for width in widths)
 
     def line(cells: Sequence[str]) -> str:
@@ -34,8 +35,20 @@ def rst_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             c.ljust(w) for c, w in zip(cells, widths, strict=True)
         ).rstrip()
 
-    body = "\n".join(line(row) for row in rows)
-    return f"{rule}\n{line(header)}\n{rule}\n{body}\n{rule}\n"
+    body = "\n".join(line(row) for row in table[1:])
+    return f"{rule}\n{line(table[0])}\n{rule}\n{body}\n{rule}\n"
+
+
+def _cell(text: str) -> str:
+    """Return the text of a cell: a lone hyphen would be a list of one empty item."""
+    return "\N{EN DASH}" if text == "-" else text
+
+
+def figures_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of many columns in small print, without the empty columns."""
+    full = [k for k in range(len(header)) if any(row[k] != "-" for row in rows)]
+    kept = [[one[k] for k in full] for one in (header, *rows)]
+    return ".. rst-class:: figures\n\n" + rst_table(kept[0], kept[1:])
 
 
 Column = str | Callable[[Record], str]  # a format of the record's entries, or its text
@@ -64,8 +77,14 @@ def list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in (header, *rows):
         for k, text in enumerate(row):
-            lines.append(f"   {'* -' if k == 0 else '  -'} {text}".rstrip())
+            lines.append(f"   {'* -' if k == 0 else '  -'} {_cell(text)}".rstrip())
     return "\n".join(lines) + "\n"
+
+
+def folded(summary: str, text: str) -> str:
+    """Return a part of a page that is folded until its summary is clicked."""
+    opening = f'   <details class="folded"><summary>{summary}</summary>\n'
+    return f".. raw:: html\n\n{opening}\n{text}\n.. raw:: html\n\n   </details>\n"
 
 
 def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
