@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.block_sources import Block, OneBlock
+from widemargin.estimators.chance_constrained.block_sources import Block, InMemory
 from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     objective,
@@ -54,7 +54,7 @@ def class_problem(X: Floats, y: Floats, cost: float = C) -> ChanceProblem:
     """Return the paper's problem: a hundredth of each class's covariance."""
     model = ChanceConstrainedSVC(cost, risk=RISK, covariance_scale=COVARIANCE_SCALE)
     rows = Block(X, y)
-    return first_pass(OneBlock(rows), model).problems(rows).given[0]
+    return first_pass(InMemory([rows]), model).problems(rows).given[0]
 
 
 def run_stochastic(

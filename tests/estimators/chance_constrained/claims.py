@@ -15,7 +15,7 @@ from widemargin.estimators.chance_constrained import smoothed_newton as newton_m
 from widemargin.estimators.chance_constrained.block_sources import (
     Block,
     DaskBlocks,
-    OneBlock,
+    InMemory,
     identity,
 )
 from widemargin.estimators.chance_constrained.first_pass import first_pass
@@ -139,14 +139,7 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
         return model._trained_on(
             DaskBlocks(
                 [
-                    (
-                        part,
-                        labels,
-                        more.get("covariance"),
-                        more.get("covariance_factor"),
-                        more["sample_weight"],
-                        int(r[0]),
-                    )
+                    {"X": part, "y": labels, **more, "first": int(r[0])}
                     for (part, labels, more), r in zip(parts, rows, strict=True)
                 ],
                 identity,
@@ -202,7 +195,7 @@ def judge(case: Case, model: ChanceConstrainedSVC):
     centre = np.zeros(case.X.shape[1])
     if not fit_intercept:
         given, y, extras = case.arguments
-        centre = first_pass(OneBlock(Block(given, y, **extras)), model).scaling.mean
+        centre = first_pass(InMemory([Block(given, y, **extras)]), model).scaling.mean
     with localcontext(prec=DIGITS):
         problem.X = problem.X - exact(centre)
     return problem, exact(centre)

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained import stochastic as solver
-from widemargin.estimators.chance_constrained.block_sources import OneBlock
-from widemargin.estimators.chance_constrained.stochastic import Scores, refit
+from widemargin.estimators.chance_constrained.block_sources import InMemory
+from widemargin.estimators.chance_constrained.stochastic import refit
 
 
 def cloud(n, d=5, seed=0):
@@ -130,12 +130,12 @@ def test_cells_change_the_refit_hardly(exact):
     rng = np.random.default_rng(1)
     spread = np.where(rng.random(3000) < 0.5, 0.1, 0.2)
     signs = np.where(exact[1] == 1, 1.0, -1.0)
-    scores = Scores(X @ w, spread, signs, np.ones(3000))
-    kept = solver.gather_scores(OneBlock([scores]), 3000, 1, 100.0)[0]
-    gathered = solver.gather_scores(OneBlock([scores]), 3000, 1, 1e-3)[0]
-    assert_allclose(kept.along, scores.along)
-    assert len(gathered.along) < 3000
-    assert_allclose(gathered.costs.sum(), 3000.0)
+    scores = np.stack([X @ w, spread, signs, np.ones(3000)])
+    kept = solver.gather_scores(InMemory([[scores]]), 3000, 1, 100.0)[0]
+    gathered = solver.gather_scores(InMemory([[scores]]), 3000, 1, 1e-3)[0]
+    assert_allclose(kept, scores)
+    assert gathered.shape[1] < 3000
+    assert_allclose(gathered[3].sum(), 3000.0)  # the costs
     values = []
     for part in (kept, gathered):
         ours, b = refit(part, w, 3.0, True)

@@ -27,7 +27,7 @@ from scipy.linalg.lapack import dpotrf, dsycon, dsytrf, dsytrs, dtrtrs
 from widemargin.numerics.products import inner, squares
 from widemargin.numerics.row_blocks import dense_rows, times, transpose_times
 
-from .chance_problem import ChanceProblem
+from .chance_problem import ChanceProblem, shortfalls_at
 from .norm_corners import Corner, balancing_directions, corner_of, origin_multipliers
 from .smoothing import Point, Smoothed, margin_rows, norm_curvature, point_at
 
@@ -72,21 +72,9 @@ def polish(
 ) -> DualPoint | None:
     """Solve the optimality equations from the end of a smoothing stage.
 
-    Parameters
-    ----------
-    problem : ChanceProblem
-        What to solve.
-    point : Point
-        A nearly optimal point.
-    state : Smoothed
-        Its multipliers; the samples in its band are the first guess of M.
-    rounding : float
-        The rounding delta of the norm: spreads of its order are taken for zero.
-
-    Returns
-    -------
-    DualPoint or None
-        None when the sets did not settle: the guess was too far off.
+    The samples in the band of ``state`` are the first guess of M; spreads of the order
+    of ``rounding``, the delta of the norm, are taken for zero. None when the sets did
+    not settle: the guess was too far off.
     """
     # d + 1 different equations are as many as there can be, but for degeneracy
     most = _most_rows(problem) if rounding <= _FINE else problem.shape[1] + 6
@@ -200,7 +188,7 @@ def _newton_step(
     basis = sets.corner.basis
     pull += basis @ sets.force
     jacobian = np.vstack([margin_rows(problem, directions, members), basis.T])
-    shortfall = _shortfalls(problem, point, spread)[members]
+    shortfall = shortfalls_at(problem, point.margins + point.b, spread)[members]
     residual = np.concatenate([shortfall, basis.T @ point.w])
     factor, failed = dpotrf(curvature)
     if failed:
@@ -226,13 +214,6 @@ def _newton_step(
     sets.force = sets.force + change[len(members) :]
     dw, _ = dtrtrs(factor, -half_pull - times(half_rows, change))
     return dw, db, alpha[members] + change[: len(members)]
-
-
-def _shortfalls(problem: ChanceProblem, point: Point, spread: Floats) -> Floats:
-    """Return ``z_i`` of all samples at a point whose spreads are known."""
-    shortfall = 1.0 - problem.signs * (point.margins + point.b)
-    shortfall += problem.kappa * problem.uncertainty.expand(spread)
-    return np.asarray(shortfall)
 
 
 def _bordered(
@@ -299,7 +280,7 @@ def _correct_sets(
     alpha[members[below]] = 0.0
     alpha[members[above]] = costs[above]
     spread, _ = _directions(point, sets)
-    shortfall = _shortfalls(problem, point, spread)
+    shortfall = shortfalls_at(problem, point.margins + point.b, spread)
     size = 1.0 + np.abs(point.margins) + abs(point.b)
     wrong = ((alpha <= 0.0) & (shortfall > 1e-10 * size)) | (
         (alpha >= problem.costs) & (shortfall < -1e-10 * size)
@@ -314,14 +295,13 @@ def _certified(problem: ChanceProblem, point: Point, sets: _Sets) -> DualPoint:
     """Return the polished point; the corner's force is shared by its members."""
     spread, directions = _directions(point, sets)
     preimages = point.w / np.where(spread > 0.0, spread, np.inf)[:, None]
-    corner, table = sets.corner, problem.uncertainty.table
-    if len(corner.members):
-        members = corner.members
+    members, basis = sets.corner.members, sets.corner.basis
+    if len(members):
         directions[members], preimages[members] = balancing_directions(
-            table.take(corner.members),
-            problem.kappa * problem.uncertainty.collect(sets.alpha)[corner.members],
-            corner.basis @ sets.force,
-            corner.basis,
+            problem.uncertainty.table.take(members),
+            problem.kappa * problem.uncertainty.collect(sets.alpha)[members],
+            basis @ sets.force,
+            basis,
         )
     return DualPoint(point.w, point.b, sets.alpha, directions, preimages)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -45,6 +45,18 @@ class Block:
     first: int = 0
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The arrays that were given, by name."""
+        arrays = {
+            "X": self.X,
+            "y": self.y,
+            "covariance": self.covariance,
+            "covariance_factor": self.covariance_factor,
+            "sample_weight": self.sample_weight,
+        }
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    @property
     def own(self) -> bool:
         """Whether the rows come with covariances of their own."""
         return self.covariance is not None or self.covariance_factor is not None
@@ -63,7 +75,7 @@ class Block:
         return weights
 
 
-EXTRAS = frozenset(field.name for field in fields(Block)) - {"X", "y", "first"}
+EXTRAS = ["covariance", "covariance_factor", "sample_weight"]
 
 
 def refuse_large(X: Any) -> None:
@@ -102,7 +114,7 @@ class Source(ABC, Generic[Item]):
     """
 
     resident: ClassVar[bool] = False
-    parallel: ClassVar[bool] = False
+    parallel: bool = False
 
     @abstractmethod
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
@@ -112,89 +124,71 @@ class Source(ABC, Generic[Item]):
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
         """Apply ``work`` to every block."""
 
+    @abstractmethod
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
     ) -> Iterator[Result]:
         """Apply ``work`` to every block and the order drawn for its rows.
 
-        Where blocks are not worked on at the same time they come in random order if
-        they can, and the next one is read when its result is asked for.
+        Blocks that are not worked on at the same time come in random order if they
+        can, and the next one is read when its result is asked for.
         """
-        return self.map(lambda item: work(item, draw(item, rng)))
 
 
 @dataclass(frozen=True)
-class OneBlock(Source[Item]):
-    """Data in memory."""
+class InMemory(Source[Item]):
+    """Data in memory: one block, or the parts of one, a thread for each."""
 
-    item: Item
+    parts: list[Item]
     resident: ClassVar[bool] = True
+
+    @property
+    def parallel(self) -> bool:  # type: ignore[override]
+        """Whether there are several parts."""
+        return len(self.parts) > 1
+
+    @lazy_property
+    def _apply(self) -> Callable[..., Iterator[Any]]:
+        return ThreadPoolExecutor(len(self.parts)).map if self.parallel else map
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Make it once."""
-        return OneBlock(prepare(self.item))
+        return InMemory(list(self.map(prepare)))
 
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to the block."""
-        return iter((work(self.item),))
-
-
-@dataclass(frozen=True)
-class ThreadedParts(Source[Item]):
-    """Data in memory in several parts, one for each thread."""
-
-    parts: list[Item]
-    parallel: ClassVar[bool] = True
-
-    @lazy_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(len(self.parts))
-
-    def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Make it of each part once."""
-        return ThreadedParts(list(self.map(prepare)))
-
-    def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to all parts at the same time."""
-        return self._pool.map(work, self.parts)
+        """Apply ``work`` to the block, or to all parts at the same time."""
+        return self._apply(work, self.parts)
 
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
     ) -> Iterator[Result]:
         """Draw all orders one after the other, then work at the same time."""
-        orders = [draw(part, rng) for part in self.parts]
-        return self._pool.map(work, self.parts, orders)
+        return self._apply(work, self.parts, [draw(part, rng) for part in self.parts])
 
 
 @dataclass(frozen=True)
 class SerialBlocks(Source[Item]):
-    """Blocks read one after the other; ``load(k)`` where they have numbers."""
+    """Blocks read one after the other, one in memory at a time.
 
-    passes: Callable[[], Iterator[Item]]
-    count: int = 0
-    load: Callable[[int], Item] | None = None
+    ``passes`` starts a pass, in random order if it can and is given a generator.
+    """
+
+    passes: Callable[[Generator | None], Iterator[Item]]
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Make it of every block that is read."""
-        passes, load = self.passes, self.load
-        if load is None:
-            return SerialBlocks(lambda: map(prepare, passes()))
-        return SerialBlocks(
-            lambda: map(prepare, passes()), self.count, lambda k: prepare(load(k))
-        )
+        passes = self.passes
+        return SerialBlocks(lambda rng: map(prepare, passes(rng)))
 
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to every block; one is in memory at a time."""
-        return map(work, self.passes())
+        """Apply ``work`` to one block after the other."""
+        return map(work, self.passes(None))
 
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
     ) -> Iterator[Result]:
         """Apply ``work`` to one block after the other, in random order if possible."""
-        items = self.passes()
-        if self.load is not None:
-            items = map(self.load, rng.permutation(self.count))
-        return (work(item, draw(item, rng)) for item in items)
+        return (work(item, draw(item, rng)) for item in self.passes(rng))
 
 
 def user_blocks(blocks: Any) -> Source[Block]:
@@ -210,16 +204,15 @@ def user_blocks(blocks: Any) -> Source[Block]:
             f"blocks must be a function or a sequence of (X, y), got {type(blocks)}."
         )
 
-    def passes() -> Iterator[Block]:
+    def passes(_: Generator | None) -> Iterator[Block]:
         first = 0
         for item in blocks() if callable(blocks) else blocks:
             X, y, *extras = item
             known = dict(extras[0]) if extras else {}
-            unknown = known.keys() - EXTRAS
+            unknown = sorted(known.keys() - EXTRAS)
             if unknown:
                 raise ValueError(
-                    f"a block's extras hold {sorted(unknown)}: expected some of "
-                    f"{sorted(EXTRAS)}."
+                    f"a block's extras hold {unknown}: expected some of {EXTRAS}."
                 )
             block = Block(X, np.asarray(y), **known, first=first)
             yield block
@@ -239,28 +232,21 @@ def file_blocks(rows: Block, memory_mb: float) -> Source[Block]:
 
     def load(k: int) -> Block:
         chosen = slice(k * size, (k + 1) * size)
+        parts = {name: np.array(values[chosen]) for name, values in rows.given.items()}
+        return Block(**parts, first=chosen.start)
 
-        def part(values: Any) -> Any:
-            return None if values is None else np.array(values[chosen])
+    def passes(rng: Generator | None) -> Iterator[Block]:
+        return map(load, range(count) if rng is None else rng.permutation(count))
 
-        X, y, covariance, factor, weights = map(part, _of(rows))
-        return Block(X, y, covariance, factor, weights, chosen.start)
-
-    return SerialBlocks(lambda: map(load, range(count)), count, load)
-
-
-def _of(rows: Block) -> tuple[Any, ...]:
-    extras = rows.covariance, rows.covariance_factor, rows.sample_weight
-    return rows.X, rows.y, *extras
+    return SerialBlocks(passes)
 
 
 def _check_lengths(rows: Block) -> None:
     """Check that there is one label, and one of each extra, for every row of X."""
-    names = ("y", "covariance", "covariance_factor", "sample_weight")
-    for name, array in zip(names, _of(rows)[1:], strict=True):
+    for name, array in rows.given.items():
         given, shape = rows.X.shape[:1], np.shape(array)
         unknown = np.isnan((*given, *shape[:1])).any()  # to dask, before it computes
-        if array is not None and not unknown and shape[:1] != given:
+        if not unknown and shape[:1] != given:
             raise ValueError(
                 f"{name} has shape {shape}, but X has {given[0]} rows: give one entry "
                 "for each row."
@@ -275,9 +261,9 @@ class DaskBlocks(Source[Item]):
     which worker has the chunk.
     """
 
-    chunks: list[tuple[Any, ...]]
+    chunks: list[dict[str, Any]]
     prepare: Callable[[Block], Item]
-    parallel: ClassVar[bool] = True
+    parallel: bool = True
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Make it of every chunk, where the chunk is."""
@@ -290,11 +276,11 @@ class DaskBlocks(Source[Item]):
 
         prepare = self.prepare
 
-        def apply(*parts: Any) -> Result:
-            return work(prepare(Block(*parts)))
+        def apply(**parts: Any) -> Result:
+            return work(prepare(Block(**parts)))
 
         lazy = dask.delayed(apply, pure=False)
-        return iter(dask.compute(*(lazy(*parts) for parts in self.chunks)))
+        return iter(dask.compute(*(lazy(**parts) for parts in self.chunks)))
 
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
@@ -320,18 +306,19 @@ def dask_blocks(rows: Block, solver: str) -> Source[Block]:
     import dask.array as array
 
     _check_lengths(rows)
-    X = rows.X.rechunk({axis: -1 for axis in range(1, rows.X.ndim)})
+    sizes = rows.X.chunks[0]
 
     def delayed_parts(values: Any) -> list[Any]:
-        if values is None:
-            return [None] * len(X.chunks[0])
         values = array.asarray(values)
-        chunks = (X.chunks[0], *((length,) for length in values.shape[1:]))
+        chunks = (sizes, *((length,) for length in values.shape[1:]))
         return list(values.rechunk(chunks).to_delayed().ravel())
 
-    columns = [delayed_parts(values) for values in (X, *_of(rows)[1:])]
-    sizes = X.chunks[0]
+    columns = {name: delayed_parts(values) for name, values in rows.given.items()}
+    lengths = sizes
     if np.isnan(sizes).any():  # not known yet, as after a selection
-        sizes = dask.compute(*map(dask.delayed(len), columns[0]))
-    firsts = np.cumsum((0, *sizes[:-1])).tolist()
-    return DaskBlocks(list(zip(*columns, firsts, strict=True)), identity)
+        lengths = dask.compute(*map(dask.delayed(len), columns["X"]))
+    columns["first"] = np.cumsum((0, *lengths[:-1])).tolist()
+    parts = zip(*columns.values(), strict=True)
+    return DaskBlocks(
+        [dict(zip(columns, part, strict=True)) for part in parts], identity
+    )

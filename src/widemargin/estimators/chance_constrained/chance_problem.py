@@ -31,30 +31,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChanceProblem:
-    """One binary problem: means, signs, costs, covariances and the safety factor.
+    """One binary problem: means, signs, costs, covariances and the safety factor."""
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-        Means ``mu_i``.
-    signs : ndarray of shape (n,)
-        Labels in {-1, +1}.
-    costs : ndarray of shape (n,)
-        ``c_i``, the price of one unit of slack.
-    uncertainty : Uncertainty
-        Covariances ``Sigma_i``.
-    kappa : float
-        Standard deviations to keep clear of the margin.
-    fit_intercept : bool
-        Whether b is free (and unpenalised) or zero.
-    """
-
-    X: Any
-    signs: Floats
-    costs: Floats
-    uncertainty: Uncertainty
-    kappa: float
-    fit_intercept: bool = True
+    X: Any  # means mu_i, an array or a CSR matrix of shape (n, d)
+    signs: Floats  # -1 and +1
+    costs: Floats  # c_i, the price of one unit of slack
+    uncertainty: Uncertainty  # covariances Sigma_i
+    kappa: float  # standard deviations to keep clear of the margin
+    fit_intercept: bool = True  # whether b is free (and unpenalised) or zero
 
     def take(self, rows: NDArray[np.intp]) -> ChanceProblem:
         """Return the problem of some of the samples."""
@@ -80,21 +64,21 @@ class Gap:
     gap: float
 
     @property
-    def bound(self) -> float:
-        """Lower bound on the optimum."""
-        return self.objective - self.gap
-
-    @property
     def relative(self) -> float:
         """Gap in units of the objective."""
         return self.gap / max(abs(self.objective), np.finfo(float).tiny)
 
 
+def shortfalls_at(problem: ChanceProblem, scores: Floats, spread: Floats) -> Floats:
+    """Return ``z_i`` given ``w'mu_i + b`` and the ``||L_k'w||`` of the covariances."""
+    inflation = problem.kappa * problem.uncertainty.expand(spread)
+    return np.asarray(1.0 - problem.signs * scores + inflation)
+
+
 def shortfalls(problem: ChanceProblem, w: Floats, b: float) -> Floats:
     """Return ``z_i``: positive where the robust margin is violated."""
-    inflation = problem.kappa * problem.uncertainty.spread(w)
-    scores = times(problem.X, w) + b
-    return np.asarray(1.0 - problem.signs * scores + inflation)
+    spread = np.sqrt(np.maximum(times(problem.uncertainty.table.images(w), w), 0.0))
+    return shortfalls_at(problem, times(problem.X, w) + b, spread)
 
 
 def objective(problem: ChanceProblem, w: Floats, b: float) -> float:
@@ -158,11 +142,7 @@ def duality_gap(
     alpha = balanced(problem, alpha)
     uncertainty = problem.uncertainty
     spread = np.sqrt(np.maximum(times(uncertainty.table.images(w), w), 0.0))
-    shortfall = (
-        1.0
-        - problem.signs * (times(problem.X, w) + b)
-        + problem.kappa * uncertainty.expand(spread)
-    )
+    shortfall = shortfalls_at(problem, times(problem.X, w) + b, spread)
     loss = problem.costs * np.maximum(shortfall, 0.0)
     masses = uncertainty.collect(alpha)
     recovered = transpose_times(problem.X, alpha * problem.signs)

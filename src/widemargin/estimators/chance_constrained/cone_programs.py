@@ -142,8 +142,7 @@ def shared_cones(
 ) -> ChanceSolution:
     """Solve with one cone for each distinct covariance (mathematics 2.2a)."""
     started = time.perf_counter()
-    clarabel = import_clarabel()
-    n, d = problem.shape
+    n = problem.shape[0]
     factors = _factors(problem.uncertainty.table)
     count, samples = len(factors), np.arange(n)
     quadratic, linear, _, slack = _layout(problem, count)
@@ -152,28 +151,67 @@ def shared_cones(
         (np.full(n, problem.kappa), (samples, entries)), shape=(n, count)
     )
     program = _Program()
-    program.add(
-        _margin_matrix(problem, inflation),
-        np.full(n, -1.0),
-        clarabel.NonnegativeConeT(n),
-    )
+    cone = import_clarabel().NonnegativeConeT(n)
+    program.add(_margin_matrix(problem, inflation), np.full(n, -1.0), cone)
     _slack_rows(program, n, slack, len(linear))
-    for k, factor in enumerate(factors):
-        rank = factor.shape[1]
-        rows = sparse.lil_array((1 + rank, len(linear)))
-        rows[0, slack + n + k] = -1.0
-        if rank:
-            rows[1:, :d] = -factor.T
-        program.add(rows, np.zeros(1 + rank), clarabel.SecondOrderConeT(1 + rank))
+    heads = -sparse.eye_array(count, len(linear), k=slack + n)
+    _add_cones(program, heads, np.zeros(count), factors)
     x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
-    alpha = np.maximum(duals[:n], 0.0)
-    preimages = np.zeros((count, d))
-    position = 2 * n
-    for k, factor in enumerate(factors):
-        rank = factor.shape[1]
-        preimages[k] = _preimage(factor, duals[position : position + 1 + rank])
-        position += 1 + rank
+    preimages = [
+        _preimage(factor, dual)
+        for factor, dual in zip(factors, _split(duals[2 * n :], factors), strict=True)
+    ]
+    dual = Dual(np.maximum(duals[:n], 0.0), np.stack(preimages))
+    return _solution(problem, x, dual, report, started, tol)
+
+
+def sample_cones(
+    problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
+) -> ChanceSolution:
+    """Solve with one cone for each sample: (4b) as the paper gave it to SeDuMi."""
+    started = time.perf_counter()
+    n, d = problem.shape
+    uncertainty = problem.uncertainty
+    groups, factors = uncertainty.entries(np.arange(n)), _factors(uncertainty.table)
+    tails = [problem.kappa * factor for factor in factors]
+    own = [tails[k] for k in groups]
+    quadratic, linear, _, slack = _layout(problem, 0)
+    program = _Program()
+    _add_cones(program, _margin_matrix(problem, None), np.full(n, -1.0), own)
+    _slack_rows(program, n, slack, len(linear))
+    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
+    by_cone = _split(duals, own)
+    alpha = np.maximum([dual[0] for dual in by_cone], 0.0)
+    preimages = np.zeros((len(factors), d))
+    masses = uncertainty.collect(alpha)
+    for i, k in enumerate(groups):  # a mixture of points of the ball lies in it
+        if alpha[i] > 0.0:
+            preimages[k] += alpha[i] / masses[k] * _preimage(factors[k], by_cone[i])
     return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
+
+
+def _add_cones(
+    program: _Program, heads: Any, right: Floats, factors: list[Floats]
+) -> None:
+    """Add the cones ``right - head x >= ||L'w||``, one for each factor L."""
+    cone = import_clarabel().SecondOrderConeT
+    ranks = [factor.shape[1] for factor in factors]
+    tails = sparse.csr_array(-np.vstack([factor.T for factor in factors]))
+    tails.resize(tails.shape[0], heads.shape[1])
+    # every head is followed by the rows of its factor
+    owners = np.concatenate(
+        [np.arange(len(ranks)), np.repeat(range(len(ranks)), ranks)]
+    )
+    order = np.argsort(owners, kind="stable")
+    matrix = sparse.vstack([sparse.csr_array(heads), tails], format="csr")[order]
+    rights = np.concatenate([right, np.zeros(tails.shape[0])])[order]
+    program.add(matrix, rights, *(cone(rank + 1) for rank in ranks))
+
+
+def _split(duals: Floats, factors: list[Floats]) -> list[Floats]:
+    """Return the duals of each cone, in the order in which they were added."""
+    ends = np.cumsum([factor.shape[1] + 1 for factor in factors])
+    return np.split(duals[: ends[-1]], ends[:-1])
 
 
 def _preimage(factor: Floats, dual: Floats) -> Floats:
@@ -185,54 +223,6 @@ def _preimage(factor: Floats, dual: Floats) -> Floats:
         return np.zeros(len(factor))
     unit = -dual[1:] / dual[0]
     return np.asarray(factor @ (unit / np.square(factor).sum(axis=0)))
-
-
-def sample_cones(
-    problem: ChanceProblem, *, tol: float = 1e-8, deadline: Deadline = NEVER
-) -> ChanceSolution:
-    """Solve with one cone for each sample: (4b) as the paper gave it to SeDuMi."""
-    started = time.perf_counter()
-    clarabel = import_clarabel()
-    n, d = problem.shape
-    uncertainty = problem.uncertainty
-    groups, factors = uncertainty.entries(np.arange(n)), _factors(uncertainty.table)
-    ranks = np.array([factors[k].shape[1] for k in groups])
-    starts = np.concatenate(([0], np.cumsum(ranks + 1)))
-    quadratic, linear, _, slack = _layout(problem, 0)
-    margins = _margin_matrix(problem, None).tocoo()
-    entries = [margins.data]
-    positions = [starts[margins.coords[0]]]
-    columns = [margins.coords[1]]
-    for k, factor in enumerate(factors):
-        members = np.flatnonzero(groups == k) if len(factors) < n else np.array([k])
-        block = -problem.kappa * factor.T
-        inner_rows, inner_columns = np.indices(block.shape)
-        offsets = starts[members][:, None] + 1 + inner_rows.ravel()[None, :]
-        entries.append(np.tile(block.ravel(), len(members)))
-        positions.append(offsets.ravel())
-        columns.append(np.tile(inner_columns.ravel(), len(members)))
-    total = int(starts[-1])
-    matrix = sparse.coo_array(
-        (
-            np.concatenate(entries),
-            (np.concatenate(positions), np.concatenate(columns)),
-        ),
-        shape=(total, len(linear)),
-    )
-    right = np.zeros(total)
-    right[starts[:-1]] = -1.0
-    program = _Program()
-    program.add(matrix, right, *(clarabel.SecondOrderConeT(int(r) + 1) for r in ranks))
-    _slack_rows(program, n, slack, len(linear))
-    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
-    alpha = np.maximum(duals[starts[:-1]], 0.0)
-    preimages = np.zeros((len(factors), d))
-    masses = uncertainty.collect(alpha)
-    for i, k in enumerate(groups):  # a mixture of points of the ball lies in it
-        if alpha[i] > 0.0:
-            own = _preimage(factors[k], duals[starts[i] : starts[i + 1]])
-            preimages[k] += alpha[i] / masses[k] * own
-    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
 
 
 def semidefinite(

@@ -14,7 +14,7 @@ the average and the best b exactly).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,10 @@ from widemargin.uncertainty.risk_bounds import safety_factor
 
 from .block_sources import Block
 from .chance_problem import ChanceProblem
-from .first_pass import DataSettings, ProblemBuilder, Scaling
+from .first_pass import ProblemBuilder, Scaling
+
+if TYPE_CHECKING:
+    from .estimator import ChanceConstrainedSVC
 
 Floats = NDArray[np.float64]
 
@@ -177,13 +180,6 @@ def averaged(descents: list[Descent], sizes: list[int]) -> Descent:
     )
 
 
-class StepSettings(DataSettings, Protocol):
-    """The estimator's parameters that concern single steps."""
-
-    refine: bool
-    sampling: str
-
-
 @dataclass(frozen=True)
 class OnlineDescent:
     """The state behind ``partial_fit``, as arrays and numbers that a model file holds.
@@ -217,33 +213,13 @@ class OnlineDescent:
         w, b, sums = np.zeros((k, n_features)), np.zeros((k, 2)), np.zeros((k, 4))
         return cls(classes, w, w, b, 0, sums, covariances, seed, 0)
 
-    def going_on(
-        self, coef: Floats, intercept: Floats, seen: Floats, visits: int, refined: bool
-    ) -> OnlineDescent:
-        """Return the descents after a `fit`: its model, sums over its rows, its steps.
-
-        The refined method goes on as if each of those rows had been visited once: a
-        new row then weighs as much as one of them, however many epochs `fit` made.
-        The published one has no other clock than its steps.
-        """
-        rows = int(seen[0, 0])
-        return replace(
-            self,
-            w=coef,
-            mean_w=coef,
-            b=np.column_stack([intercept, intercept]),
-            steps=rows if refined else max(rows, visits),
-            summaries=seen,
-            visits=visits,
-        )
-
     def models(self, refined: bool) -> tuple[Floats, Floats]:
         """Return coefficients and intercepts."""
         w, column = (self.mean_w, 1) if refined else (self.w, 0)
         return w, self.b[:, column].copy()
 
     def stepped(
-        self, block: Block, settings: StepSettings, n_samples_total: int | None
+        self, block: Block, settings: ChanceConstrainedSVC, n_samples_total: int | None
     ) -> OnlineDescent:
         """Return the state after one visit of each row."""
         weights = block.weights[block.weights > 0.0]

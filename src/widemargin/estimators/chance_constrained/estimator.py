@@ -18,7 +18,7 @@ from widemargin.uncertainty.covariances import CLASS
 
 from .block_sources import (
     Block,
-    OneBlock,
+    InMemory,
     Source,
     dask_blocks,
     file_blocks,
@@ -274,7 +274,7 @@ class ChanceConstrainedSVC(UncertainModel):
             return dask_blocks(rows, self.solver)
         if isinstance(rows.X, np.memmap) and self.solver == "ssgd":
             return file_blocks(rows, self.memory_mb)
-        return OneBlock(self._checked_rows(rows, reset=True))
+        return InMemory([self._checked_rows(rows, reset=True)])
 
     def _checked_rows(self, rows: Block, *, reset: bool) -> Block:
         """Return samples checked as scikit-learn does, without changing float32."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -18,57 +18,39 @@ from .first_pass import ProblemBuilder
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class FeatureMap:
-    """Makes of a block of samples one of their features, covariances included."""
-
-    frequencies: Floats
-    builder: ProblemBuilder  # which knows the covariance of each class
-
-    def check_memory(self, n: int, memory_mb: float) -> None:
-        """Refuse what would not fit: every row has a covariance of its own."""
-        m = 2 * len(self.frequencies)
-        needed = n * m * m * 8 / 2**20
-        if needed > memory_mb:
-            raise ValueError(
-                f"kernel='rbf' holds a {m} x {m} covariance for each of the {n} rows, "
-                f"{needed:.0f} MB, and memory_mb is {memory_mb:g}: lower n_components, "
-                "raise memory_mb, or give the rows in parts to fit_blocks "
-                "(solver='ssgd')."
-            )
-
-    def lifted(self, block: Block) -> Block:
-        """Return means and covariances of the features; rows without weight too.
-
-        The covariances are given as factors: rounding would hide that matrices of low
-        rank are semidefinite, and with it a good part of the certificate.
-        """
-        n = block.X.shape[0]
-        means = np.empty((n, 2 * len(self.frequencies)))
-        uncertainty = self.builder.uncertainty(block)
-        factors = []
-        for rows in blocks(n, ROWS):
-            means[rows], covariances = feature_moments(
-                block.X[rows], self.frequencies, uncertainty.take(rows)
-            )
-            factors.append(_trimmed_factors(covariances))
-        return replace(
-            block, X=means, covariance=None, covariance_factor=_padded(factors)
+def check_memory(n: int, frequencies: Floats, memory_mb: float) -> None:
+    """Refuse what would not fit: every row has a covariance of its own."""
+    m = 2 * len(frequencies)
+    needed = n * m * m * 8 / 2**20
+    if needed > memory_mb:
+        raise ValueError(
+            f"kernel='rbf' holds a {m} x {m} covariance for each of the {n} rows, "
+            f"{needed:.0f} MB, and memory_mb is {memory_mb:g}: lower n_components, "
+            "raise memory_mb, or give the rows in parts to fit_blocks "
+            "(solver='ssgd')."
         )
 
 
-def _trimmed_factors(covariances: Floats) -> Floats:
-    """Return factors of some matrices without the columns that are zero in all."""
-    factors = FullTable(covariances).factors(np.arange(len(covariances)))
-    used = np.any(factors, axis=(0, 1))
-    return factors[:, :, used]
+def lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
+    """Return means and covariances of the features; rows without weight too.
 
-
-def _padded(factors: list[Floats]) -> Floats:
-    """Return all factors in one array, those of lower rank with columns of zeros."""
+    The covariances are given as factors: rounding would hide that matrices of low rank
+    are semidefinite, and with it a good part of the certificate. Columns that are zero
+    in all of them are left out.
+    """
+    n = block.X.shape[0]
+    means = np.empty((n, 2 * len(frequencies)))
+    uncertainty, factors = builder.uncertainty(block), []
+    for rows in blocks(n, ROWS):
+        means[rows], covariances = feature_moments(
+            block.X[rows], frequencies, uncertainty.take(rows)
+        )
+        part = FullTable(covariances).factors(np.arange(len(covariances)))
+        factors.append(part[:, :, np.any(part, axis=(0, 1))])
     rank = max(1, *(part.shape[2] for part in factors))
-    return np.concatenate(
-        [np.pad(f, ((0, 0), (0, 0), (0, rank - f.shape[2]))) for f in factors]
+    padded = [np.pad(f, ((0, 0), (0, 0), (0, rank - f.shape[2]))) for f in factors]
+    return replace(
+        block, X=means, covariance=None, covariance_factor=np.concatenate(padded)
     )
 
 

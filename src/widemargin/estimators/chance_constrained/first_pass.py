@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,23 +31,13 @@ from widemargin.uncertainty.covariances import (
 )
 from widemargin.uncertainty.risk_bounds import safety_factor
 
-from .block_sources import Block, OneBlock, Source, checked
+from .block_sources import Block, InMemory, Source, checked
 from .chance_problem import ChanceProblem
 
+if TYPE_CHECKING:
+    from .estimator import ChanceConstrainedSVC
+
 Floats = NDArray[np.float64]
-
-
-class DataSettings(Protocol):
-    """The estimator's parameters that make the problem."""
-
-    C: float
-    risk: float
-    bound: str
-    covariance: Any
-    covariance_scale: float
-    standardize: bool
-    fit_intercept: bool
-    class_weight: Any
 
 
 @dataclass(frozen=True)
@@ -127,7 +117,7 @@ class BlockProblems:
 def in_memory(problem: ChanceProblem) -> Source[BlockProblems]:
     """Return a single problem as a source of problems."""
     n, d = problem.shape
-    return OneBlock(BlockProblems([problem], Scaling.identity(d), np.arange(n), n))
+    return InMemory([BlockProblems([problem], Scaling.identity(d), np.arange(n), n)])
 
 
 @dataclass(frozen=True)
@@ -150,6 +140,11 @@ class ProblemBuilder:
         """Number of binary problems."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
+    @property
+    def matrices(self) -> Floats | None:
+        """The covariance of each class; None where every row has its own."""
+        return None if self.table is None else self.table.dense()
+
     def problems(self, block: Block) -> BlockProblems:
         """Return the problems of the rows of one block that count."""
         weights = block.weights
@@ -158,19 +153,21 @@ class ProblemBuilder:
         X = X if len(rows) == X.shape[0] else X[rows]
         labels = np.searchsorted(self.classes, block.y[rows])
         uncertainty = self.uncertainty(block)
-        positives = range(self.n_problems) if self.n_problems > 1 else [1]
-        given = ChanceProblem(
-            X,
-            np.empty(0),
-            self.costs[labels] * weights[rows],
-            uncertainty if len(rows) == block.X.shape[0] else uncertainty.take(rows),
-            self.kappa,
-            self.fit_intercept,
-        )
-        signed = [
-            replace(given, signs=np.where(labels == k, 1.0, -1.0)) for k in positives
+        if len(rows) < block.X.shape[0]:
+            uncertainty = uncertainty.take(rows)
+        costs = self.costs[labels] * weights[rows]
+        given = [
+            ChanceProblem(
+                X,
+                np.where(labels == k, 1.0, -1.0),
+                costs,
+                uncertainty,
+                self.kappa,
+                self.fit_intercept,
+            )
+            for k in (range(self.n_problems) if self.n_problems > 1 else [1])
         ]
-        return BlockProblems(signed, self.scaling, rows, block.X.shape[0])
+        return BlockProblems(given, self.scaling, rows, block.X.shape[0])
 
     def uncertainty(self, block: Block) -> Uncertainty:
         """Return every row's covariance: its own, or that of its class."""
@@ -197,20 +194,16 @@ def _floating(X: Any) -> Any:
     return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
-@dataclass(frozen=True)
-class _ClassSummary:
+class _ClassSummary(NamedTuple):
     """Rows of one class: how many, their weight, and their moments where needed."""
 
-    count: int
+    rows: int
     mass: float
     moments: Moments | None
 
     def merged(self, other: _ClassSummary) -> _ClassSummary:
-        moments = self.moments
-        if moments is not None and other.moments is not None:
-            moments = moments.merged(other.moments)
-        count, mass = self.count + other.count, self.mass + other.mass
-        return _ClassSummary(count, mass, moments)
+        moments = self.moments and other.moments and self.moments.merged(other.moments)
+        return _ClassSummary(self.rows + other.rows, self.mass + other.mass, moments)
 
 
 @dataclass(frozen=True)
@@ -245,13 +238,9 @@ class _DataSummary:
         parts = dict(self.parts)
         for label, part in other.parts.items():
             parts[label] = parts[label].merged(part) if label in parts else part
-        return _DataSummary(
-            np.union1d(self.labels, other.labels),
-            parts,
-            self.features,
-            self.own,
-            self.sparse or other.sparse,
-        )
+        labels = np.union1d(self.labels, other.labels)
+        mixed = self.sparse or other.sparse
+        return _DataSummary(labels, parts, self.features, self.own, mixed)
 
 
 def _summarised(
@@ -274,7 +263,7 @@ def _summarised(
     )
 
 
-def first_pass(source: Source[Block], settings: DataSettings) -> ProblemBuilder:
+def first_pass(source: Source[Block], settings: ChanceConstrainedSVC) -> ProblemBuilder:
     """Return what the solvers must know of all rows."""
     kappa = safety_factor(settings.risk, settings.bound)
     estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS
@@ -319,7 +308,7 @@ def _class_table(
     or of features that depend on each other, rounding would hide by how much, and it
     could not be proved semidefinite: the centred samples are kept as factors then.
     """
-    if min(part.count for part in seen.by_class) > seen.features:
+    if min(part.rows for part in seen.by_class) > seen.features:
         table = class_matrices(seen.moments, scale, seen.labels)
         if table is not None:
             return table

@@ -74,20 +74,12 @@ def balancing_directions(
 
     They are ``v_k = Sigma_k x / s_k``, ``s_k = sqrt(x'Sigma_k x + 1)``, at the minimum
     of the convex ``sum_k radii_k s_k - force'x`` over x in the span of ``basis``:
-    gradient zero is the equation that was asked for. Where the balls are too small for
-    the force there is no minimum, and what is returned falls short of it; the duality
-    gap tells. The ``x / s_k``, of which they are the images, are returned besides.
+    its gradient is zero where the equation holds. Where the balls are too small for the
+    force there is no minimum, and the sum falls short of it, which the duality gap
+    shows. The ``x / s_k``, of which they are the images, are returned besides.
 
-    Parameters
-    ----------
-    table : CovarianceTable
-        The covariances at the corner.
-    radii : ndarray of shape (k,)
-        ``kappa`` times the multipliers' sum of each.
-    force : ndarray of shape (d,)
-        What the directions must add up to, in the span of ``basis``.
-    basis : ndarray of shape (d, q)
-        Orthonormal basis of the factors' span.
+    ``radii`` are ``kappa`` times the sum of the multipliers of each covariance,
+    ``basis`` is an orthonormal basis of the factors' span, in which ``force`` lies.
     """
     x = np.zeros(basis.shape[1])
     target = basis.T @ force

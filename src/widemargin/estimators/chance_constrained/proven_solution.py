@@ -92,37 +92,17 @@ class Dual:
 
 @dataclass(frozen=True)
 class ChanceSolution:
-    """What every solver returns: a model; it proves how good it is when asked.
-
-    Parameters
-    ----------
-    w, b : ndarray of shape (d,) and float
-        The model.
-    dual : Dual or None
-        Multipliers and directions; None for solvers without a dual.
-    evidence : callable
-        Returns the proof.
-    ended : str
-        "polished", "converged", or why the solver stopped early: its own account.
-    n_iter : int
-        Newton or interior-point steps, or subgradient steps.
-    seconds : float
-        Wall time.
-    history : list of dict
-        Stage records.
-    tol : float
-        Relative gap up to which the problem counts as solved.
-    """
+    """What every solver returns: a model; it proves how good it is when asked."""
 
     w: Floats
     b: float
-    dual: Dual | None
+    dual: Dual | None  # None for solvers without a dual
     evidence: Callable[[], Proof]
-    ended: str
-    n_iter: int
-    seconds: float
+    ended: str  # "polished", "converged", or why the solver stopped early
+    n_iter: int  # Newton, interior-point or subgradient steps
+    seconds: float  # wall time
     history: list[Stage] = field(default_factory=list)
-    tol: float = inf
+    tol: float = inf  # relative gap up to which the problem counts as solved
 
     @lazy_property
     def proof(self) -> Proof:

@@ -55,20 +55,10 @@ def newton(
     deadline: Deadline = NEVER,
     monitor: Monitor | None = None,
 ) -> ChanceSolution:
-    """Minimise the chance-constrained objective to a certified relative gap.
+    """Minimise the chance-constrained objective to a relative duality gap of ``tol``.
 
-    Parameters
-    ----------
-    problem : ChanceProblem
-        What to solve.
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int
-        Newton steps at most.
-    deadline : Deadline
-        Moment after which the best point so far is returned.
-    monitor : callable, optional
-        Called with each stage's record.
+    The best point so far is returned after ``max_iter`` Newton steps or when the
+    deadline has passed; ``monitor`` is called with each stage's record.
     """
     started = time.perf_counter()
     history: list[Stage] = []
@@ -90,7 +80,16 @@ def newton(
         stuck = bool(history) and stage_best.gap.gap > 0.5 * best.gap.gap
         if stage_best.gap.gap <= best.gap.gap:
             best = stage_best
-        history.append(_record(width, steps, started, best.gap))
+        history.append(
+            {
+                "stage": "smoothing",
+                "size": steps,
+                "seconds": time.perf_counter() - started,
+                "objective": best.gap.objective,
+                "gap": best.gap.gap,
+                "width": width,
+            }
+        )
         if monitor is not None:
             monitor(history[-1])
         if best.gap.relative <= tol and (polished or width < 1e-3 * tol):
@@ -102,19 +101,9 @@ def newton(
         width *= _SHRINK
     if status == "stalled" and best.gap.relative <= tol:
         status = "converged"
-    found = best.dual
-    dual = Dual(found.alpha, found.preimages)
-    return ChanceSolution(
-        found.w,
-        found.b,
-        dual,
-        as_found(problem, found.w, found.b, dual),
-        status,
-        n_iter,
-        time.perf_counter() - started,
-        history,
-        tol,
-    )
+    w, b, dual = best.dual.w, best.dual.b, Dual(best.dual.alpha, best.dual.preimages)
+    seconds, evidence = time.perf_counter() - started, as_found(problem, w, b, dual)
+    return ChanceSolution(w, b, dual, evidence, status, n_iter, seconds, history, tol)
 
 
 @dataclass(frozen=True)
@@ -134,17 +123,6 @@ def _origin(problem: ChanceProblem) -> DualPoint:
     b = best_intercept(problem, np.zeros(n), np.zeros(n))
     nothing = np.zeros((len(problem.uncertainty.table), d))
     return DualPoint(np.zeros(d), b, np.zeros(n), nothing, nothing)
-
-
-def _record(width: float, steps: int, started: float, gap: Gap) -> Stage:
-    return {
-        "stage": "smoothing",
-        "size": steps,
-        "seconds": time.perf_counter() - started,
-        "objective": gap.objective,
-        "gap": gap.gap,
-        "width": width,
-    }
 
 
 def _close(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from widemargin.numerics.products import inner, squares
 from widemargin.numerics.row_blocks import blocks, dense_rows, times, transpose_times
 
-from .chance_problem import ChanceProblem
+from .chance_problem import ChanceProblem, shortfalls_at
 
 Floats = NDArray[np.float64]
 
@@ -93,8 +93,7 @@ def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
     delta = corner_of_norm(problem, width)
     squared = np.maximum(times(point.images, point.w), 0.0)
     spread = np.sqrt(squared + delta * delta)
-    shortfall = 1.0 - problem.signs * (point.margins + point.b)
-    shortfall += problem.kappa * uncertainty.expand(spread)
+    shortfall = shortfalls_at(problem, point.margins + point.b, spread)
     loss, share, alpha = loss_and_multipliers(shortfall, problem.costs, width)
     directions = point.images / spread[:, None]
     masses = uncertainty.collect(alpha)
@@ -178,43 +177,37 @@ def hessian_operator(
     return product
 
 
-class _Line:
-    """The smoothed value along a line, convex in the step.
+def _along(
+    problem: ChanceProblem, point: Point, direction: Point, width: float
+) -> Callable[[float], tuple[float, float]]:
+    """Return what maps a step along the direction to value and derivative.
 
     Margins and squared spreads are a line and a parabola in the step: an evaluation
     costs O(n) and no product with the samples.
     """
+    delta = corner_of_norm(problem, width)
+    floor = delta * delta
+    constant = np.maximum(times(point.images, point.w), 0.0) + floor
+    linear = 2.0 * times(direction.images, point.w)
+    quadratic = np.maximum(times(direction.images, direction.w), 0.0)
+    offset = 1.0 - problem.signs * (point.margins + point.b)
+    rate = -problem.signs * (direction.margins + direction.b)
+    norm, slope = 0.5 * inner(point.w, point.w), inner(point.w, direction.w)
+    bend = 0.5 * inner(direction.w, direction.w)
 
-    def __init__(
-        self, problem: ChanceProblem, point: Point, direction: Point, width: float
-    ) -> None:
-        self.problem, self.width = problem, width
-        delta = corner_of_norm(problem, width)
-        self.floor = delta * delta
-        self.constant = np.maximum(times(point.images, point.w), 0.0) + self.floor
-        self.linear = 2.0 * times(direction.images, point.w)
-        self.quadratic = np.maximum(times(direction.images, direction.w), 0.0)
-        self.offset = 1.0 - problem.signs * (point.margins + point.b)
-        self.rate = -problem.signs * (direction.margins + direction.b)
-        self.norms = (
-            0.5 * inner(point.w, point.w),
-            inner(point.w, direction.w),
-            0.5 * inner(direction.w, direction.w),
-        )
-
-    def at(self, step: float) -> tuple[float, float]:
-        """Return value and derivative at a step."""
-        problem, norms = self.problem, self.norms
-        squared = self.constant + step * (self.linear + step * self.quadratic)
-        spread = np.sqrt(np.maximum(squared, self.floor))
-        growth = (0.5 * self.linear + step * self.quadratic) / spread
-        shortfall = self.offset + step * self.rate
+    def evaluated(step: float) -> tuple[float, float]:
+        squared = constant + step * (linear + step * quadratic)
+        spread = np.sqrt(np.maximum(squared, floor))
+        growth = (0.5 * linear + step * quadratic) / spread
+        shortfall = offset + step * rate
         shortfall = shortfall + problem.kappa * problem.uncertainty.expand(spread)
-        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, self.width)
-        value = norms[0] + step * (norms[1] + step * norms[2]) + loss
-        derivative = norms[1] + 2.0 * step * norms[2] + inner(alpha, self.rate)
+        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, width)
+        value = norm + step * (slope + step * bend) + loss
+        derivative = slope + 2.0 * step * bend + inner(alpha, rate)
         masses = problem.uncertainty.collect(alpha)
         return value, derivative + problem.kappa * inner(masses, growth)
+
+    return evaluated
 
 
 def line_search(
@@ -230,11 +223,11 @@ def line_search(
     ``start`` and ``slope`` are the value at ``point`` and its rate along the direction.
     The minimum is bracketed by fourfold steps, then found by the secant of the slopes.
     """
-    line = _Line(problem, point, direction, width)
+    evaluated = _along(problem, point, direction, width)
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
     step = 1.0
     for _ in range(30):
-        value, derivative = line.at(step)
+        value, derivative = evaluated(step)
         enough = value <= start + 1e-4 * step * slope
         if enough and abs(derivative) <= 0.5 * abs(slope):
             return step

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
@@ -24,7 +23,7 @@ from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
-from .block_sources import Order, Source, ThreadedParts
+from .block_sources import InMemory, Order, Source
 from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
@@ -43,6 +42,7 @@ from .smoothed_newton import newton
 Floats = NDArray[np.float64]
 Model = tuple[Floats, float]
 Problems = Source[BlockProblems]
+Scores = Floats  # of shape (4, n): samples seen along one direction, see scores_of
 
 ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
 _BYTES_PER_SCORE = 320  # four numbers kept, and the solver's work on them (285 seen)
@@ -69,13 +69,8 @@ def stochastic(
         The data.
     numbers : sequence of int
         Which binary problems; all see the samples in the same order.
-    epochs : int
-        Passes over the data; 2, 10 and 50 in the paper.
-    sampling : {"permutation", "replacement"}
-        A new permutation every epoch (the paper's experiments) or independent draws
-        (its algorithm box).
-    refine : bool
-        False for the published method.
+    epochs, sampling, refine : as of the estimator
+        Passes over the data; order of visits; False for the published method.
     rng : numpy.random.Generator
         Source of the order of visits.
     workers : int
@@ -86,13 +81,36 @@ def stochastic(
     deadline : Deadline
         Moment after which no new epoch is begun.
     monitor : callable, optional
-        Called with each stage's record.
+        Called with the record of each stage, of the first of the problems.
     """
-    started = time.perf_counter()
+    started, history = time.perf_counter(), []
     rules, n_features = _rules(blocks, numbers, refine)
     descents = [Descent.start(n_features) for _ in rules]
-    log = _Log(blocks, numbers[0], started, monitor)
-    status, visits = "epochs", _visits(blocks, workers)
+    visits = blocks
+    if workers > 1 and blocks.resident:
+        (parts,) = blocks.map(lambda item: item.split(workers))
+        visits = InMemory(parts)
+
+    def record(stage: str, epoch: int, model: Model) -> None:
+        value = None  # rows outside of memory are not read for the objective
+        if blocks.resident:
+            number = numbers[0]
+            value = next(
+                blocks.map(lambda item: objective(item.scaled[number], *model))
+            )
+        history.append(
+            {
+                "stage": stage,
+                "size": epoch,
+                "seconds": time.perf_counter() - started,
+                "objective": value,
+                "gap": None,
+            }
+        )
+        if monitor is not None:
+            monitor(history[-1])
+
+    status = "epochs"
     for epoch in range(1, epochs + 1):
         try:
             descents = _epoch(visits, numbers, rules, descents, sampling, rng)
@@ -102,14 +120,14 @@ def stochastic(
             status = "interrupted"
             break
         if not blocks.resident or _is_reported(epoch, epochs):
-            log.add("epoch", epoch, descents[0].model(refine))
+            record("epoch", epoch, descents[0].model(refine))
         if deadline.passed and epoch < epochs:
             status = "max_time"
             break
     models = [descent.model(refine) for descent in descents]
     if refine:
         models = _refitted(blocks, numbers, rules, models, memory_mb)
-        log.add("refit", epoch, models[0])
+        record("refit", epoch, models[0])
     seconds = time.perf_counter() - started
     return [
         ChanceSolution(
@@ -120,38 +138,10 @@ def stochastic(
             status,
             descent.steps,
             seconds,
-            log.history,
+            history,
         )
         for k, (w, b), descent in zip(numbers, models, descents, strict=True)
     ]
-
-
-@dataclass
-class _Log:
-    """Stage records of the first of the binary problems, also given to a monitor."""
-
-    blocks: Problems
-    number: int
-    started: float
-    monitor: Callable[[Stage], None] | None
-    history: list[Stage] = field(default_factory=list)
-
-    def add(self, stage: str, epoch: int, model: Model) -> None:
-        """Add a record; rows outside of memory are not read for the objective."""
-        value = None
-        if self.blocks.resident:
-            value = _objective(self.blocks, self.number, model)
-        self.history.append(
-            {
-                "stage": stage,
-                "size": epoch,
-                "seconds": time.perf_counter() - self.started,
-                "objective": value,
-                "gap": None,
-            }
-        )
-        if self.monitor is not None:
-            self.monitor(self.history[-1])
 
 
 def _rules(
@@ -168,14 +158,6 @@ def _rules(
     kappa, fit_intercept, n_features, _ = parts[0]
     sums = reduce(np.add, (sums for *_, sums in parts))
     return [make_rule(own, kappa, fit_intercept, refine) for own in sums], n_features
-
-
-def _visits(blocks: Problems, workers: int) -> Problems:
-    """Return what is visited in an epoch: the blocks, or parts of data in memory."""
-    if workers == 1 or not blocks.resident:
-        return blocks
-    (parts,) = blocks.map(lambda item: item.split(workers))
-    return ThreadedParts(parts)
 
 
 def _epoch(
@@ -212,10 +194,6 @@ def _is_reported(epoch: int, epochs: int) -> bool:
     return epoch == epochs or str(epoch).rstrip("0") in {"1", "2", "5"}
 
 
-def _objective(blocks: Problems, number: int, model: Model) -> float:
-    return next(blocks.map(lambda item: objective(item.scaled[number], *model)))
-
-
 def _as_found(blocks: Problems, k: int, w: Floats, b: float) -> Callable[[], Proof]:
     """Return the evidence for a model in the units in which it was found."""
 
@@ -229,21 +207,10 @@ def _as_found(blocks: Problems, k: int, w: Floats, b: float) -> Callable[[], Pro
 # ---- the best multiple of a direction with the best intercept ---------------------
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Samples seen along one direction: all that scale and intercept depend on."""
-
-    along: Floats  # w'mu_i
-    spread: Floats  # ||L_i'w||
-    signs: Floats
-    costs: Floats
-
-
 def scores_of(problem: ChanceProblem, w: Floats) -> Scores:
-    """Project the samples on w."""
-    return Scores(
-        times(problem.X, w), problem.uncertainty.spread(w), problem.signs, problem.costs
-    )
+    """Project the samples on w: ``w'mu_i``, ``||L_i'w||``, sign and cost, as rows."""
+    spread = problem.uncertainty.spread(w)
+    return np.stack([times(problem.X, w), spread, problem.signs, problem.costs])
 
 
 def refit(
@@ -255,14 +222,13 @@ def refit(
     ``w'mu_i / ||w||`` of standard deviation ``||L_i'w|| / ||w||``. Samples of one
     covariance, as those of a class, share it.
     """
-    length = float(np.linalg.norm(w))
-    if length == 0.0:
-        length = 1.0
-    spreads, groups = np.unique(scores.spread, return_inverse=True)
+    length = float(np.linalg.norm(w)) or 1.0
+    along, spread, signs, costs = scores
+    spreads, groups = np.unique(spread, return_inverse=True)
     problem = ChanceProblem(
-        (scores.along / length)[:, None],
-        scores.signs,
-        scores.costs,
+        (along / length)[:, None],
+        signs,
+        costs,
         Uncertainty(DiagonalTable(np.square(spreads / length)[:, None]), groups),
         kappa,
         fit_intercept,
@@ -298,7 +264,8 @@ def gather_scores(
     If those of all ``rows`` exceed the budget they are gathered in cells.
     """
     if rows * count * _BYTES_PER_SCORE <= memory_mb * 1e6:
-        return [_joined(own) for own in zip(*projected.map(list), strict=True)]
+        joined = zip(*projected.map(list), strict=True)
+        return [np.concatenate(own, axis=1) for own in joined]
     stacked = np.array(list(projected.map(_ranges)))
     low, high = stacked[:, :, 0].min(axis=0), stacked[:, :, 1].max(axis=0)
     along = cells_along(count, memory_mb)
@@ -314,18 +281,10 @@ def cells_along(count: int, memory_mb: float) -> int:
     return int(min(max(affordable, 512.0), ALONG))
 
 
-def _joined(parts: tuple[Scores, ...]) -> Scores:
-    columns = zip(*((s.along, s.spread, s.signs, s.costs) for s in parts), strict=True)
-    return Scores(*map(np.concatenate, columns))
-
-
-def _ranges(scores: list[Scores]) -> list[list[tuple[float, float]]]:
+def _ranges(scores: list[Scores]) -> list[list[Floats]]:
     """Return the least and the largest projection and spread of each problem."""
     return [
-        [
-            (s.along.min(initial=np.inf), s.spread.min(initial=np.inf)),
-            (s.along.max(initial=-np.inf), s.spread.max(initial=-np.inf)),
-        ]
+        [s[:2].min(axis=1, initial=np.inf), s[:2].max(axis=1, initial=-np.inf)]
         for s in scores
     ]
 
@@ -333,13 +292,13 @@ def _ranges(scores: list[Scores]) -> list[list[tuple[float, float]]]:
 def _summed(scores: list[Scores], low: Floats, high: Floats, cells: int) -> Floats:
     """Return cost, cost times projection and cost times spread of every cell."""
     out = np.zeros((len(scores), 3, 2 * cells * ACROSS))
-    for k, s in enumerate(scores):
+    for k, (along, spread, signs, costs) in enumerate(scores):
         width = np.maximum(high[k] - low[k], np.finfo(float).tiny)
-        along = np.minimum((s.along - low[k, 0]) / width[0] * cells, cells - 1)
-        across = np.minimum((s.spread - low[k, 1]) / width[1] * ACROSS, ACROSS - 1)
-        cell = (s.signs > 0.0) * cells * ACROSS
-        cell = cell + along.astype(np.intp) * ACROSS + across.astype(np.intp)
-        for j, values in enumerate((s.costs, s.costs * s.along, s.costs * s.spread)):
+        column = np.minimum((along - low[k, 0]) / width[0] * cells, cells - 1)
+        across = np.minimum((spread - low[k, 1]) / width[1] * ACROSS, ACROSS - 1)
+        cell = (signs > 0.0) * cells * ACROSS
+        cell = cell + column.astype(np.intp) * ACROSS + across.astype(np.intp)
+        for j, values in enumerate((costs, costs * along, costs * spread)):
             out[k, j] = np.bincount(cell, values, minlength=out.shape[2])
     return out
 
@@ -349,4 +308,4 @@ def _cells(sums: Floats) -> Scores:
     used = np.flatnonzero(sums[0] > 0.0)
     costs = sums[0, used]
     signs = np.where(used >= sums.shape[1] // 2, 1.0, -1.0)
-    return Scores(sums[1, used] / costs, sums[2, used] / costs, signs, costs)
+    return np.stack([sums[1, used] / costs, sums[2, used] / costs, signs, costs])

@@ -9,11 +9,11 @@ blocks are read for all binary problems at once, which only the stochastic solve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from widemargin.uncertainty.risk_bounds import GAUSSIAN
 from .block_sources import Block, Source, identity
 from .chance_problem import shortfalls
 from .cone_programs import sample_cones, semidefinite, shared_cones
-from .descent import OnlineDescent, StepSettings, cost_sums
-from .feature_blocks import FeatureMap, scale_gamma
+from .descent import OnlineDescent, cost_sums
+from .feature_blocks import check_memory, lifted, scale_gamma
 from .first_pass import BlockProblems, ProblemBuilder, first_pass
 from .proven_solution import (
     GOOD,
@@ -44,29 +44,15 @@ from .smoothed_newton import newton
 from .stochastic import stochastic
 from .uncertain_model import FittedModel
 
+if TYPE_CHECKING:
+    from .estimator import ChanceConstrainedSVC
+
 Floats = NDArray[np.float64]
-Monitor = Callable[[Stage], None] | None
 
 _GOOD = (*GOOD, "epochs")
 
 
-class Settings(StepSettings, Protocol):
-    """The estimator's parameters."""
-
-    solver: str
-    gamma: Any
-    n_components: int
-    epochs: int
-    tol: float
-    max_iter: int
-    max_time: float | None
-    memory_mb: float
-    n_jobs: int | None
-    verbose: bool
-
-
-@dataclass(frozen=True)
-class Trained:
+class Trained(NamedTuple):
     """A model, and how its solvers ended."""
 
     model: FittedModel
@@ -90,7 +76,7 @@ class Trained:
 
 
 def train(
-    source: Source[Block], settings: Settings, rng: np.random.Generator
+    source: Source[Block], settings: ChanceConstrainedSVC, rng: np.random.Generator
 ) -> Trained:
     """Fit to all rows of the source."""
     deadline = Deadline.after(settings.max_time)
@@ -101,36 +87,34 @@ def train(
 
 
 def train_on_features(
-    source: Source[Block], settings: Settings, rng: np.random.Generator
+    source: Source[Block], settings: ChanceConstrainedSVC, rng: np.random.Generator
 ) -> Trained:
     """Fit to the random Fourier features of all rows, taken as normal samples.
 
-    Covariances and scales are those of the samples: a first pass tells them.
+    Covariances and scales are those of the samples, known after a first pass.
     """
     if settings.bound == GAUSSIAN:
         raise ValueError(NOT_NORMAL)
     builder = first_pass(source, settings)
-    scale = builder.scaling.scale
-    gamma = settings.gamma
+    scale, gamma = builder.scaling.scale, settings.gamma
     if isinstance(gamma, str):
         gamma = scale_gamma(source, scale)
     W = drawn_frequencies(gamma, scale, settings.n_components, rng)
-    feature_map = FeatureMap(W, builder)
     if source.resident:
         for n in source.map(lambda block: block.X.shape[0]):
-            feature_map.check_memory(n, settings.memory_mb)
+            check_memory(n, W, settings.memory_mb)
     in_features = copy(settings)
     in_features.standardize = False  # the frequencies have the scale already
-    trained = train(source.prepared(feature_map.lifted), in_features, rng)
-    covariances = None if builder.table is None else builder.table.dense()
-    model = replace(trained.model, covariances=covariances, frequencies=W, seen=None)
-    return replace(trained, model=model)
+    features = source.prepared(partial(lifted, frequencies=W, builder=builder))
+    model, solutions = train(features, in_features, rng)
+    model = replace(model, covariances=builder.matrices, frequencies=W, seen=None)
+    return Trained(model, solutions)
 
 
 def _solved(
     blocks: Source[BlockProblems],
     n_problems: int,
-    settings: Settings,
+    settings: ChanceConstrainedSVC,
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> list[ChanceSolution]:
@@ -139,9 +123,9 @@ def _solved(
     All have one time limit. Ctrl-C in the last one leaves a model (``ended`` says it);
     in one before it there is none.
     """
-    rounds: list[Sequence[int]] = [range(n_problems)]
+    rounds: Iterable[Sequence[int]] = [range(n_problems)]
     if blocks.resident:
-        rounds = [[k] for k in range(n_problems)]
+        rounds = ([k] for k in range(n_problems))
     solutions: list[ChanceSolution] = []
     with Progress(settings.verbose, settings.tol, "ChanceConstrainedSVC") as progress:
 
@@ -163,13 +147,12 @@ def _solved(
 def _solve(
     blocks: Source[BlockProblems],
     numbers: Sequence[int],
-    settings: Settings,
+    settings: ChanceConstrainedSVC,
     rng: np.random.Generator,
     deadline: Deadline,
-    monitor: Monitor,
+    monitor: Callable[[Stage], None] | None,
 ) -> list[ChanceSolution]:
     """Solve some of the binary problems; all solvers but "ssgd" take one in memory."""
-    tol = settings.tol
     if settings.solver == "ssgd":
         jobs = settings.n_jobs
         return stochastic(
@@ -186,26 +169,23 @@ def _solve(
         )
     (number,) = numbers
     (problem,) = blocks.map(lambda item: item.scaled[number])
+    solve: Callable[..., ChanceSolution]
     if settings.solver == "newton":
-        steps = settings.max_iter
-        return [
-            newton(problem, tol=tol, max_iter=steps, deadline=deadline, monitor=monitor)
-        ]
-    if settings.solver == "sdp":
-        return [semidefinite(problem, tol=tol, deadline=deadline)]
-    shared = problem.uncertainty.groups is not None
-    cones = shared_cones if shared else sample_cones
-    return [cones(problem, tol=tol, deadline=deadline)]
+        solve = partial(newton, max_iter=settings.max_iter, monitor=monitor)
+    elif settings.solver == "sdp":
+        solve = semidefinite
+    else:
+        shared = problem.uncertainty.groups is not None
+        solve = shared_cones if shared else sample_cones
+    return [solve(problem, tol=settings.tol, deadline=deadline)]
 
 
-@dataclass(frozen=True)
-class _Evaluation:
+class _Evaluation(NamedTuple):
     """One model evaluated on one block."""
 
     loss: float
-    rows: int
     bounded: int  # rows with slack below one
-    seen: Floats  # cost_sums
+    seen: Floats  # cost_sums, the first of which is the number of rows
     slack: Floats | None  # of all rows given, for data in memory
 
 
@@ -224,53 +204,43 @@ def _evaluated(
             if slack is not None:
                 slack[item.rows] = np.maximum(shortfall, 0.0)
             loss, bounded = loss_above(problem, w, b), np.count_nonzero(shortfall < 1.0)
-            seen = cost_sums(problem)
-            out.append(_Evaluation(loss, len(item.rows), int(bounded), seen, slack))
+            out.append(_Evaluation(loss, int(bounded), cost_sums(problem), slack))
         return out
 
-    by_problem = list(zip(*blocks.map(evaluate), strict=True))
-    solutions = []
-    for k, (solution, (w, b)) in enumerate(zip(found, models, strict=True)):
-        bound, dual = None, solution.dual
+    solutions: list[ChanceSolution] = []
+    shares: list[float] = []
+    seen: list[Any] = []
+    slacks: list[Any] = []
+    by_problem = zip(*blocks.map(evaluate), strict=True)
+    for k, (solution, own) in enumerate(zip(found, by_problem, strict=True)):
+        (w, b), dual, bound = models[k], solution.dual, None
         if dual is not None:  # of a solver that had all rows in memory
             dual = dual.restored(scaling)
             (item,) = blocks.map(identity)
             bound = optimum_below(item.given[k], scaling, dual)
-        proof = Proof.of([part.loss for part in by_problem[k]], scaling, w, bound)
+        proof = Proof.of([part.loss for part in own], scaling, w, bound)
         evidence = partial(identity, proof)
         solutions.append(replace(solution, w=w, b=b, dual=dual, evidence=evidence))
-    return Trained(_stored(builder, solutions, by_problem), solutions)
-
-
-def _stored(
-    builder: ProblemBuilder,
-    solutions: list[ChanceSolution],
-    by_problem: list[tuple[_Evaluation, ...]],
-) -> FittedModel:
-    """Return the models as the estimator stores them."""
-    certificates = [solution.certificate for solution in solutions]
-    shares = np.array(
-        [sum(p.bounded for p in own) / sum(p.rows for p in own) for own in by_problem]
-    )
-    slacks = [own[0].slack for own in by_problem if own[0].slack is not None]
+        seen.append(sum(part.seen for part in own))
+        shares.append(sum(part.bounded for part in own) / seen[k][0])
+        slacks.append(own[0].slack)
     single = len(solutions) == 1
-    slack = None
-    if slacks:
-        slack = slacks[0] if single else np.column_stack(slacks)
-    return FittedModel(
+    certificates = [solution.certificate for solution in solutions]
+    model = FittedModel(
         classes=builder.classes,
         coef=np.stack([solution.w for solution in solutions]),
         intercept=np.array([solution.b for solution in solutions]),
-        scale=builder.scaling.scale,
-        covariances=None if builder.table is None else builder.table.dense(),
+        scale=scaling.scale,
+        covariances=builder.matrices,
         n_iter=max(1, *(solution.n_iter for solution in solutions)),
         solved=all(solution.status in _GOOD for solution in solutions),
-        seen=np.stack([sum(p.seen for p in own) for own in by_problem]),
+        seen=np.stack(seen),
         certificate=certificates[0] if single else certificates,
         history=[record for solution in solutions for record in solution.history],
-        slack=slack,
-        bounded_share=float(shares[0]) if single else shares,
+        slack=slacks[0] if single or not resident else np.column_stack(slacks),
+        bounded_share=float(shares[0]) if single else np.array(shares),
     )
+    return Trained(model, solutions)
 
 
 # ---- a step for each new row --------------------------------------------------------
@@ -279,7 +249,7 @@ def _stored(
 def stepped(
     former: FittedModel | None,
     rows: Block,
-    settings: StepSettings,
+    settings: ChanceConstrainedSVC,
     classes: Any,
     n_samples_total: int | None,
     generator: Callable[[], np.random.Generator],
@@ -306,7 +276,7 @@ def stepped(
 def _begun(
     former: FittedModel | None,
     n_features: int,
-    settings: StepSettings,
+    settings: ChanceConstrainedSVC,
     classes: Any,
     generator: Callable[[], np.random.Generator],
 ) -> OnlineDescent:
@@ -340,6 +310,16 @@ def _begun(
     new = OnlineDescent.start(known, n_features, covariances, seed)
     if former is None or former.seen is None:
         return new
-    return new.going_on(
-        former.coef, former.intercept, former.seen, former.n_iter, settings.refine
+    # The refined method goes on as if each of those rows had been visited once: a new
+    # row then weighs as much as one of them, however many epochs `fit` made. The
+    # published one has no other clock than its steps.
+    rows = int(former.seen[0, 0])
+    return replace(
+        new,
+        w=former.coef,
+        mean_w=former.coef,
+        b=np.column_stack([former.intercept, former.intercept]),
+        steps=rows if settings.refine else max(rows, former.n_iter),
+        summaries=former.seen,
+        visits=former.n_iter,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ class UncertainModel(
             Decision values.
         """
         check_is_fitted(self)
-        return self._values(self._checked(X))
+        return self._values(checked_samples(self, X, reset=False, order=None))
 
     def _values(self, X: Any) -> Floats:
         """Return the decision values of samples that were checked."""
@@ -216,10 +217,8 @@ class UncertainModel(
             Upper bounds, between 0 and 1.
         """
         check_is_fitted(self)
-        X = self._checked(X)
-        numbers = self._believed(X, y)
-        uncertainty = self._uncertainty(X, covariance, covariance_factor, numbers)
-        return self._bounds(X, uncertainty, numbers, bound)
+        stated = np.ones(1)
+        return self._bounds(X, covariance, y, covariance_factor, bound, stated).ravel()
 
     def covariance_sensitivity(
         self,
@@ -261,14 +260,8 @@ class UncertainModel(
                 f"scales must be a list of positive numbers, got {scales!r}: they "
                 "multiply the covariances."
             )
-        X = self._checked(X)
-        numbers = self._believed(X, y)
-        stated = self._uncertainty(X, covariance, covariance_factor, numbers)
         factors = np.concatenate([[1.0], factors])
-        bounds = np.empty((len(factors), X.shape[0]))
-        for k, factor in enumerate(factors):
-            scaled = stated.rescaled(np.full(X.shape[1], factor**-0.5))
-            bounds[k] = self._bounds(X, scaled, numbers, bound)
+        bounds = self._bounds(X, covariance, y, covariance_factor, bound, factors)
         certain = bounds <= self.risk
         return Bunch(
             scales=factors,
@@ -290,31 +283,34 @@ class UncertainModel(
         return np.searchsorted(self.classes_, believed)
 
     def _bounds(
-        self, X: Any, uncertainty: Uncertainty, numbers: NDArray[np.intp], bound: Any
+        self, X: Any, covariance: Any, y: Any, factor: Any, bound: Any, scales: Floats
     ) -> Floats:
-        """Bound the probability that each sample falls outside its class."""
+        """Bound the probability that each sample falls outside its class.
+
+        One row for each of ``scales``, by which the covariances are multiplied.
+        """
         bound = self.bound if bound is None else bound
         if bound not in (MOMENTS, GAUSSIAN):
             raise ValueError(f"bound must be 'moments' or 'gaussian', got {bound!r}.")
         if bound == GAUSSIAN and self.frequencies_ is not None:
             raise ValueError(NOT_NORMAL)
-        total = np.zeros(X.shape[0])
-        for k in range(len(self.classes_)):
-            rows = np.flatnonzero(numbers == k)
-            for other in range(len(self.classes_)):
-                if other != k and len(rows):
-                    w, b = self._boundary(k, other)
-                    mean, spread = self._moments(X[rows], uncertainty.take(rows), w)
-                    total[rows] += violation_probability(mean + b, spread, bound)
+        X = checked_samples(self, X, reset=False, order=None)
+        numbers = self._believed(X, y)
+        stated = self._uncertainty(X, covariance, factor, numbers)
+        total = np.zeros((len(scales), X.shape[0]))
+        for i, scale in enumerate(scales):
+            scaled = stated.rescaled(np.full(X.shape[1], scale**-0.5))
+            for k, other in permutations(range(len(self.classes_)), 2):
+                rows = np.flatnonzero(numbers == k)
+                w, b = self._boundary(k, other)
+                if self.frequencies_ is not None:
+                    mean, spread = feature_spreads(
+                        X[rows], self.frequencies_, scaled.take(rows), w
+                    )
+                else:
+                    mean, spread = times(X[rows], w), scaled.take(rows).spread(w)
+                total[i, rows] += violation_probability(mean + b, spread, bound)
         return np.minimum(total, 1.0)
-
-    def _moments(
-        self, X: Any, uncertainty: Uncertainty, w: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of ``w'x`` for each sample."""
-        if self.frequencies_ is not None:
-            return feature_spreads(X, self.frequencies_, uncertainty, w)
-        return times(X, w), uncertainty.spread(w)
 
     def _boundary(self, label: int, other: int) -> tuple[Floats, float]:
         """Return the half-space in which ``label`` wins against ``other``."""
@@ -335,10 +331,6 @@ class UncertainModel(
                 "each training sample, so new samples must bring theirs."
             )
         return Uncertainty(FullTable(self.covariances_), labels.astype(np.intp))
-
-    def _checked(self, X: Any) -> Any:
-        """Return new samples checked against the fitted ones."""
-        return checked_samples(self, X, reset=False, order=None)
 
     def __sklearn_tags__(self) -> Any:
         """Return what the estimator can do."""
