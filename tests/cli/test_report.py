@@ -102,7 +102,7 @@ def test_page_of_a_paper(tmp_path: Path) -> None:
         Cell("Table 1", "sonar", "seconds", 1.0, 2.0),
         Cell("Table 2", "heart", "accuracy", 0.8, 0.9, 0.01, "another split"),
     ]
-    missing = Task("gone", list, ("<gone>",), "Table 3", 6)
+    missing = Task("gone", list, ("<gone>",), 6)
     outcome = Outcome("A paper", cells, [missing])
     assert outcome.summary().startswith(
         "1 cells reproduced of 2 attempted, 6 unavailable"

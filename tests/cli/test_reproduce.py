@@ -36,7 +36,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     paper.tasks = lambda quick: [
         Task("good", row("good", 1.01), ("heart",)),
         Task("off", row("off", 2.0)),
-        Task("absent", row("absent", 1.0), ("gisette_scale",), "Table 9", 4),
+        Task("absent", row("absent", 1.0), ("gisette_scale",), 4),
     ][: None if not quick else 1]
     paper.figures = lambda cells: {"figure": Figure()}
     monkeypatch.setattr(papers, "paper_modules", lambda name: (paper, paper))

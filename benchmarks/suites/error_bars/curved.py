@@ -39,7 +39,7 @@ def tasks() -> list[Task]:
     """Return one task for each data set and size of the error bars."""
     return [
         Task(f"curved, {name}, {deviation:g}", partial(run, name, deviation),
-             () if name == MOONS else (name,), CURVED, len(COLUMNS))
+             () if name == MOONS else (name,), len(COLUMNS))
         for name, deviations in DEVIATIONS.items()
         for deviation in deviations
     ]  # fmt: skip

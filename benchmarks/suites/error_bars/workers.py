@@ -33,9 +33,9 @@ LIMITED_ROWS, LIMIT_MB = 12_000_000, 300
 def tasks() -> list[Task]:
     """Return one task for each kind of worker, and one for the file."""
     return [
-        Task("workers, n_jobs", by_jobs, (), WORKERS, 4),
-        Task("workers, dask", by_dask, (), WORKERS, 4),
-        Task("file larger than memory", limited, (), WORKERS, 2),
+        Task("workers, n_jobs", by_jobs, (), 4),
+        Task("workers, dask", by_dask, (), 4),
+        Task("file larger than memory", limited, (), 2),
     ]
 
 

@@ -40,14 +40,14 @@ def tasks(quick: bool) -> list[Task]:
     """Return the growth tables, the stream from disk, and the asked ratios."""
     rows = ROWS[:2] if quick else ROWS
     features = FEATURES[:3] if quick else FEATURES
-    streamed = partial(stream, STREAMED // 100 if quick else STREAMED)
+    streamed = partial(stream, STREAMED // (100 if quick else 1))
+    wide = partial(with_features, features)
     return [
-        Task("growth with rows", partial(with_rows, rows), (), "Growth", len(rows) * 2),
-        Task("growth with features", partial(with_features, features), (), "Growth",
-             len(features) * 2),
-        Task("stream from disk", streamed, (), "Growth", 4),
-        Task("asked ratios", partial(ratios, quick), ("magic04",), "Asked", 4),
-    ]  # fmt: skip
+        Task("growth with rows", partial(with_rows, rows), (), len(rows) * 2),
+        Task("growth with features", wide, (), len(features) * 2),
+        Task("stream from disk", streamed, (), 4),
+        Task("asked ratios", partial(ratios, quick), ("magic04",), 4),
+    ]
 
 
 def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
@@ -58,16 +58,11 @@ def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     return rng.normal(size=(n, d)) + 1.2 * y[:, None] * direction, y
 
 
-def _warm_up(name: str) -> None:
-    """Run a method once on a small problem: imports and first calls are not growth."""
-    METHODS[name](class_problem(*two_clouds(200, 5)), 0)
-
-
 def _grown(
     name: str, row: str, symbol: str, shapes: dict[int, tuple[int, int]]
 ) -> Iterable[Cell]:
     """Time a method on problems of growing shapes and fit the exponents."""
-    _warm_up(name)
+    METHODS[name](class_problem(*two_clouds(200, 5)), 0)  # imports are not growth
     sizes, seconds = list(shapes), []
     for size, shape in shapes.items():
         spent, solution = timed(name, class_problem(*two_clouds(*shape)), 0)

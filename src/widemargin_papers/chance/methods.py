@@ -118,6 +118,23 @@ def run_method(
     )
 
 
+def mean_accuracy(
+    method: str, X: Floats, y: Floats, share: float, cost: float, runs: int
+) -> tuple[float, str]:
+    """Return the mean test accuracy in % over random partitions, and its deviation."""
+    right = np.empty(runs)
+    for seed in range(runs):
+        train, test = partition(len(y), share, seed)
+        problem = class_problem(X[train], y[train], cost)
+        right[seed] = 100 * run_method(method, problem, X[test], y[test], seed).accuracy
+    return float(right.mean()), f"± {deviation(right):.2g}, {runs} runs"
+
+
+def deviation(values: Floats) -> float:
+    """Return the standard deviation of a sample, 0 of one value."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
 def batch_subgradient(
     problem: ChanceProblem, iterations: int
 ) -> list[tuple[int, float, float]]:

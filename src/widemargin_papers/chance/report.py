@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from widemargin_papers.harness.cells import Cell
+from widemargin_papers.harness.cells import Cell, by_row, of_table
 from widemargin_papers.harness.figures import draw_panels
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import folded, list_table, origin
@@ -28,14 +28,11 @@ SECTIONS = {
 }
 
 
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
-
-
-def _with_deviation(mean: float | None, deviation: float | None, form: str) -> str:
-    if mean is None or deviation is None:
-        return _figure(mean)
-    return f"{mean:{form}} ± {deviation:{form}}"
+def _figure(value: float | None, deviation: float | None = None, form: str = "") -> str:
+    """Return a figure, with its deviation in that form where it is known."""
+    if value is None or deviation is None:
+        return "-" if value is None else f"{value:.3g}"
+    return f"{value:{form}} ± {deviation:{form}}"
 
 
 def paper_tables(cells: Sequence[Cell]) -> str:
@@ -43,39 +40,43 @@ def paper_tables(cells: Sequence[Cell]) -> str:
     parts = []
     header = ("method", "seconds", "paper", "accuracy %", "paper", "above the optimum")
     for table in dict.fromkeys(c.table for c in cells if c.table.endswith("training")):
-        own = [cell for cell in cells if cell.table == table]
+        own = of_table(cells, table)
         rows = []
         for method in METHODS:
-            found = {c.column: c for c in own if c.row == method}
-            if not found:
+            if (method, "seconds") not in own:
                 continue  # stored before there was such a method
-            seconds, accuracy = found["seconds"], found["accuracy %"]
-            spread = found["deviation of accuracy"]
-            jitter = found.get("deviation of seconds", Cell("", "", "", None))
+            seconds, accuracy = own[method, "seconds"], own[method, "accuracy %"]
+            spread = own[method, "deviation of accuracy"].ours
+            jitter = own.get((method, "deviation of seconds"), Cell("", "", "", None))
             rows.append(
                 (
                     method,
-                    _with_deviation(seconds.ours, jitter.ours, ".3g"),
-                    _with_deviation(seconds.paper, jitter.paper, ".3f"),
-                    f"{accuracy.ours:.2f} ± {spread.ours:.2f}",
-                    _with_deviation(accuracy.paper, accuracy.tolerance, ".2f"),
-                    _figure(found["above the optimum"].ours),
+                    _figure(seconds.ours, jitter.ours, ".3g"),
+                    _figure(seconds.paper, jitter.paper, ".3f"),
+                    _figure(accuracy.ours, spread, ".2f"),
+                    _figure(accuracy.paper, accuracy.tolerance, ".2f"),
+                    _figure(own[method, "above the optimum"].ours),
                 )
             )
         name = PAPER[table.partition(",")[0]][0]
-        runs = dict.fromkeys(c.note for c in own if c.column == "seconds")
+        runs = dict.fromkeys(c.note for c in own.values() if c.column == "seconds")
         title = f"**{table}** ({name}; {', '.join(runs)})"
         parts.append(f"{title}\n\n{list_table(header, rows)}")
     return "\n".join(parts)
 
 
-def accuracy_asked(cells: Sequence[Cell]) -> str:
-    """Return newton's accuracy beside what was asked: SeDuMi's less a deviation."""
-    accuracies = {
+def _accuracies(cells: Sequence[Cell]) -> dict[tuple[str, str], Cell]:
+    """Return the accuracies of Tables 2 to 4 by table and method."""
+    return {
         (c.table, c.row): c
         for c in cells
         if c.table.endswith("training") and c.column == "accuracy %"
     }
+
+
+def accuracy_asked(cells: Sequence[Cell]) -> str:
+    """Return newton's accuracy beside what was asked: SeDuMi's less a deviation."""
+    accuracies = _accuracies(cells)
     rows = []
     for (table, method), cell in accuracies.items():
         if method == SEDUMI and cell.paper is not None:
@@ -90,38 +91,30 @@ def published_against_paper(cells: Sequence[Cell]) -> str:
     """Return how often SSGD's accuracy is below the paper's, and its range over C."""
     rows = []
     for table, (name, shares) in PAPER.items():
-        found = [
-            c
-            for c in cells
-            if c.table.startswith(f"{table},")
-            and c.row.startswith("SSGD")
-            and c.column == "accuracy %"
+        below = [
+            ((cell.paper or 0.0) - (cell.ours or 0.0), cell.tolerance or 0.0)
+            for (title, method), cell in _accuracies(cells).items()
+            if title.startswith(f"{table},") and method.startswith("SSGD")
         ]
-        if not found:
-            continue
-        below = [(c.paper or 0.0) - (c.ours or 0.0) for c in found]
-        far = [b > (c.tolerance or 0.0) for b, c in zip(below, found, strict=True)]
-        printed = shares[0.8]["SSGD 50m"]
-        rows.append(
-            (
-                name,
-                f"{sum(b > 0.0 for b in below)} of {len(found)}",
-                f"{sum(far)} of {len(found)}",
-                _range(cells, f"{name}, SSGD 50m"),
-                _range(cells, f"{name}, SSGD 50m, standardised"),
-                f"{printed.accuracy:.2f} ± {printed.deviation:.2f}",
+        if below:
+            printed, ranges = shares[0.8]["SSGD 50m"], by_row(cells, "Grid over C")
+            over_C = (
+                ranges.get(f"{name}, SSGD 50m{scaling}", {}).values()
+                for scaling in ("", ", standardised")
             )
-        )
+            rows.append(
+                (
+                    name,
+                    f"{sum(b > 0.0 for b, _ in below)} of {len(below)}",
+                    f"{sum(b > far for b, far in below)} of {len(below)}",
+                    *(f"{min(v):.1f} to {max(v):.1f}" if v else "-" for v in over_C),
+                    f"{printed.accuracy:.2f} ± {printed.deviation:.2f}",
+                )
+            )
     header = ("", "cells below the paper's", "by more than its deviation",
               "50m over C, as they are", "50m over C, standardised",
               "paper, 50m, 80%")  # fmt: skip
     return list_table(header, rows)
-
-
-def _range(cells: Sequence[Cell], row: str) -> str:
-    """Return the lowest and the highest accuracy of one row of the grid over C."""
-    values = [c.ours or 0.0 for c in cells if (c.table, c.row) == ("Grid over C", row)]
-    return f"{min(values):.1f} to {max(values):.1f}" if values else "-"
 
 
 def plain_table(cells: Sequence[Cell], table: str) -> str:

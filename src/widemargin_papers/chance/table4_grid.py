@@ -8,6 +8,7 @@ and both partitions is named on the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.datasets import scale_to_interval, standardise
 from widemargin_papers.harness.text_tables import list_table
 
-from .methods import class_problem, dense_data, partition, run_method
+from .methods import dense_data, mean_accuracy
 from .printed import PAPER
 
 Floats = NDArray[np.float64]
@@ -39,22 +40,11 @@ def over_settings(scaling: str, epochs: int, runs: int) -> Iterable[Cell]:
     """Test accuracy by C and partition, beside the printed one of that many epochs."""
     X, y = dense_data(NAME)
     samples, method = SCALINGS[scaling](X), f"SSGD {epochs}m"
-    for share in SHARES:
+    for share, cost in product(SHARES, COSTS):
         printed = PAPER[TABLE][1][share][method].accuracy
-        for cost in COSTS:
-            accuracies = []
-            for seed in range(runs):
-                train, test = partition(len(y), share, seed)
-                problem = class_problem(samples[train], y[train], cost)
-                run = run_method(method, problem, samples[test], y[test], seed)
-                accuracies.append(100.0 * run.accuracy)
-            row = f"{scaling}, C = {cost:g}"
-            column = f"{share:.0%}, {epochs}m"
-            deviation = np.std(accuracies, ddof=1) if runs > 1 else 0.0
-            note = f"± {deviation:.2g}, {runs} runs"
-            yield Cell(
-                GRID, row, column, float(np.mean(accuracies)), printed, note=note
-            )
+        mean, note = mean_accuracy(method, samples, y, share, cost, runs)
+        row, column = f"{scaling}, C = {cost:g}", f"{share:.0%}, {epochs}m"
+        yield Cell(GRID, row, column, mean, printed, note=note)
 
 
 def nearest(cells: Iterable[Cell]) -> list[tuple[str, float]]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from .methods import (
     batch_subgradient,
     class_problem,
     dense_data,
+    deviation,
+    mean_accuracy,
     partition,
     run_method,
     run_stochastic,
@@ -49,29 +52,24 @@ COSTS = (0.01, 0.1, 1.0, 10.0)
 def tasks(quick: bool) -> list[Task]:
     """Return the partitions of Tables 2 to 4, the curves of Table 1, and the grid."""
     runs, few, steps = (QUICK_RUNS, 2, 256) if quick else (RUNS, 5, 4096)
-    work = [
-        Task(f"{table}, {name}, {share:.0%} training",
-             partial(partitions, table, name, share, runs), (name,), table,
-             5 * len(METHODS))
-        for table, (name, shares) in PAPER.items()
-        for share in shares
-    ]  # fmt: skip
+    work = []
+    for table, (name, shares) in PAPER.items():
+        for share in shares:
+            title = f"{table}, {name}, {share:.0%} training"
+            run = partial(partitions, table, name, share, runs)
+            work.append(Task(title, run, (name,), 5 * len(METHODS)))
     for name in DATA:
-        work += [
-            Task(f"Table 1, curves, {name}", partial(curves, name, steps), (name,),
-                 "Table 1", 12),
-            Task(f"scaled data, {name}", partial(scaled, name, few), (name,),
-                 "Above the optimum, scaled", len(EPOCHS) * 2),
-            Task(f"grid over C, {name}", partial(grid, name, runs), (name,),
-                 "Grid over C", len(COSTS) * 3),
-        ]  # fmt: skip
-    work += [
-        Task(f"{GRID}, {scaling}, {epochs}m",
-             partial(over_settings, scaling, epochs, few), (table4_grid.NAME,), GRID,
-             len(table4_grid.COSTS) * len(table4_grid.SHARES))
-        for scaling in SCALINGS
-        for epochs in (EPOCHS[:1] if quick else EPOCHS)
-    ]  # fmt: skip
+        for title, run, cells in (
+            ("Table 1, curves", partial(curves, name, steps), 12),
+            ("scaled data", partial(scaled, name, few), len(EPOCHS) * 2),
+            ("grid over C", partial(grid, name, runs), len(COSTS) * 3),
+        ):
+            work.append(Task(f"{title}, {name}", run, (name,), cells))
+    cells = len(table4_grid.COSTS) * len(table4_grid.SHARES)
+    for scaling, epochs in product(SCALINGS, EPOCHS[:1] if quick else EPOCHS):
+        run = partial(over_settings, scaling, epochs, few)
+        title = f"{GRID}, {scaling}, {epochs}m"
+        work.append(Task(title, run, (table4_grid.NAME,), cells))
     return work + growth.tasks(quick)
 
 
@@ -105,12 +103,12 @@ def _cells(
     note = f"mean of {len(done)} runs"
     seconds = np.array([run.seconds for run in done])
     right = 100.0 * np.array([run.accuracy for run in done])
-    spread, deviation = paper.get("spread"), paper.get("deviation")
+    spread, printed_deviation = paper.get("spread"), paper.get("deviation")
     for column, ours, figure, tolerance in (
         ("seconds", float(seconds.mean()), paper.get("seconds"), None),
-        ("deviation of seconds", _deviation(seconds), spread, None),
-        ("accuracy %", float(right.mean()), paper.get("accuracy"), deviation),
-        ("deviation of accuracy", _deviation(right), deviation, None),
+        ("deviation of seconds", deviation(seconds), spread, None),
+        ("accuracy %", float(right.mean()), paper.get("accuracy"), printed_deviation),
+        ("deviation of accuracy", deviation(right), printed_deviation, None),
     ):
         yield Cell(title, method, column, ours, figure, tolerance, note)
     excess = [run.objective / f - 1.0 for run, f in zip(done, best, strict=False)]
@@ -119,10 +117,6 @@ def _cells(
     gaps = [run.relative_gap for run in done if run.relative_gap is not None]
     if gaps:
         yield Cell(title, method, "largest relative gap", max(gaps), note="certified")
-
-
-def _deviation(values: Floats) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def curves(name: str, iterations: int) -> Iterable[Cell]:
@@ -190,12 +184,6 @@ def grid(name: str, runs: int) -> Iterable[Cell]:
     }
     for label, (method, samples) in variants.items():
         for cost in COSTS:
-            accuracies = np.empty(runs)
-            for seed in range(runs):
-                train, test = partition(len(y), 0.8, seed)
-                problem = class_problem(samples[train], y[train], cost)
-                run = run_method(method, problem, samples[test], y[test], seed)
-                accuracies[seed] = 100.0 * run.accuracy
-            note = f"± {_deviation(accuracies):.2g}, {runs} runs"
-            row, mean = f"{name}, {label}", float(accuracies.mean())
-            yield Cell("Grid over C", row, f"C = {cost:g}", mean, note=note)
+            mean, note = mean_accuracy(method, samples, y, 0.8, cost, runs)
+            row, column = f"{name}, {label}", f"C = {cost:g}"
+            yield Cell("Grid over C", row, column, mean, note=note)

@@ -65,7 +65,6 @@ def accuracy_tasks(quick: bool) -> list[Task]:
             f"One answer beside Figure 5, {name}",
             partial(baseline_cells, name, trials),
             (name,),
-            "Figure 5",
             trials,
         )
         for name in sets
@@ -75,7 +74,6 @@ def accuracy_tasks(quick: bool) -> list[Task]:
             f"Figure 5, {name}, trial {trial}",
             partial(trial_cells, name, trial),
             (name,),
-            "Figure 5",
             2 * len(METHODS),
         )
         for name in sets

@@ -59,7 +59,6 @@ def tasks(quick: bool) -> list[Task]:
             f"Figures 1 to 4, {name}, {kernel}, n={size}",
             partial(measure, name, kernel, size, trials=1 if quick else trials(size)),
             (name,),
-            "Figures 1 to 4",
             10,
         )
         for name, kernel, size in chosen

@@ -38,27 +38,23 @@ CUBIC = ("covtype", 2.0, Polynomial(3, 1.0, 0.0))  # Figure 4's setting
 
 def curve_tasks(quick: bool) -> list[Task]:
     """Return the tasks of Figures 1 to 4."""
-    n = 2000 if quick else 10_000
-    sizes = (8,) if quick else (8, 16, 32, 64, 128)
-    work = [
-        Task(f"Figure 1, k={k}", partial(figure_1, k, n), FILES["covtype"], "Figure 1",
-             6)
-        for k in sizes
-    ]  # fmt: skip
-    ranks = (100,) if quick else (100, 300)
-    for name in ("ijcnn1",) if quick else ("ijcnn1", "covtype"):
-        rows = 5000 if quick else 20_000
-        work += [
-            Task(f"Figure 2, {name}", partial(figure_2, name, rows), FILES[name],
-                 "Figure 2", 18),
-            Task(f"Figure 3, {name}", partial(figure_3, name, rows, ranks), FILES[name],
-                 "Figure 3", 30),
-        ]  # fmt: skip
-    rows = 2000 if quick else 10_000
-    work.append(
-        Task("Figure 4, covtype", partial(figure_4, rows), FILES["covtype"], "Figure 4")
+    covtype = FILES["covtype"]
+    few, many, ranks, names = (
+        (2000, 5000, (100,), ("ijcnn1",))
+        if quick
+        else (10_000, 20_000, (100, 300), ("ijcnn1", "covtype"))
     )
-    return work
+    work = [
+        Task(f"Figure 1, k={k}", partial(figure_1, k, few), covtype, 6)
+        for k in ((8,) if quick else (8, 16, 32, 64, 128))
+    ]
+    for name in names:
+        curves = partial(figure_3, name, many, ranks)
+        work += [
+            Task(f"Figure 2, {name}", partial(figure_2, name, many), FILES[name], 18),
+            Task(f"Figure 3, {name}", curves, FILES[name], 30),
+        ]
+    return [*work, Task("Figure 4, covtype", partial(figure_4, few), covtype)]
 
 
 def dual_problem(

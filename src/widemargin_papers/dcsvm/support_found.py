@@ -49,7 +49,6 @@ def found_tasks(quick: bool) -> list[Task]:
             f"Figure 2, {title} kernel, {_words(shrinking)}",
             partial(found_over_time, title, shrinking, n),
             FILES["covtype"],
-            TABLE,
             50,
         )
         for title in KERNELS

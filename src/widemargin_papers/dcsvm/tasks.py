@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,28 +38,50 @@ RANKED = ("random landmarks", "random Fourier features", "LTPU")
 # Exact solves and hundreds of features a row take hours on half a million rows. The
 # exact one of covtype is a task of its own (speed.py).
 RANKS = {"ijcnn1": 1000, "covtype": 300, "census": 300}
-EXACT = ("SVC", "DC exact")
-EXACT_ROWS = {"covtype": 100_000}
-CASCADE_ROWS = {"covtype": 50_000}
-RANKED_ROWS = {"covtype": 50_000, "census": 20_000}
+#: rows a method is given, of the data sets where that is not all of them
+ROWS = {
+    "SVC": {"covtype": 100_000},
+    "DC exact": {"covtype": 100_000},
+    "CascadeSVM": {"covtype": 50_000},
+    **{method: {"covtype": 50_000, "census": 20_000} for method in RANKED},
+}
+GRID_ROWS = {"ijcnn1": None, "covtype": 20_000, "census": 20_000}
 
 
 def tasks(quick: bool) -> list[Task]:
     """Return the tables and figures; `quick` takes subsets, and says so."""
-    size = 5000 if quick else None
-    work = [*_table_1(quick), *_table_2(quick, size)]
+    covtype, size = FILES["covtype"], 5000 if quick else None
+    work = [
+        Task(_row(f"Table 1, {k} clusters", n), partial(table_1, k, n), covtype, 8)
+        for n in ((20_000,) if quick else (None, 50_000))
+        for k in ((50,) if quick else (50, 100))
+    ]
+    for name in ("ijcnn1",) if quick else ("ijcnn1", "covtype", "census"):
+        for method in METHODS:
+            n = size if quick else ROWS.get(method, {}).get(name)
+            run = partial(table_2, name, method, n, 100 if quick else RANKS[name])
+            work.append(Task(f"Table 2, {name}, {method}", run, FILES[name], 2))
+        work.append(Task(f"Table 2, {name}, quoted", partial(quoted, name)))
+    levels = partial(table_5, 3000 if quick else 50_000)
+    work.append(Task("Table 5, covtype", levels, covtype, 10))
     work += [
-        Task("Table 5, covtype", partial(table_5, 3000 if quick else 50_000),
-             FILES["covtype"], "Table 5", 10),
-        *_table_6(size),
-        *_grids(quick),
-        *curve_tasks(quick),
-        *found_tasks(quick),
-        *speed_tasks(quick),
-        *scale_tasks(quick),
+        Task(f"Table 6, {name}, k={k}", partial(table_6, name, k, n), FILES[name], 2)
+        for name, n, k in (
+            [("ijcnn1", 5000, 16)] if quick
+            else [(*own, k) for own in (("ijcnn1", None), ("covtype", 100_000))
+                  for k in (256, 64, 16)]
+        )
     ]  # fmt: skip
+    powers = (-6, 1, 6) if quick else (-10, -6, 1, 6, 10)
+    for name, n in ({"ijcnn1": 2000} if quick else GRID_ROWS).items():
+        for C, gamma in product(powers, powers):
+            title = f"grid, {name}, C=2^{C} gamma=2^{gamma}"
+            run = partial(grid_point, name, C, gamma, n)
+            work.append(Task(title, run, FILES[name], 4))
+    for more in (curve_tasks, found_tasks, speed_tasks, scale_tasks):
+        work += more(quick)
     return work + [
-        Task(f"Table 2, {name}", lambda: (), (name,), "Table 2", len(METHODS))
+        Task(f"Table 2, {name}", lambda: (), (name,), len(METHODS))
         for name in paper.UNAVAILABLE
     ]
 
@@ -68,16 +91,6 @@ def _row(name: str, n: int | None) -> str:
 
 
 # ---- Table 1: three ways to predict from the clusters' models -----------------
-
-
-def _table_1(quick: bool) -> list[Task]:
-    rows = (20_000,) if quick else (None, 50_000)
-    return [
-        Task(_row(f"Table 1, {k} clusters", n), partial(table_1, k, n),
-             FILES["covtype"], "Table 1", 8)
-        for n in rows
-        for k in ((50,) if quick else (50, 100))
-    ]  # fmt: skip
 
 
 def table_1(k: int, n: int | None) -> Iterable[Cell]:
@@ -109,29 +122,6 @@ def table_1(k: int, n: int | None) -> Iterable[Cell]:
 
 
 # ---- Table 2: the contestants -------------------------------------------------
-
-
-def _table_2(quick: bool, size: int | None) -> list[Task]:
-    work = []
-    for name in ("ijcnn1",) if quick else ("ijcnn1", "covtype", "census"):
-        for method in METHODS:
-            n = size if quick else _rows_of(method).get(name)
-            rank = 100 if quick else RANKS[name]
-            run = partial(table_2, name, method, n, rank)
-            work.append(
-                Task(f"Table 2, {name}, {method}", run, FILES[name], "Table 2", 2)
-            )
-        work.append(Task(f"Table 2, {name}, quoted", partial(quoted, name)))
-    return work
-
-
-def _rows_of(method: str) -> dict[str, int]:
-    """Rows a method is given, of the data sets where that is not all of them."""
-    if method in EXACT:
-        return EXACT_ROWS
-    if method in RANKED:
-        return RANKED_ROWS
-    return CASCADE_ROWS if method == "CascadeSVM" else {}
 
 
 def table_2(name: str, method: str, n: int | None, rank: int) -> Iterable[Cell]:
@@ -184,16 +174,6 @@ def table_5(n: int) -> Iterable[Cell]:
 # ---- Table 6: early prediction against bagging --------------------------------
 
 
-def _table_6(size: int | None) -> list[Task]:
-    return [
-        Task(f"Table 6, {name}, k={k}", partial(table_6, name, k, size or n),
-             FILES[name], "Table 6", 2)
-        for name, n in (("ijcnn1", None), ("covtype", 100_000))
-        for k in (256, 64, 16)
-        if size is None or (name, k) == ("ijcnn1", 16)
-    ]  # fmt: skip
-
-
 def table_6(name: str, k: int, n: int | None) -> Iterable[Cell]:
     """Yield the accuracy of early prediction and of bagging with k models."""
     data = subset(name, n)
@@ -212,24 +192,6 @@ def table_6(name: str, k: int, n: int | None) -> Iterable[Cell]:
 
 
 # ---- Tables 7, 9, 10: grids of C and gamma, with totals as Table 4 --------------
-
-
-def _grids(quick: bool) -> list[Task]:
-    sizes = {"ijcnn1": None, "covtype": 20_000, "census": 20_000}
-    powers = (-6, 1, 6) if quick else (-10, -6, 1, 6, 10)
-    return [
-        Task(
-            f"grid, {name}, C=2^{C} gamma=2^{gamma}",
-            partial(grid_point, name, C, gamma, 2000 if quick else n),
-            FILES[name],
-            f"grid {name}",
-            4,
-        )
-        for name, n in sizes.items()
-        for C in powers
-        for gamma in powers
-        if not quick or name == "ijcnn1"
-    ]
 
 
 def grid_point(name: str, C: int, gamma: int, n: int | None) -> Iterable[Cell]:

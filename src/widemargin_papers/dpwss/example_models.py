@@ -32,18 +32,18 @@ MOVES = (0.2, 0.6)
 PLAIN = "not private"
 
 
-def moved_apart(by: float) -> tuple[Vector, Vector]:
+def moved_apart(by: float, name: str = "heart") -> tuple[Vector, Vector]:
     """Return the two columns of heart with each class moved to its end."""
-    X, y = labelled("heart")
+    X, y = labelled(name)
     two = np.asarray(X.toarray())[:, COLUMNS]
     towards = np.sign(two[y > 0].mean(axis=0) - two[y < 0].mean(axis=0))
     return two + by * y[:, None] * towards, y
 
 
-def example_models(seeds: int) -> Iterable[Cell]:
+def example_models(name: str, seeds: int) -> Iterable[Cell]:
     """Fit both kinds of models; accuracy on the training rows, and the boundaries."""
     for by in MOVES:
-        X, y = moved_apart(by)
+        X, y = moved_apart(by, name)
         models: dict[str, Any] = {PLAIN: SVC(kernel="linear")}
         for seed in range(seeds):
             models[f"DPWSS, seed {seed}"] = DPWSSClassifier(random_state=seed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from widemargin.display import HistoryDisplay
 from widemargin.display.canvas import COLOURS
-from widemargin_papers.harness.cells import Cell, by_row
+from widemargin_papers.harness.cells import Cell, by_row, of_table
 from widemargin_papers.harness.figures import Curves, canvas, legend_below
 
 from .example_models import FIGURE, picture
@@ -33,29 +35,25 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
 
 def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
     """Ours beside the paper's for each data set and setting, as Figures 2 to 21."""
-    kept = [cell for cell in cells if cell.table == table]
-    names = sorted({cell.row.split()[0] for cell in kept})
+    kept = of_table(cells, table)
+    names = sorted({row.split()[0] for row, _ in kept})
     if not names:
         return None
     figure, axes = canvas(len(names), 4, SIZE)
     places = range(len(SETTINGS))
+    looks: dict[str, dict[str, Any]] = {"ours": {}, "paper": {"marker": "x"}}
     for ax, name in zip(axes, names, strict=True):
         curves, styles = {}, {}
-        for shrinking, words, line in (
-            (0, "without shrinking", "-"),
-            (1, "with shrinking", ":"),
-        ):
-            row = f"{name} shrinking={shrinking}"
-            own = {c.column.split()[-1]: c for c in kept if c.row == row}
-            cases = [own.get(setting) for setting in SETTINGS]
-            ours = [_height(cell.ours if cell else None) for cell in cases]
-            paper = [_height(cell.paper if cell else None) for cell in cases]
-            curves[f"ours {words}"] = (places, ours)
-            styles[f"ours {words}"] = {"color": COLOURS[0], "linestyle": line}
-            curves[f"paper {words}"] = (places, paper)
-            styles[f"paper {words}"] = {
-                "color": COLOURS[1], "linestyle": line, "marker": "x",
-            }  # fmt: skip
+        for k, words, line in ((0, "without", "-"), (1, "with", ":")):
+            row = f"{name} shrinking={k}"
+            own = [kept.get((row, f"{quantity} {setting}")) for setting in SETTINGS]
+            heights = [(c.ours, c.paper) if c else (None, None) for c in own]
+            for whose, colour, points in zip(
+                looks, COLOURS, zip(*heights, strict=True), strict=False
+            ):
+                label = f"{whose} {words} shrinking"
+                curves[label] = (places, [np.nan if y is None else y for y in points])
+                styles[label] = {"color": colour, "linestyle": line} | looks[whose]
         HistoryDisplay(curves).plot(ax=ax, styles=styles, legend=False)
         ax.set_title(name, fontsize=9)
         ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
@@ -66,19 +64,22 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
     return figure
 
 
-def _height(value: float | None) -> float:
-    return float("nan") if value is None else value
+def _of_metrics(draw: Callable[[Any, str], None]) -> Any:
+    """Draw a panel of iterations and one of violations, with one legend."""
+    figure, axes = canvas(2, 2, SIZE)
+    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+        draw(ax, metric)
+    legend_below(figure, axes[0])
+    return figure
 
 
 def _apart(cells: Sequence[Cell]) -> Any:
     """Iterations and violation of each rule: what "once" does and what draws do."""
     found = by_row(cells, "Randomness and early stopping")
-    if not found:
-        return None
     names = sorted({row.split(":")[0] for row in found})
     rules = list(dict.fromkeys(row.split(": ")[1] for row in found))
-    figure, axes = canvas(2, 2, SIZE)
-    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+
+    def draw(ax: Any, metric: str) -> None:
         curves = {}
         for name in names:
             own = [found.get(f"{name}: {rule}", {}) for rule in rules]
@@ -89,27 +90,24 @@ def _apart(cells: Sequence[Cell]) -> Any:
         display.plot(ax=ax, log_x=True, styles=dots, legend=False)
         ax.set_yticks(range(len(rules)), rules, fontsize=7)
         ax.invert_yaxis()
-    axes[1].tick_params(labelleft=False)
-    legend_below(figure, axes[0])
-    return figure
+        ax.tick_params(labelleft=metric == "iteration")
+
+    return _of_metrics(draw) if found else None
 
 
 def _sweep(cells: Sequence[Cell]) -> Any:
     """Show iterations and violation against sigma: fast is early, not efficient."""
     found = by_row(cells, "Sweep of sigma")
-    if not found:
-        return None
-    figure, axes = canvas(2, 2, SIZE)
-    for ax, metric in zip(axes, ("iteration", "KKT violation"), strict=True):
+
+    def draw(ax: Any, metric: str) -> None:
         curves: dict[str, Any] = {}
         for row in sorted(found):
             sigmas, values = curves.setdefault(row.split()[0], ([], []))
             sigmas.append(float(row.split("=")[1]))
             values.append(found[row][metric])
-        display = HistoryDisplay(curves, "sigma", metric)
-        display.plot(ax=ax, log=True, legend=False)
-    legend_below(figure, axes[0])
-    return figure
+        HistoryDisplay(curves, "sigma", metric).plot(ax=ax, log=True, legend=False)
+
+    return _of_metrics(draw) if found else None
 
 
 def _accuracy(cells: Sequence[Cell]) -> Any:

@@ -5,10 +5,10 @@ With them go all cells as ``cells.csv`` and the figures, beside the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from widemargin.estimators.dpwss.composition import selection_report
-from widemargin_papers.harness.cells import Cell, as_csv, by_row
+from widemargin_papers.harness.cells import Cell, as_csv, by_row, of_table
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import list_table
 
@@ -34,36 +34,31 @@ COMPOSED = ((0.1, 400), (0.1, 13_688), (1.0, 372), (1.0, 13_688))
 SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
 
 
-def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    listed = list(rows)
-    return list_table(header, listed) if listed else "(Not measured.)\n"
+def _list_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return list_table(header, rows) if rows else "(Not measured.)\n"
 
 
-def _of(cells: Sequence[Cell], table: str) -> list[Cell]:
-    return [cell for cell in cells if cell.table.startswith(table)]
+def _shown(cells: Sequence[Cell | None], printed: bool = False) -> str:
+    """Return objective, iterations and, of three cells, the violation."""
+    figures = [cell and (cell.paper if printed else cell.ours) for cell in cells]
+    if None in figures:
+        return "-"
+    forms = ("{:.2f}", "{:,.0f}", "{:.2g}")
+    return " / ".join(form.format(x) for form, x in zip(forms, figures, strict=False))
 
 
 def apart(cells: Sequence[Cell]) -> str:
     """Return objective, iterations and violation of each rule on each data set."""
-    rows = [*_of(cells, "Randomness and early"), *_of(cells, "WSS3")]
-    own = {(c.row, c.column): c.ours for c in rows}
+    own = of_table(cells, "Randomness and early") | of_table(cells, "WSS3")
     rules = dict.fromkeys(row.partition(": ")[2] for row, _ in own)
     named = {row.partition(":")[0] for row, _ in own}
     names = [name for name in APART if name in named]
 
     def entry(name: str, rule: str) -> str:
-        figures = [own.get((f"{name}: {rule}", metric)) for metric in METRICS]
-        return _triple(figures)
+        return _shown([own.get((f"{name}: {rule}", metric)) for metric in METRICS])
 
     table = [(rule, *(entry(name, rule) for name in names)) for rule in rules]
     return _list_table(("rule", *names), table)
-
-
-def _triple(figures: Sequence[float | None]) -> str:
-    objective, iterations, violation = figures
-    if objective is None or iterations is None or violation is None:
-        return "-"
-    return f"{objective:.2f} / {iterations:,.0f} / {violation:.2g}"
 
 
 def exact_rows(cells: Sequence[Cell]) -> str:
@@ -81,7 +76,7 @@ def exact_rows(cells: Sequence[Cell]) -> str:
 
 def drawn_rows(cells: Sequence[Cell]) -> str:
     """Return DPWSS beside the paper at the settings shown, without shrinking."""
-    own = {(c.row, c.column): c for c in _of(cells, TABLE)}
+    own = of_table(cells, TABLE)
     rows = []
     for name in FILES:
         row = [name]
@@ -89,21 +84,14 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
             column = f"DPWSS epsilon/sigma={setting}"
             at = f"{name} shrinking=0"
             found = [own.get((at, f"{column} {metric}")) for metric in METRICS]
-            if any(cell is None for cell in found):
-                row += ["-", "-"]
-                continue
-            ours = _triple([cell.ours for cell in found if cell is not None])
-            reason = found[2].note if found[2] is not None else ""
-            printed = [c.paper for c in found[:2] if c is not None]
-            legible = all(figure is not None for figure in printed)
-            row.append(f"{ours} ({reason})")
-            row.append(f"{printed[0]:.2f} / {printed[1]:,.0f}" if legible else "-")
+            reason = f" ({found[2].note})" if found[2] is not None else ""
+            row += [_shown(found) + reason, _shown(found[:2], printed=True)]
         if set(row[1:]) != {"-"}:
             rows.append(row)
     header = ["data"]
     for setting in SHOWN:
         header += [f"ours, epsilon/sigma {setting}", "paper"]
-    done = sum(c.column.endswith("KKT violation") for c in own.values())
+    done = sum(column.endswith("KKT violation") for _, column in own)
     wanted = 2 * len(SETTINGS) * (len(FILES) - 2)  # two files are not available
     count = f"{done} of {wanted} settings (with and without shrinking) are stored."
     return f"{_list_table(header, rows)}\n{count}\n"
@@ -111,60 +99,53 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
 
 def readings(cells: Sequence[Cell]) -> str:
     """Return objective and iterations of each reading of the rule, and the paper's."""
-    own = {(c.row, c.column): c for c in _of(cells, VARIANTS)}
+    own = of_table(cells, VARIANTS)
 
-    def entry(name: str, reading: str, printed: bool) -> str:
-        found = [own.get((f"{name}: {reading}", column)) for column in METRICS[:2]]
-        figures = [c and (c.paper if printed else c.ours) for c in found]
-        if None in figures:
-            return "-"
-        return f"{figures[0]:.2f} / {figures[1]:,.0f}"
+    def entries(reading: str, printed: bool) -> list[str]:
+        columns = METRICS[:2]
+        return [
+            _shown([own.get((f"{name}: {reading}", c)) for c in columns], printed)
+            for name in SETS
+        ]
 
-    first = next(iter(READINGS))
-    rows = [("the paper", *(entry(name, first, True) for name in SETS))]
+    rows = [("the paper", *entries(next(iter(READINGS)), True))]
     rows += [
-        (f"{reading}: {words}", *(entry(name, reading, False) for name in SETS))
-        for reading, words in READINGS.items()
+        (f"{key}: {words}", *entries(key, False)) for key, words in READINGS.items()
     ]
     return _list_table(("reading", *SETS), rows if own else [])
 
 
 def cost(cells: Sequence[Cell]) -> str:
     """Return the processor time of an iteration by rule."""
-    rows = [
-        (c.row, c.column, f"{c.ours:.0f}", c.note)
-        for c in _of(cells, COST)
-        if c.ours is not None
-    ]
+    own = of_table(cells, COST).values()
+    rows = [(c.row, c.column, f"{c.ours:.0f}", c.note) for c in own]
     return _list_table(("data", "rule", "microseconds", "ratio"), rows)
 
 
 def audit(cells: Sequence[Cell]) -> str:
     """Return what the audit found, smallest and largest over its seeds."""
-    own = _of(cells, AUDIT)
+    by_method: dict[str, list[Cell]] = {}
+    for cell in of_table(cells, AUDIT).values():
+        by_method.setdefault(cell.row, []).append(cell)
     rows = []
-    for name in dict.fromkeys(cell.row for cell in own):
-        found = [c.ours for c in own if c.row == name and c.ours is not None]
-        notes = [cell.note for cell in own if cell.row == name]
-        refuted = sum("; refuted" in note for note in notes)
-        verdict = f"refuted with {refuted} of {len(notes)} seeds"
-        first = notes[0].partition(";")[0]
-        low, high = f"{min(found):.2f}", f"{max(found):.2f}"
-        rows.append((name, low, high, first, verdict))
+    for name, own in by_method.items():
+        found = [cell.ours for cell in own if cell.ours is not None]
+        refuted = sum("; refuted" in cell.note for cell in own)
+        verdict = f"refuted with {refuted} of {len(own)} seeds"
+        first = own[0].note.partition(";")[0]
+        rows.append((name, f"{min(found):.2f}", f"{max(found):.2f}", first, verdict))
     header = ("method", "least", "largest", f"first seed, of {RUNS} each", "verdict")
     return _list_table(header, rows)
 
 
 def price(cells: Sequence[Cell]) -> str:
     """Return accuracy on unseen rows against epsilon, by data set and method."""
-    own = {(c.row, c.column): c.ours for c in _of(cells, "Accuracy on unseen")}
+    found = by_row(cells, "Accuracy on unseen")
     rows = []
-    names = dict.fromkeys(row for row, _ in own)
-    for name in sorted(names, key=lambda row: int(row.split("(")[1].split()[0])):
-        plain = own[name, "SVC, not private"]
-        title, last = name, f"{plain:.3f}"
+    for name in sorted(found, key=lambda row: int(row.split("(")[1].split()[0])):
+        title, last = name, f"{found[name]['SVC, not private']:.3f}"
         for method in ("output", "objective", "gradient", "DPWSS"):
-            figures = [own.get((name, f"{method} {e}")) for e in EPSILONS]
+            figures = [found[name].get(f"{method} {e}") for e in EPSILONS]
             if None in figures:
                 continue
             label = "DPWSS (no guarantee)" if method == "DPWSS" else method

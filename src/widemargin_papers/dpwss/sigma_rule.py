@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from widemargin_papers.harness.cells import Cell
+from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.text_tables import list_table
 
 from .tasks import APART, SWEEP
@@ -25,29 +25,19 @@ HALVES = {
 
 def figures_of(cells: Sequence[Cell]) -> dict[tuple[str, float], tuple[float, float]]:
     """Return (half, sigma) -> mean share of the objective lost, and of iterations."""
-    swept = {
-        (cell.row, cell.column): cell.ours
-        for cell in cells
-        if cell.table.startswith("Sweep of sigma")
-    }
-    plain = {
-        (cell.row.partition(":")[0], cell.column): cell.ours
-        for cell in cells
-        if cell.table.startswith("Randomness") and cell.row.endswith(": WSS2")
-    }
+    swept, plain = by_row(cells, "Sweep of sigma"), by_row(cells, "Randomness")
     found = {}
     for half, names in HALVES.items():
         for sigma in SWEEP:
-            lost, ratio = [], []
-            for name in names:
-                row = f"{name} sigma={sigma}"
-                objective, best = swept.get((row, "obj")), plain.get((name, "obj"))
-                steps = swept.get((row, "iteration"))
-                usual = plain.get((name, "iteration"))
-                if objective is None or best is None or not steps or not usual:
-                    continue
-                lost.append((objective - best) / abs(best))
-                ratio.append(steps / usual)
+            pairs = [
+                (swept[f"{name} sigma={sigma}"], plain[f"{name}: WSS2"])
+                for name in names
+                if f"{name} sigma={sigma}" in swept and f"{name}: WSS2" in plain
+            ]
+            lost = [
+                (own["obj"] - best["obj"]) / abs(best["obj"]) for own, best in pairs
+            ]
+            ratio = [own["iteration"] / best["iteration"] for own, best in pairs]
             if lost:
                 found[half, sigma] = float(np.mean(lost)), float(np.mean(ratio))
     return found
@@ -66,14 +56,11 @@ def rule(cells: Sequence[Cell]) -> str:
     found = figures_of(cells)
     if not found:
         return "(Not measured.)\n"
-    rows = [
-        [f"{sigma:g}"]
-        + [
-            f"{100 * found[half, sigma][0]:.2f} % / {found[half, sigma][1]:.2f}"
-            for half in HALVES
-        ]
-        for sigma in SWEEP
-    ]
+    rows = []
+    for sigma in SWEEP:
+        pairs = [found[half, sigma] for half in HALVES]
+        entries = (f"{100 * lost:.2f} % / {ratio:.2f}" for lost, ratio in pairs)
+        rows.append((f"{sigma:g}", *entries))
     header = ["sigma", *(f"{half} ({', '.join(n)})" for half, n in HALVES.items())]
     words = [f"{half}: {chosen(found, half) or 'none'}" for half in HALVES]
     return (

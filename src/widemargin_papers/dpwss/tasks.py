@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,15 @@ from widemargin.engine.solve_options import DrawnPairs
 from widemargin.estimators.dpwss import DPWSSClassifier
 from widemargin.estimators.private import PrivateSVC
 from widemargin.estimators.svc import SVC
-from widemargin_papers.harness.cells import Cell, Task, row_cells
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 
-from .audit import AUDIT, audit, contestants
+from .audit import audit, contestants
 from .example_models import example_models
 from .iteration_cost import cost_of_an_iteration
 from .printed import FILES, SCORES, SETTINGS, printed
 from .runs import Run, labelled, libsvm_run, train
 from .variants import SETS as READ
-from .variants import variants
-from .wss3 import run_wss3
+from .variants import linear_kernel, run_wss3, variants
 
 TITLE = "DPWSS (Sun, Yang, Li, Zhang 2021): working sets by the exponential mechanism"
 TABLE = "Table 3"
@@ -52,49 +52,41 @@ def tasks(quick: bool) -> list[Task]:
     """List the pieces; the short version takes heart, breast and sonar."""
     names = ["heart", "breast", "sonar"] if quick else sorted(FILES, key=_large_last)
     seeds = 2 if quick else SEEDS
-    listed = [
-        _task(f"WSS2 {name} shrinking={shrinking}", name, 8, _wss2, name, shrinking)
-        for name in names
-        for shrinking in (0, 1)
-    ]
-    listed += [
-        _task(
-            f"DPWSS {name} {setting} shrinking={shrinking}",
-            name, 12, _drawn, name, setting, shrinking, seeds,
-        )
-        for name in names
-        for setting in SETTINGS
-        for shrinking in (0, 1)
-    ]  # fmt: skip
-    few = names if quick else APART
-    listed += [_task(f"apart {name}", name, 21, _apart, name, seeds) for name in few]
-    listed += [_task(f"WSS3 {name}", name, 6, _wss3, name, seeds) for name in few]
-    listed.append(_task("figure 1", "heart", 8 + 8 * seeds, example_models, seeds))
-    listed += [_task(f"sweep {name}", name, 27, _sweep, name, seeds) for name in few]
-    read = names[:1] if quick else READ
-    listed += [
-        _task(f"readings {name}", name, 10, variants, name, seeds) for name in read
-    ]
-    shared = names if quick else PRIVATE
-    listed += [
-        _task(f"equal epsilon {name}", name, 17, _equal_epsilon, name, seeds)
-        for name in shared
-    ]
-    order = {FILES[name]: number for number, name in enumerate(names)}
-    listed.sort(key=lambda task: order.get(task.needs[0], 0))
+    few, read, private = (names, names[:1], names) if quick else (APART, READ, PRIVATE)
+    work: dict[str, list[Task]] = {name: [] for name in names}
+
+    def add(title: str, name: str, cells: int, run: Any, *arguments: Any) -> None:
+        task = Task(title, partial(run, name, *arguments), (_file(name),), cells)
+        work[name if name in names else names[0]].append(task)
+
+    def add_each(title: str, chosen: Iterable[str], cells: int, run: Any) -> None:
+        for name in chosen:
+            add(f"{title} {name}", name, cells, run, seeds)
+
+    for name, k in product(names, (0, 1)):
+        add(f"WSS2 {name} shrinking={k}", name, 8, _wss2, k)
+    for name, setting, k in product(names, SETTINGS, (0, 1)):
+        title = f"DPWSS {name} {setting} shrinking={k}"
+        add(title, name, 12, _drawn, setting, k, seeds)
+    add_each("apart", few, 21, _apart)
+    add_each("WSS3", few, 6, _wss3)
+    add("figure 1", "heart", 8 + 8 * seeds, example_models, seeds)
+    add_each("sweep", few, 27, _sweep)
+    add_each("readings", read, 10, variants)
+    add_each("equal epsilon", private, 17, _equal_epsilon)
     timed = "heart" if quick else "ijcnn1"
-    last = _task(f"cost {timed}", timed, 4, cost_of_an_iteration, timed)
     attacks = [
-        Task(f"audit {name}, seed {seed}", partial(audit, name, seed), table=AUDIT)
+        Task(f"audit {name}, seed {seed}", partial(audit, name, seed))
         for seed in range(1 if quick else AUDITS)
         for name in contestants()
     ]
-    return [*attacks, *listed, last]
+    timing = partial(cost_of_an_iteration, timed)
+    last = Task(f"cost {timed}", timing, (_file(timed),), 4)
+    return [*attacks, *chain.from_iterable(work.values()), last]
 
 
-def _task(title: str, name: str, cells: int, run: Any, *arguments: Any) -> Task:
-    file = FILES.get(name, name)
-    return Task(title, partial(run, *arguments), (file,), TABLE, cells)
+def _file(name: str) -> str:
+    return FILES.get(name, name)
 
 
 def _large_last(name: str) -> tuple[int, str]:
@@ -110,23 +102,17 @@ def _wss2(name: str, shrinking: int) -> Iterable[Cell]:
 
     With shrinking they are shown and not judged; LIBSVM's own are in the note.
     """
-    run = train(name, "libsvm_second_order", shrinking=bool(shrinking))
+    ours = _figures_of(train(name, "libsvm_second_order", shrinking=bool(shrinking)))
     peer = libsvm_run(name, shrinking=True) if shrinking else None
     row = f"{name} shrinking={shrinking}"
-    for metric, tolerance in PRINTED_DIGIT.items():
-        own_schedule = shrinking == 1 and metric == "iteration"
+    for metric, digit in PRINTED_DIGIT.items():
+        tolerance = None if shrinking and metric == "iteration" else digit
         note = "ours, LIBSVM-compatible rule"
         if peer is not None:
             note += f"; LIBSVM itself: {_figures_of(peer)[metric]:.6g}"
-        yield Cell(
-            TABLE,
-            row,
-            f"WSS2 {metric}",
-            _figures_of(run)[metric],
-            printed().get((name, shrinking, metric, "wss2")),
-            None if own_schedule else tolerance,
-            note,
-        )
+        paper = printed().get((name, shrinking, metric, "wss2"))
+        column = f"WSS2 {metric}"
+        yield Cell(TABLE, row, column, ours[metric], paper, tolerance, note)
 
 
 def _mean(runs: Sequence[Run]) -> dict[str, float]:
@@ -159,20 +145,19 @@ def _drawn(name: str, setting: str, shrinking: int, seeds: int) -> Iterable[Cell
     violation = ours["KKT violation"]
     yield Cell(TABLE, row, f"{column} KKT violation", violation, note=_reasons(runs))
     # Figures 2 to 21 hold the runs against the paper's own WSS2.
-    objective = printed().get((name, shrinking, "obj", "wss2"))
-    iterations = printed().get((name, shrinking, "iteration", "wss2"))
-    if objective is None or iterations is None:
+    (best, theirs), (steps, their_steps) = (
+        [printed().get((name, shrinking, metric, of)) for of in ("wss2", setting)]
+        for metric in METRICS[:2]
+    )
+    if best is None or steps is None:
         return
-    theirs = printed().get((name, shrinking, "obj", setting))
-    error = None if theirs is None else abs(theirs - objective)
-    worst = max(run.objective for run in runs)
-    note = f"worst run {worst:.2f}"
-    mean_error = abs(ours["obj"] - objective)
-    yield Cell("Figures 2-5", row, f"objError {setting}", mean_error, error, None, note)
-    theirs = printed().get((name, shrinking, "iteration", setting))
-    ratio = None if theirs is None else theirs / iterations
-    mean_ratio = ours["iteration"] / iterations
-    yield Cell("Figures 6-21", row, f"iterationRatio {setting}", mean_ratio, ratio)
+    paper = None if theirs is None else abs(theirs - best)
+    note = f"worst run {max(run.objective for run in runs):.2f}"
+    error = abs(ours["obj"] - best)
+    yield Cell("Figures 2-5", row, f"objError {setting}", error, paper, None, note)
+    paper = None if their_steps is None else their_steps / steps
+    ratio = ours["iteration"] / steps
+    yield Cell("Figures 6-21", row, f"iterationRatio {setting}", ratio, paper)
 
 
 def _apart(name: str, seeds: int) -> Iterable[Cell]:
@@ -194,16 +179,11 @@ def _apart(name: str, seeds: int) -> Iterable[Cell]:
 
 def _wss3(name: str, seeds: int) -> Iterable[Cell]:
     """The general rule, a pair uniformly drawn among all that violate enough."""
-    X, y = labelled(name)
-    dense = np.asarray(X.toarray())
-    K = dense @ dense.T
+    K, y = linear_kernel(*labelled(name))
     for sigma in (0.7, 0.1):
         ends = [run_wss3(K, y, sigma, seed) for seed in range(seeds)]
-        figures = {
-            "obj": float(np.mean([end.objective for end, _ in ends])),
-            "iteration": float(np.mean([end.iterations for end, _ in ends])),
-            "KKT violation": float(np.mean([violation for _, violation in ends])),
-        }
+        found = [(end.objective, end.iterations, end.violation) for end in ends]
+        figures = dict(zip(METRICS, np.mean(found, axis=0).tolist(), strict=True))
         yield from row_cells(WSS3, f"{name}: WSS3, any pair, sigma {sigma}", figures)
 
 
@@ -225,21 +205,19 @@ def _equal_epsilon(name: str, seeds: int) -> Iterable[Cell]:
         found = [build().fit(A, a).score(B, b) for A, a, B, b in folds]
         return float(np.mean(found))
 
-    row = f"{name} ({len(y)} rows)"
-    table = "Accuracy on unseen rows at equal stated epsilon"
-    plain = accuracy(partial(SVC, kernel="linear"))
-    yield Cell(table, row, "SVC, not private", plain)
+    public: Any = {"clip_norm": 1.0, "classes": (-1.0, 1.0)}
+    figures: dict[str, Figure] = {
+        "SVC, not private": accuracy(partial(SVC, kernel="linear"))
+    }
     for epsilon in EPSILONS:
-        drawn = partial(
-            DPWSSClassifier, selection_epsilon=epsilon, random_state=0, n_jobs=1
-        )
-        note = "no guarantee: epsilon is per draw"
         if len(y) <= DRAWN_ROWS:
-            yield Cell(table, row, f"DPWSS {epsilon}", accuracy(drawn), note=note)
+            options: Any = {"random_state": 0, "n_jobs": 1}
+            drawn = partial(DPWSSClassifier, selection_epsilon=epsilon, **options)
+            note = "no guarantee: epsilon is per draw"
+            figures[f"DPWSS {epsilon}"] = accuracy(drawn), note
         for mechanism in ("output", "objective", "gradient"):
-            public: Any = {"clip_norm": 1.0, "classes": (-1.0, 1.0)}
             private = partial(PrivateSVC, epsilon, mechanism=mechanism, **public)
             note = "guarantee for the whole model; C=0.1, clip_norm=1, fixed beforehand"
-            yield Cell(
-                table, row, f"{mechanism} {epsilon}", accuracy(private), note=note
-            )
+            figures[f"{mechanism} {epsilon}"] = accuracy(private), note
+    table = "Accuracy on unseen rows at equal stated epsilon"
+    yield from row_cells(table, f"{name} ({len(y)} rows)", figures)

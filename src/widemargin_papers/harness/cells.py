@@ -61,8 +61,6 @@ class Task:
         Returns the cells.
     needs : tuple of str
         Data files, by their names on LIBSVM's data page, without ``.xz``.
-    table : str
-        The table it belongs to, for the message when a file is missing.
     cells : int
         How many cells it yields, for the count of those unavailable.
     """
@@ -70,7 +68,6 @@ class Task:
     name: str
     run: Callable[[], Iterable[Cell]]
     needs: tuple[str, ...] = ()
-    table: str = ""
     cells: int = 1
 
     def missing(self) -> list[str]:
@@ -90,6 +87,11 @@ def row_cells(
         ours, own = figure if isinstance(figure, tuple) else (figure, note)
         cells.append(Cell(table, row, column, ours, note=own))
     return cells
+
+
+def of_table(cells: Iterable[Cell], table: str) -> dict[tuple[str, str], Cell]:
+    """Return the cells of tables whose names begin like this, by row and column."""
+    return {(c.row, c.column): c for c in cells if c.table.startswith(table)}
 
 
 def by_row(cells: Iterable[Cell], table: str = "") -> dict[str, dict[str, float]]:

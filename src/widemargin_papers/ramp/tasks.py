@@ -49,32 +49,17 @@ def tasks(quick: bool) -> list[Task]:
             f"Figure 2, {setting.key}",
             partial(times, setting, 1 if quick else 3),
             FILES[setting.dataset],
-            "Figure 2",
             len(CONTESTANTS),
         )
         for setting in chosen
     ]
-    work += [
-        Task(
-            f"Figure 3, {setting.key}",
-            partial(share_curve, setting),
-            FILES[setting.dataset],
-            "Figure 3",
-        )
-        for (kappa, C), dataset in product(FIGURE_3, FILES)
-        for setting in [Setting(dataset, kappa, C, size=4000 if quick else SIZE)]
-    ]
-    work += [
-        Task(
-            f"rules as printed, {name}, {'linear' if k is None else k}",
-            partial(wrong_decisions, name, k),
-            needs,
-            "rules as printed",
-            4,
-        )
-        for name, needs in FILES.items()
-        for k in (None, 0.5)
-    ]
+    for (kappa, C), dataset in product(FIGURE_3, FILES):
+        setting = Setting(dataset, kappa, C, size=4000 if quick else SIZE)
+        curve = partial(share_curve, setting)
+        work.append(Task(f"Figure 3, {setting.key}", curve, FILES[dataset]))
+    for (name, needs), k in product(FILES.items(), (None, 0.5)):
+        title = f"rules as printed, {name}, {'linear' if k is None else k}"
+        work.append(Task(title, partial(wrong_decisions, name, k), needs, 4))
     return work
 
 
