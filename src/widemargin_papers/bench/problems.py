@@ -52,17 +52,21 @@ def synthetic() -> Loaded:
     return datasets.generated(2000, 20)
 
 
-def letter() -> Loaded:
-    """15000 x 16: letters A to M against N to Z."""
-    X, y = datasets.load_dense("letter.scale")
-    return X, datasets.signs(y, lambda labels: labels <= 13)
+def rows_of(
+    file: str,
+    *,
+    scale: Callable[[Any], Any] | None = None,
+    positive: Callable[[Vector], Any] | None = None,
+    size: int | None = None,
+) -> Loaded:
+    """Return the dense rows of a file, scaled; ``size`` of them, drawn with seed 0.
 
-
-def cod_rna(scale: Callable[[Any], Any] = datasets.scale_to_interval) -> Loaded:
-    """20000 x 8, drawn with seed 0, scaled to [0, 1] unless said otherwise."""
-    X, y = datasets.load_dense("cod-rna")
-    X, y = datasets.subsample(scale(X), y, 20_000)
-    return np.ascontiguousarray(X), y
+    ``positive`` says which labels are +1; without it they stay as they are.
+    """
+    X, y = datasets.load_dense(file)
+    X, y = datasets.subsample(X if scale is None else scale(X), y, size)
+    labels = y if positive is None else datasets.signs(y, positive)
+    return np.ascontiguousarray(X), labels
 
 
 def ijcnn1(size: int | None = None) -> Loaded:
@@ -81,52 +85,30 @@ def ijcnn1_test() -> Any:
     return datasets.load_dense("ijcnn1.t", n_features=22)[0]
 
 
-def a9a() -> Loaded:
-    """32561 x 123 as CSR, 11 % of the entries stored."""
-    return datasets.load_libsvm("a9a", n_features=123)
-
-
 def covtype(size: int | None = 50_000) -> Loaded:
     """581012 x 54 scaled to [0, 1]; ``size`` rows drawn with seed 0."""
-    X, y = datasets.load_dense("covtype.binary")
-    X, y = datasets.subsample(datasets.scale_to_interval(X), y, size)
-    return np.ascontiguousarray(X), y
+    return rows_of("covtype.binary", scale=datasets.scale_to_interval, size=size)
 
 
-def digits() -> Loaded:
-    """10000 x 778: the test digits of MNIST, ten classes, pixels / 255."""
-    X, y = datasets.load_dense("mnist.t")
-    return X / 255.0, y
+def _pixels(X: Any) -> Any:
+    return X / 255.0
 
 
-def images() -> Loaded:
-    """The same digits, even against odd."""
-    X, y = digits()
-    return X, datasets.signs(y, lambda labels: labels % 2 == 0)
+def _above_zero(labels: Vector) -> Any:
+    return labels > 0
 
 
-def magic04() -> Loaded:
-    """19020 x 10, standardised."""
-    X, y = datasets.load_dense("magic04")
-    return datasets.standardise(X), datasets.signs(y, lambda labels: labels > 0)
-
-
-def phoneme() -> Loaded:
-    """5404 x 5, standardised."""
-    X, y = datasets.load_dense("phoneme")
-    return datasets.standardise(X), datasets.signs(y, lambda labels: labels > 0)
-
-
-def protein() -> Loaded:
-    """20000 x 9, drawn with seed 0: targets above their median against the others."""
-    X, y = datasets.load_dense("protein")
-    X, y = datasets.subsample(datasets.standardise(X), y, 20_000)
-    return np.ascontiguousarray(X), datasets.signs(y, lambda t: t > np.median(t))
-
-
-def w5a() -> Loaded:
-    """9888 x 300 as CSR, 4 % of the entries stored."""
-    return datasets.load_libsvm("w5a", n_features=300)
+#: letters A to M against N to Z; targets above their median against the others
+letter = partial(rows_of, "letter.scale", positive=lambda labels: labels <= 13)
+protein = partial(rows_of, "protein", scale=datasets.standardise, size=20_000,
+                  positive=lambda t: t > np.median(t))  # fmt: skip
+cod_rna = partial(rows_of, "cod-rna", scale=datasets.scale_to_interval, size=20_000)
+digits = partial(rows_of, "mnist.t", scale=_pixels)  # the test digits, ten classes
+images = partial(digits, positive=lambda labels: labels % 2 == 0)  # even against odd
+_standard = partial(rows_of, scale=datasets.standardise, positive=_above_zero)
+phoneme, magic04 = partial(_standard, "phoneme"), partial(_standard, "magic04")
+a9a = partial(datasets.load_libsvm, "a9a", n_features=123)  # 11 % of entries stored
+w5a = partial(datasets.load_libsvm, "w5a", n_features=300)  # 4 % of entries stored
 
 
 def wide() -> list[Problem]:
@@ -141,17 +123,15 @@ def wide() -> list[Problem]:
 
 def held_out() -> list[Problem]:
     """Return problems on which no constant was chosen."""
-    target = asked(15, 5)
     return [
-        of_file("phoneme", "phoneme 5404x5", (5_404, 5), phoneme,
-                 Settings(C=10.0, gamma=1.0), target),
-        of_file("magic04", "magic04 19020x10", (19_020, 10), magic04,
-                 Settings(C=10.0, gamma=0.1), target),
-        of_file("protein", "protein 20000x9", (20_000, 9), protein,
-                 Settings(C=1.0, gamma=0.5), target),
-        of_file("w5a", "w5a CSR 9888x300", (9_888, 300), w5a,
-                 Settings(C=10.0, gamma=0.05), target),
-    ]  # fmt: skip
+        of_file(file, title, shape, load, Settings(C=C, gamma=gamma), asked(15, 5))
+        for file, title, shape, load, C, gamma in (
+            ("phoneme", "phoneme 5404x5", (5_404, 5), phoneme, 10.0, 1.0),
+            ("magic04", "magic04 19020x10", (19_020, 10), magic04, 10.0, 0.1),
+            ("protein", "protein 20000x9", (20_000, 9), protein, 1.0, 0.5),
+            ("w5a", "w5a CSR 9888x300", (9_888, 300), w5a, 10.0, 0.05),
+        )
+    ]
 
 
 def problems() -> dict[str, Problem]:
@@ -176,7 +156,7 @@ def problems() -> dict[str, Problem]:
                  Settings(C=10.0, gamma=1.0), asked(20, 10)),
         cod(title="cod-rna 20000x8 in [0, 1]", load=cod_rna, target=asked(25, 14)),
         cod(title="cod-rna 20000x8 standardised",
-            load=partial(cod_rna, datasets.standardise)),
+            load=partial(cod_rna, scale=datasets.standardise)),
         fitted,
         replace(fitted, name="predict ijcnn1 91701" + ("" if test else GENERATED),
                 target=asked(60, 4), action="predict",

@@ -58,11 +58,16 @@ def two_clouds(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     return rng.normal(size=(n, d)) + 1.2 * y[:, None] * direction, y
 
 
+def _warm_up(name: str) -> None:
+    """Run a method once on a small problem: imports and first calls are not growth."""
+    METHODS[name](class_problem(*two_clouds(200, 5)), 0)
+
+
 def _grown(
     name: str, row: str, symbol: str, shapes: dict[int, tuple[int, int]]
 ) -> Iterable[Cell]:
     """Time a method on problems of growing shapes and fit the exponents."""
-    METHODS[name](class_problem(*two_clouds(200, 5)), 0)  # imports are not growth
+    _warm_up(name)
     sizes, seconds = list(shapes), []
     for size, shape in shapes.items():
         spent, solution = timed(name, class_problem(*two_clouds(*shape)), 0)

@@ -11,8 +11,9 @@ that is cheapest on the training rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from statistics import mean, stdev
 from typing import Any
 
@@ -27,8 +28,10 @@ from sklearn.model_selection import (
 )
 
 from widemargin import SVC, CostSensitiveSVC, total_cost_scorer
-from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, by_row
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
+
+Figures = dict[str, float]  # by trial
 
 SETS = (
     "abalone19",
@@ -60,37 +63,27 @@ CLEAR = 2.0  # standard errors of the paired difference
 def accuracy_tasks(quick: bool) -> list[Task]:
     """Return one task per data set and trial, and one per set for the baseline."""
     sets, trials = (SETS[4:5], 1) if quick else (SETS, TRIALS)
-    baseline = [
-        Task(
-            f"One answer beside Figure 5, {name}",
-            partial(baseline_cells, name, trials),
-            (name,),
-            trials,
-        )
-        for name in sets
-    ]
-    return baseline + [
-        Task(
-            f"Figure 5, {name}, trial {trial}",
-            partial(trial_cells, name, trial),
-            (name,),
-            2 * len(METHODS),
-        )
-        for name in sets
-        for trial in range(trials)
-    ]
+    work = []
+    for name in sets:
+        run = partial(baseline_cells, name, trials)
+        work.append(Task(f"One answer beside Figure 5, {name}", run, (name,), trials))
+    for name, trial in product(sets, range(trials)):
+        run = partial(trial_cells, name, trial)
+        title = f"Figure 5, {name}, trial {trial}"
+        work.append(Task(title, run, (name,), 2 * len(METHODS)))
+    return work
 
 
 def trial_cells(name: str, trial: int) -> Iterable[Cell]:
     """Yield total cost and AUC of every method on one split."""
     train, test, y_train, y_test = _split(name, trial)
+    row = f"{name}, trial {trial}"
     for method, model in fitted_methods(train, y_train, trial).items():
         cost = -SCORER(model, test, y_test)
         ranks = getattr(model, "estimator_", model)  # below a tuned threshold
-        area = roc_auc_score(y_test, ranks.decision_function(test))
-        row = f"{name}, trial {trial}"
+        area = float(roc_auc_score(y_test, ranks.decision_function(test)))
         yield Cell("Figure 5, total cost", row, method, cost, note="5 to 1, mean")
-        yield Cell("Figure 5, AUC", row, method, float(area))
+        yield Cell("Figure 5, AUC", row, method, area)
 
 
 def _split(name: str, trial: int) -> Any:
@@ -117,15 +110,19 @@ def baseline_cells(name: str, trials: int) -> Iterable[Cell]:
         yield Cell(f"Figure 5, {BASELINE}", f"{name}, trial {trial}", BASELINE, cost)
 
 
-def baseline_costs(cells: Sequence[Cell], name: str) -> dict[str, float]:
+def by_set(cells: Iterable[Cell], quantity: str) -> dict[str, dict[str, Figures]]:
+    """Return set -> method -> trial -> figure of one quantity of Figure 5."""
+    found: dict[str, dict[str, Figures]] = {}
+    for row, figures in by_row(cells, f"Figure 5, {quantity}").items():
+        methods = found.setdefault(row.split(",")[0], {})
+        for method, figure in figures.items():
+            methods.setdefault(method, {})[row] = figure
+    return found
+
+
+def baseline_costs(cells: Iterable[Cell], name: str) -> Figures:
     """Return the cost of one answer in each trial of a set."""
-    return {
-        cell.row: cell.ours
-        for cell in cells
-        if cell.table == f"Figure 5, {BASELINE}"
-        and cell.row.startswith(f"{name},")
-        and cell.ours is not None
-    }
+    return by_set(cells, BASELINE).get(name, {}).get(BASELINE, {})
 
 
 def unbeaten(cells: Sequence[Cell]) -> list[str]:
@@ -133,16 +130,13 @@ def unbeaten(cells: Sequence[Cell]) -> list[str]:
 
     Clearly: by two standard errors of the difference over the trials.
     """
-    own = [cell for cell in cells if cell.table == "Figure 5, total cost"]
     found = []
-    for name in dict.fromkeys(cell.row.split(",")[0] for cell in own):
+    for name, methods in by_set(cells, "total cost").items():
         baseline = baseline_costs(cells, name)
-        savings = [
-            [baseline[cell.row] - cell.ours for cell in own
-             if cell.column == method and cell.row in baseline
-             and cell.ours is not None]
-            for method in METHODS
-        ]  # fmt: skip
+        savings = (
+            [baseline[row] - cost for row, cost in costs.items() if row in baseline]
+            for costs in methods.values()
+        )
         if baseline and not any(map(_clear, savings)):
             found.append(name)
     return found
@@ -190,14 +184,9 @@ def _tuned(model: Any, folds: Any) -> Any:
     )
 
 
-def summary(cells: Sequence[Cell], name: str) -> dict[str, tuple[float, float]]:
+def summary(methods: Mapping[str, Figures]) -> dict[str, tuple[float, float]]:
     """Return mean and standard deviation over the trials, per method."""
-    found: dict[str, list[float]] = {method: [] for method in METHODS}
-    for cell in cells:
-        if cell.row.startswith(f"{name},") and cell.ours is not None:
-            found[cell.column].append(cell.ours)
     return {
-        method: (mean(values), stdev(values) if len(values) > 1 else 0.0)
-        for method, values in found.items()
-        if values
-    } or {method: (float(np.nan), 0.0) for method in METHODS}
+        method: (mean(found.values()), stdev(found.values()) if len(found) > 1 else 0.0)
+        for method, found in methods.items()
+    }

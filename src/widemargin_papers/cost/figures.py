@@ -17,7 +17,7 @@ from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.figures import canvas
 
-from .accuracy import BASELINE, baseline_costs, summary
+from .accuracy import BASELINE, baseline_costs, by_set, summary
 from .printed import KERNELS, ROWS
 
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
@@ -114,13 +114,12 @@ def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the mean cost and AUC of the methods on every set (Figure 5)."""
     drawn: dict[str, Any] = {}
     for quantity, stem in (("total cost", "figure5_cost"), ("AUC", "figure5_auc")):
-        own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
-        names = sorted({cell.row.split(",")[0] for cell in own})
-        if not names:
+        found = by_set(cells, quantity)
+        if not found:
             continue
-        drawn[stem], axes = canvas(len(names), 2, (5.5, 2.2))
-        for name, ax in zip(names, axes, strict=True):
-            values = summary(own, name)
+        drawn[stem], axes = canvas(len(found), 2, (5.5, 2.2))
+        for name, ax in zip(sorted(found), axes, strict=True):
+            values = summary(found[name])
             baseline = list(baseline_costs(cells, name).values())
             if quantity == "total cost" and baseline:
                 values = {BASELINE: (float(np.mean(baseline)), 0.0)} | values

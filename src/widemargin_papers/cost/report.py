@@ -120,12 +120,11 @@ def ratios_table(rows: Rows) -> str:
 
 def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
     """Return mean and deviation over the trials of every method on every set."""
-    own = [cell for cell in cells if cell.table == f"Figure 5, {quantity}"]
     rows = []
-    for name in dict.fromkeys(cell.row.split(",")[0] for cell in own):
-        count = len({c.row for c in own if c.row.startswith(f"{name},")})
-        found = accuracy.summary(own, name)
-        figures = [f"{mean:.3f} ({spread:.3f})" for mean, spread in found.values()]
+    for name, methods in accuracy.by_set(cells, quantity).items():
+        count = len({row for found in methods.values() for row in found})
+        found = accuracy.summary(methods).values()
+        figures = [f"{mean:.3f} ({spread:.3f})" for mean, spread in found]
         if quantity == "total cost":
             costs = list(accuracy.baseline_costs(cells, name).values())
             figures.insert(0, f"{np.mean(costs):.3f}" if costs else "-")
@@ -143,14 +142,6 @@ def _origin(store: ResultStore, figure: str) -> str:
         "``python benchmarks/cost.py`` measures what is missing, ``--write`` writes "
         f"this\nfrom ``benchmarks/results/cost.json`` (commits {commits}).\n"
     )
-
-
-def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
-    """Return the measured parts of both pages."""
-    return {
-        f"{PAGES}/incremental_measured.inc": incremental_section(store, cells),
-        f"{PAGES}/cost_sensitive_measured.inc": accuracy_section(store, cells),
-    }
 
 
 def incremental_section(store: ResultStore, cells: Sequence[Cell]) -> str:
@@ -200,7 +191,11 @@ def accuracy_section(store: ResultStore, cells: Sequence[Cell]) -> str:
         _origin(store, "Figure 5"),
         "**Total cost per row (a miss 5, a false alarm 1; less is better)**\n",
         accuracy_table(cells, "total cost"),
-        _unbeaten(cells),
+        f"*{accuracy.BASELINE}* is always the class that is cheapest on the training "
+        "rows. On\n"
+        f"{', '.join(accuracy.unbeaten(cells)) or 'none of the sets'} no method costs "
+        "less than that by two standard errors of the\n"
+        "difference over the trials.\n",
         _picture("cost_sensitive_cost", "Total cost of every method on every set"),
         "**AUC**\n",
         accuracy_table(cells, "AUC"),
@@ -209,19 +204,16 @@ def accuracy_section(store: ResultStore, cells: Sequence[Cell]) -> str:
     return "\n".join(text) + "\n"
 
 
-def _unbeaten(cells: Sequence[Cell]) -> str:
-    """Return on which sets no method is worth having."""
-    named = ", ".join(accuracy.unbeaten(cells)) or "none of the sets"
-    return (
-        f"*{accuracy.BASELINE}* is always the class that is cheapest on the training "
-        "rows. On\n"
-        f"{named} no method costs less than that by two standard errors of the\n"
-        "difference over the trials.\n"
-    )
-
-
 def _picture(stem: str, shown: str) -> str:
     return f".. image:: {stem}.svg\n   :alt: {shown}\n"
+
+
+def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
+    """Return the measured parts of both pages."""
+    return {
+        f"{PAGES}/incremental_measured.inc": incremental_section(store, cells),
+        f"{PAGES}/cost_sensitive_measured.inc": accuracy_section(store, cells),
+    }
 
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:

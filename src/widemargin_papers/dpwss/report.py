@@ -26,10 +26,8 @@ __all__ = ["PICTURES", "STORE", "figures", "parts"]
 FOLDER = "benchmarks/results/dpwss"
 STORE = f"{FOLDER}/full.json"
 PICTURES = {
-    f"{FOLDER}/{stem}.png": stem
-    for stem in ("dpwss_objerror", "dpwss_iteration_ratio", "dpwss_apart",
-                 "dpwss_sigma", "dpwss_equal_epsilon")
-} | {"docs/systems/figures/dpwss_figure1.png": "dpwss_figure1"}  # fmt: skip
+    f"{FOLDER}/{stem}.png": stem for stem in ("dpwss_objerror", "dpwss_iteration_ratio")
+} | {"docs/systems/figures/dpwss_figure1.png": "dpwss_figure1"}
 COMPOSED = ((0.1, 400), (0.1, 13_688), (1.0, 372), (1.0, 13_688))
 SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
 

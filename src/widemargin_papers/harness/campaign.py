@@ -47,6 +47,7 @@ def run_missing(
     only: Sequence[str] = ("",),
     again: bool = False,
     minutes: float = float("inf"),
+    say: Callable[[str], None] = say,
 ) -> None:
     """Make the measurements that are missing.
 
@@ -62,17 +63,23 @@ def run_missing(
         Measure again what another commit has measured.
     minutes : float
         Nothing is begun after that long.
+    say : callable
+        Takes each line of progress.
     """
-    until = time.monotonic() + 60 * minutes
-    for name, measure in work:
-        chosen = any(text in name for text in only)
-        if not chosen or store.has(name, any_commit=not again):
+    chosen = [item for item in work if any(text in item[0] for text in only)]
+    started, ran = time.monotonic(), 0
+    for number, (name, measure) in enumerate(chosen):
+        if store.has(name, any_commit=not again):
             continue
-        if time.monotonic() >= until:
+        passed = time.monotonic() - started
+        if passed >= 60 * minutes:
             say("time is up; the same command goes on from here")
             return
-        say(name)
+        left = passed / max(ran, 1) * (len(chosen) - number)
+        rest = f", about {left:.0f} s left" if ran else ""
+        say(f"[{number + 1}/{len(chosen)}] {name}{rest}")
         store.add(name, measure())
+        ran += 1
 
 
 def cells_record(task: Task) -> Record:

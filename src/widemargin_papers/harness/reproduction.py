@@ -21,14 +21,13 @@ Finished tasks are stored at once and not run again by the same commit.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from widemargin.runtime.atomic_file import replacing
 
-from .campaign import cells_of, cells_record, paper_modules
+from .campaign import cells_of, measurements, paper_modules, run_missing
 from .cells import HEADER, Cell, Task, as_csv, by_table
 from .figures import save
 from .published import data_file
@@ -88,16 +87,7 @@ def reproduce(
     tasks: list[Task] = module.tasks(quick)
     store = ResultStore(folder / ("quick.json" if quick else "full.json"))
     unavailable = [task for task in tasks if task.missing()]
-    possible = [task for task in tasks if task not in unavailable]
-    started, ran = time.monotonic(), 0
-    for number, task in enumerate(possible):
-        if store.has(task.name):
-            continue
-        passed, todo = time.monotonic() - started, len(possible) - number
-        rest = f", about {passed / ran * todo:.0f} s left" if ran else ""
-        say(f"[{number + 1}/{len(possible)}] {task.name}{rest}")
-        store.add(task.name, cells_record(task))
-        ran += 1
+    run_missing(store, measurements(tasks), again=True, say=say)
     done = cells_of(tasks, store)
     with replacing(folder / "cells.csv") as file:
         file.write(as_csv(done).encode())

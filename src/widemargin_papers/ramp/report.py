@@ -23,30 +23,29 @@ from .tasks import share_cells
 
 def timing_tables(store: ResultStore) -> str:
     """Return the ratios of processor times, setting by setting, and their medians."""
-    rows = []
+    rows, repeats = [], []
     for key in sorted(store.records):
         figures = store.records[key]["contestants"]
-        seconds = {name: entry["processor"] for name, entry in figures.items()}
-        share = max(
-            (point[2] for stage in figures["safe+shrink"]["curve"] for point in stage),
-            default=0.0,
-        )
+        repeats += [entry["repeats"] for entry in figures.values()]
+        both = figures["safe+shrink"]
+        share = max((p[2] for stage in both["curve"] for p in stage), default=0.0)
         stopped = any(entry["status"] == "max_time" for entry in figures.values())
-        rows.append(
-            [_panel(key) + ("*" if stopped else "")]
-            + [f"{seconds[name]:.2f}" for name in ("SVC", *CONTESTANTS)]
-            + [str(figures["safe+shrink"]["rounds"]), f"{share:.2f}"]
-        )
+        seconds = (figures[name]["processor"] for name in ("SVC", *CONTESTANTS))
+        entries = (f"{spent:.2f}" for spent in (*seconds, share))
+        *times, decided = entries
+        title = _panel(key) + ("*" if stopped else "")
+        rows.append([title, *times, str(both["rounds"]), decided])
     header = ["setting", "SVC", *CONTESTANTS, "problems", "share decided"]
     medians = [[name, f"{value:.3g}"] for name, value in timing.ratios(store).items()]
     every = len(list(printed.settings()))
     known = "All" if len(rows) == every else f"{len(rows)} of the"
+    once = f"{repeats.count(1)} of {len(repeats)} fits"
     return "\n".join(
         [
             f"{known} {every} settings of Figure 2 and the linear kernel: processor "
             "seconds, tolerance 1e-6, 20,000 samples; of each fit the fastest of three "
             f"runs, but a fit of more than {timing.LONG:g} processor seconds ran "
-            f"once ({_ran_once(store)}). A star marks settings in which a fit was "
+            f"once ({once}). A star marks settings in which a fit was "
             f"stopped after {printed.LONGEST:g} s.\n",
             rst_table(header, rows),
             rst_table(["over the settings", "figure"], medians),
@@ -58,30 +57,17 @@ def _panel(key: str) -> str:
     return key.split(" tol ")[0]
 
 
-def _ran_once(store: ResultStore) -> str:
-    """Count the fits that were not repeated."""
-    runs = [
-        entry["repeats"]
-        for record in store.records.values()
-        for entry in record["contestants"].values()
-    ]
-    return f"{runs.count(1)} of {len(runs)} fits"
-
-
 def target_tables(store: ResultStore) -> str:
     """Return the targets of issue 4, what was reached, and where they are missed."""
     ended = timing.times_that_ended(store.records)
     medians = timing.ratios(store)
     missed = [key for key, t in ended.items() if not timing.within_reach(t)]
     gain = medians["median of none / safe+shrink"]
+    reached = f"{len(ended) - len(missed)} of {len(ended)}"
+    within = "safe+shrink within 1.25x the best of the four plus 0.1 s"
     rows = [
         ["none / safe+shrink, median", "at least 2", f"{gain:.3g}", _met(gain >= 2.0)],
-        [
-            "safe+shrink within 1.25x the best of the four plus 0.1 s",
-            "every setting",
-            f"{len(ended) - len(missed)} of {len(ended)}",
-            _met(not missed),
-        ],
+        [within, "every setting", reached, _met(not missed)],
     ]
     for name in ("safe+shrink", "shrink (the default)"):
         whole = medians[f"median of {name} / SVC"]
@@ -98,34 +84,27 @@ def target_tables(store: ResultStore) -> str:
             "More than 1.25x the best plus 0.1 s takes safe+shrink at: "
             f"{', '.join(where)}.\n"
         )
-    parts.append("The same by kernel:\n")
-    parts.append(rst_table(*_by_kernel(ended)))
-    return "\n".join(parts)
+    return "\n".join([*parts, "The same by kernel:\n", _by_kernel(ended)])
 
 
 def _met(yes: bool) -> str:
     return "met" if yes else "missed"
 
 
-def _by_kernel(
-    ended: dict[str, dict[str, float]],
-) -> tuple[list[str], list[list[str]]]:
+def _by_kernel(ended: dict[str, dict[str, float]]) -> str:
     """Return a table of the ratios for each kernel: median, and the largest."""
     pairs = (("none", "safe+shrink"), ("shrink", "SVC"), ("safe+shrink", "SVC"))
-    header = ["kernel", "settings", *(f"{a} / {b}" for a, b in pairs)]
     kernels: dict[str, list[dict[str, float]]] = {}
     for key in sorted(ended):
         kernel = _panel(key).partition(" ")[2].partition(" C ")[0]
         kernels.setdefault(kernel, []).append(ended[key])
-    rows = [
-        [kernel, str(len(times))]
-        + [
-            f"{np.median(found):.2f}, at most {np.max(found):.2f}"
-            for found in ([t[a] / t[b] for t in times] for a, b in pairs)
-        ]
-        for kernel, times in kernels.items()
-    ]
-    return header, rows
+    rows = []
+    for kernel, times in kernels.items():
+        ratios = ([t[a] / t[b] for t in times] for a, b in pairs)
+        shown = (f"{np.median(r):.2f}, at most {np.max(r):.2f}" for r in ratios)
+        rows.append([kernel, str(len(times)), *shown])
+    header = ["kernel", "settings", *(f"{a} / {b}" for a, b in pairs)]
+    return rst_table(header, rows)
 
 
 def share_tables(store: ResultStore) -> str:

@@ -21,7 +21,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.cells import Cell, Task, row_cells
 from widemargin_papers.harness.results import Record
 
 from . import printed
@@ -65,22 +65,20 @@ def tasks(quick: bool) -> list[Task]:
 
 def times(setting: Setting, repeats: int) -> Iterable[Cell]:
     """Yield the seconds of each contestant."""
-    record = measure(setting, repeats=repeats)
-    figures = record["contestants"]
-    for name in CONTESTANTS:
-        note = figures[name]["status"]
-        yield Cell("Figure 2", setting.key, name, figures[name]["seconds"], note=note)
+    found = measure(setting, repeats=repeats)["contestants"]
+    seconds = {n: (found[n]["seconds"], found[n]["status"]) for n in CONTESTANTS}
+    return row_cells("Figure 2", setting.key, seconds)
 
 
 def share_curve(setting: Setting) -> Iterable[Cell]:
     """Yield the share of samples decided at each check of the first convex problem."""
-    yield from share_cells(shares(setting))
+    return share_cells(shares(setting))
 
 
-def share_cells(record: Record) -> Iterable[Cell]:
-    """Yield the points of one stored curve of Figure 3."""
-    for iteration, share, _ in record["points"]:
-        yield Cell("Figure 3", record["setting"], f"iteration {iteration}", share)
+def share_cells(record: Record) -> list[Cell]:
+    """Return the points of one stored curve of Figure 3."""
+    points = {f"iteration {step}": share for step, share, _ in record["points"]}
+    return row_cells("Figure 3", record["setting"], points)
 
 
 def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:

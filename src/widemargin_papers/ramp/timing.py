@@ -125,13 +125,9 @@ def outcome(model: Any) -> Record:
     The curve has Figure 3's points of each convex problem: iteration, seconds, share.
     """
     certificate = model.certificate_
-    record: Record = {
-        "status": certificate.status,
-        "gap": certificate.gap,
-        "kkt_violation": certificate.kkt_violation,
-        "objective": certificate.objective,
-        "support": len(model.support_),
-    }
+    names = ("status", "gap", "kkt_violation", "objective")
+    record: Record = {name: getattr(certificate, name) for name in names}
+    record["support"] = len(model.support_)
     if isinstance(model, RampSVC):
         record["objective"] = model.objective_
         record["outliers"] = len(model.outliers_)
@@ -174,29 +170,27 @@ def within_reach(seconds: dict[str, float]) -> bool:
 
 def ratios(store: ResultStore) -> dict[str, float]:
     """Return the medians over the settings in which every fit ended."""
-    ended = list(times_that_ended(store.records).values())
-    best = np.array([best_of_four(seconds) for seconds in ended])
-    times = {
-        name: np.array([seconds[name] for seconds in ended])
-        for name in ("SVC", *CONTESTANTS)
-    }
-
-    def median(values: Vector) -> float:
-        return float(np.median(values))
-
+    ended = [
+        times | {"fastest of the four": best_of_four(times), "shrink (the default)":
+                 times["shrink"]}
+        for times in times_that_ended(store.records).values()
+    ]  # fmt: skip
+    pairs = [
+        ("none", "safe+shrink"),
+        ("safe+shrink", "SVC"),
+        ("shrink (the default)", "SVC"),
+        *((name, "fastest of the four") for name in CONTESTANTS),
+        ("fastest of the four", "SVC"),
+    ]
     return {
         "settings": len(ended),
         "settings left out, with a fit that was stopped": len(store.records)
         - len(ended),
-        "median of none / safe+shrink": median(times["none"] / times["safe+shrink"]),
-        "median of safe+shrink / SVC": median(times["safe+shrink"] / times["SVC"]),
-        "median of shrink (the default) / SVC": median(times["shrink"] / times["SVC"]),
         **{
-            f"median of {name} / fastest of the four": median(times[name] / best)
-            for name in CONTESTANTS
+            f"median of {a} / {b}": float(np.median([t[a] / t[b] for t in ended]))
+            for a, b in pairs
         },
-        "median of fastest of the four / SVC": median(best / times["SVC"]),
         "share within 1.25x the best plus 0.1 s": float(
-            np.mean([within_reach(seconds) for seconds in ended])
+            np.mean([within_reach(times) for times in ended])
         ),
     }
