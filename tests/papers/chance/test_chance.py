@@ -133,7 +133,7 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     assert "96.72 ± 1.12" in text
     assert all(method in text for method in chance_methods.METHODS)
     assert "95.60" in chance_report.accuracy_asked(cells)
-    for part in ("risk\n0.1", "class times 0.01", "C = 1", "SeDuMi column"):
+    for part in ("risk 0.1", "class times 0.01", "C = 1", "SeDuMi column"):
         assert part in text
     assert chance_report.CURVES not in text  # no curves measured yet
     cells += chance.curves("breast-cancer-wisconsin", 8)
@@ -169,7 +169,7 @@ def test_accuracies_below_the_papers_are_counted():
         "2 of 3",
         "1 of 3",
         "71.0 to 72.0",
-        "",
+        "–",
         "74.68 ± 3.39",
     ]
     assert "ionosphere" not in rows
@@ -194,7 +194,7 @@ def test_the_distances_told_in_prose_are_the_stored_ones():
     first, second, third = (f"{cell.ours:.3g}" for cell in raw.values())
     assert f"{first} (breast cancer), {second} (ionosphere) and {third}" in page
     first, second, third = (f"{cell.ours:.3g}" for cell in scaled.values())
-    assert f"and {first}, {second} and {third} on standardised ones" in page
+    assert f"and by {first}, {second} and {third} times on standardised ones" in page
 
 
 def test_the_nearest_setting_is_by_its_farthest_cell():
