@@ -76,11 +76,14 @@ class ProblemBatch:
     @property
     def pinned(self) -> bool:
         """Whether each problem has a single feasible point, as one class alone has."""
+        totals = [0.0] * self.count if self.totals is None else self.totals.tolist()
         first = self.offsets[:-1]
-        totals = 0.0 if self.totals is None else self.totals
-        lowest = np.add.reduceat(self.lower, first)
-        highest = np.add.reduceat(self.upper, first)
-        return not bool(((lowest < totals) & (highest > totals)).all())
+        lowest = np.add.reduceat(self.lower, first).tolist()
+        highest = np.add.reduceat(self.upper, first).tolist()
+        return any(
+            not low < total < high
+            for low, total, high in zip(lowest, totals, highest, strict=True)
+        )
 
     def part(self, number: int) -> slice:
         """Return where the entries of a problem are."""

@@ -8,8 +8,10 @@ update takes the same way on every machine.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .path import events_within, path_seconds
 from .problem import DualProblem
@@ -22,9 +24,10 @@ STEPS_OF_MOVER = 300  # pair steps of a warm solve per row that moves
 FACTOR = 1.2e-10  # seconds of polishing, per cube of the size of the margin set
 POLISHED = 600  # largest margin set that a fit polishes
 BASE = 2.3e-3  # seconds of fixed costs of a solve
-COMPILED_BASE = 4.5e-4  # the same where a solve is one compiled call,
-COMPILED_ENTRY = 3.7e-10  # with seconds per entry of the whole matrix
-COMPILED_STEPS = 6.6e-9  # and seconds of pair steps per row and support vector
+COMPILED_BASE = 4.2e-4  # the same where a solve is one compiled call,
+COMPILED_ENTRY = 3.6e-10  # with seconds per entry of the whole matrix,
+COMPILED_NUMBER = 3.8e-11  # per entry and feature,
+COMPILED_STEPS = 4.1e-9  # and of pair steps per row and support vector
 PRIMAL_ROW = 5.2e-7  # primal Newton for many rows, linear kernel: seconds per row,
 PRIMAL_NUMBER = 3.2e-8  # and seconds per feature of a row
 LINEAR_SUM = 1e-8  # K beta with a linear kernel: seconds per feature of a row
@@ -55,17 +58,20 @@ def refit_seconds(
     *,
     exact: bool,
     compiled: bool = False,
+    features: float = 10.0,
     primal: int = 0,
 ) -> float:
     """Estimate the seconds of a cold solve.
 
-    `primal` is the number of features where it is one of Newton in the primal.
+    `features` are the stored numbers of a row, which count where the whole matrix is
+    evaluated; `primal` is how many there are where it is one of Newton in the primal.
     """
     if primal:
         return BASE + n * (PRIMAL_ROW + PRIMAL_NUMBER * primal)
     if compiled:
         steps = COMPILED_STEPS * n * support
-        return COMPILED_BASE + COMPILED_ENTRY * n**2 + steps
+        entry = COMPILED_ENTRY + COMPILED_NUMBER * features
+        return COMPILED_BASE + entry * n**2 + steps
     steps = STEP * STEPS_OF_MARGIN * margin
     entries = ENTRY * ROWS_OF_SUPPORT * n * support
     return BASE + entries + steps + _polish_seconds(n, margin, exact)
@@ -84,13 +90,21 @@ def least_seconds(n: int, margin: int, moving: int, held: int = 0) -> float:
     return PATH_BASE + path_seconds(n, max(1, moving), margin, held=held)
 
 
-def worth_testing(anew: float, entering: int, share: float) -> bool:
+def worth_testing(anew: float, rows: int, share: float) -> bool:
     """Whether to test first if rows change nothing; the test costs part of a refit.
 
-    If new rows are like the former, this share of them become support vectors, and one
-    suffices for a move; `anew` is what is saved else, the estimate of a refit.
+    If `rows` that enter and leave are like the others, this share of them are support
+    vectors, and one suffices for a move; `anew` is what is saved else, the estimate of
+    a refit.
     """
-    return (1.0 - share) ** entering * anew > TESTED
+    return (1.0 - share) ** rows * anew > TESTED
+
+
+def stored_features(samples: Any) -> float:
+    """Return the numbers that a row has: all of dense ones, the stored of sparse."""
+    if sparse.issparse(samples):
+        return float(samples.nnz / max(1, samples.shape[0]))
+    return float(samples.shape[1])
 
 
 def influence(problem: DualProblem) -> float:
@@ -113,6 +127,7 @@ def cheapest(
     summed: bool = True,
     influence: float = 0.0,
     compiled: bool = False,
+    features: float = 10.0,
     primal: int = 0,
     held: int = 0,
     in_a_row: bool = False,
@@ -135,6 +150,8 @@ def cheapest(
         units of the margin: the larger, the more bounded rows change sides.
     compiled : bool
         Whether a solve from nothing is one compiled call over the whole matrix.
+    features : float
+        Stored numbers of a row (:func:`stored_features`).
     primal : int
         Features, where a solve from nothing is one of Newton in the primal; else 0.
     held : int
@@ -151,8 +168,9 @@ def cheapest(
         Events after which a path is abandoned, having cost half as much as a new fit.
     """
     anew = refit_seconds(
-        n, support, margin, exact=exact, compiled=compiled, primal=primal
-    )
+        n, support, margin,
+        exact=exact, compiled=compiled, features=features, primal=primal,
+    )  # fmt: skip
     # An exact fit of few rows is one compiled call: no start makes it shorter.
     warm = warm and not exact
     again = warm_seconds(n, support, margin, moving) if warm else np.inf

@@ -34,7 +34,12 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.split_variables import by_sides
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import Route, cheapest, influence
+from widemargin.engine.update_costs import (
+    Route,
+    cheapest,
+    influence,
+    stored_features,
+)
 from widemargin.engine.update_options import EXACTLY, UpdateOptions
 from widemargin.engine.verification import BoundedValues
 
@@ -260,6 +265,7 @@ def _chosen(
         target.n, support, dragged, min(margin, rank_bound(target)),
         exact=options.exact or options.polishes, warm=options.warm and summed,
         summed=summed, influence=influence(target), compiled=options.compiled,
+        features=stored_features(target.gram.samples),
         held=held, primal=_primal_features(target),
         in_a_row=options.in_a_row and options.columns is not None,
     )  # fmt: skip

@@ -12,6 +12,8 @@ from sklearn.datasets import make_moons
 from widemargin import SVC, CostSensitiveSVC
 from widemargin.engine.gram import Gram
 
+from tests.refits import weigh_every_way
+
 X, y = make_moons(120, noise=0.25, random_state=0)
 
 
@@ -100,3 +102,54 @@ def test_every_update_keeps_to_the_cache_size(monkeypatch):
     model = SVC(keep_rows=True, gamma=1.0, cache_size=7.0).fit(X[:110], y[:110])
     model.partial_fit(X[110:], y[110:]).forget([0, 1]).update(C=2.0)
     assert len(sizes) >= 4 and set(sizes) <= {1, 7.0}  # 1: no rows
+
+
+@pytest.mark.parametrize("call", ["partial_fit", "forget"])
+def test_parameters_are_checked_again_where_one_has_changed(call):
+    """And only then: the same objects have passed the checks already."""
+    model = SVC(keep_rows=True, gamma=1.0).fit(X[:100], y[:100])
+    arguments = {"partial_fit": (X[100:], y[100:]), "forget": ([0, 1],)}[call]
+    model.set_params(C=-1.0)
+    with pytest.raises(ValueError, match="'C' parameter"):
+        getattr(model, call)(*arguments)
+    model.set_params(C=1.0, gamma=2.0)
+    with pytest.raises(ValueError, match="changed since the first fit"):
+        getattr(model, call)(*arguments)
+    model.set_params(gamma=1.0)
+    getattr(model, call)(*arguments)
+    checked = []
+    SVC._constraints()["C"].insert(0, Noting(checked))
+    try:
+        model.partial_fit(X[:3] + 0.1, y[:3])
+        assert not checked
+        model.set_params(C=0.5).partial_fit(X[3:6] + 0.1, y[3:6])
+        assert checked == [0.5]
+    finally:
+        del SVC._constraints()["C"][0]
+
+
+class Noting:
+    """A constraint that notes what it is asked about, and leaves it to the others."""
+
+    def __init__(self, asked):
+        self.asked = asked
+
+    def is_satisfied_by(self, value):
+        self.asked.append(value)
+        return False
+
+
+def test_a_cost_that_is_changed_in_place_moves_the_model(monkeypatch):
+    weigh_every_way(monkeypatch)  # rows that change nothing are looked for
+    weights = {0: 1.0, 1: 1.0}
+    model = SVC(keep_rows=True, gamma=1.0, class_weight=weights).fit(X, y)
+    sure = np.argsort(-np.abs(model.decision_function(X)))[:2]
+    for route, weight in (("settled", 1.0), ("refit", 5.0)):
+        weights[1] = weight
+        model.partial_fit(X[sure], y[sure])
+        assert (model.history_[-1]["route"] == "settled") == (route == "settled")
+    rows = np.r_[np.arange(len(X)), sure, sure]
+    fresh = SVC(gamma=1.0, class_weight={0: 1.0, 1: 5.0}).fit(X[rows], y[rows])
+    np.testing.assert_allclose(
+        model.decision_function(X), fresh.decision_function(X), atol=1e-6
+    )

@@ -16,6 +16,7 @@ from .dependent_rows import independent, rank_bound
 from .end import (
     accurate,
     at_its_end,
+    has_one_point,
     only_solution,
     reach,
     repair,
@@ -31,6 +32,7 @@ __all__ = [
     "accurate",
     "at_its_end",
     "events_within",
+    "has_one_point",
     "independent",
     "joined_solution",
     "moving",

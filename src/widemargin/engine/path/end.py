@@ -153,9 +153,14 @@ def only_solution(problem: DualProblem) -> Solution | None:
     return _certified(problem, beta, checked, PathAccount(route="direct"), begun)
 
 
+def has_one_point(problem: DualProblem) -> bool:
+    """Whether the box leaves one point."""
+    return only_point(problem.lower, problem.upper, problem.total) is not None
+
+
 def at_its_end(start: Start, target: DualProblem) -> bool:
     """Whether the start solves the target already, or the box leaves one point."""
-    if only_point(target.lower, target.upper, target.total) is not None:
+    if has_one_point(target):
         return True
     return _solves(start.beta, start.values, target)
 

@@ -33,11 +33,16 @@ class BatchAnswer(NamedTuple):
 
 
 def answers_together(
-    gram: Gram, batch: ProblemBatch, tasks: Sequence[Task], options: BatchOptions
+    gram: Gram,
+    batch: ProblemBatch,
+    tasks: Sequence[Task],
+    options: BatchOptions,
+    *,
+    record: bool = True,
 ) -> list[Any]:
     """Solve all problems of a fit; None, with a start, for those left unsolved."""
     solved = solve_together(gram, batch, *start_of(tasks, batch, options))
-    answers = answers_of(solved, tasks, keep=options.every_value)
+    answers = answers_of(solved, tasks, keep=options.every_value, record=record)
     for number, (task, answer) in enumerate(zip(tasks, answers, strict=True)):
         if answer is None:
             task.start = solved.beta[batch.part(number)]
@@ -45,12 +50,13 @@ def answers_together(
 
 
 def answers_of(
-    solved: BatchSolution, tasks: Sequence[Task], *, keep: bool
+    solved: BatchSolution, tasks: Sequence[Task], *, keep: bool, record: bool
 ) -> list[Any]:
-    """Return the answers of the tasks, each recorded; None where one is open.
+    """Return the answers of the tasks; None where one is open.
 
     Open are tasks that float32 entries, or 100 steps per row, did not solve.
-    With `keep` they are whole solutions, from which exact updates can start.
+    With `keep` they are whole solutions, from which exact updates can start; with
+    `record` each solve is entered in the history of its task.
     """
     if not all(status.solved for status in solved.status):
         return [
@@ -64,15 +70,18 @@ def answers_of(
     intercepts, certificates = certify_batch(solved)
     answers: list[Any] = []
     for number, task in enumerate(tasks):
-        certificate, n_iter = certificates[number], int(solved.n_iter[number])
-        beta = solved.beta[solved.batch.part(number)]
         answer = BatchAnswer(
-            beta, intercepts[number], n_iter, solved.status[number], certificate
+            solved.beta[solved.batch.part(number)],
+            intercepts[number],
+            int(solved.n_iter[number]),
+            solved.status[number],
+            certificates[number],
         )
-        task.history.append(batch_record(answer))
+        if record:
+            task.history.append(batch_record(answer))
         answers.append(
-            solved.solution(number).knowing(intercepts[number], certificate) if keep
-            else answer
+            solved.solution(number).knowing(answer.intercept, answer.certificate)
+            if keep else answer
         )  # fmt: skip
     return answers
 

@@ -29,11 +29,12 @@ from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 
 from .chunk import Given
+from .known_parameters import same_objects, same_prices
 from .live_rows import LiveRows, lasting, trimmed
 from .new_classes import with_classes
 from .record import Update
 from .refused import needs_rows, without_rows
-from .reserve_vectors import enter_quietly, erase, leave_quietly, note, same_prices
+from .reserve_vectors import enter_quietly, erase, leave_quietly, note
 from .task_state import TaskState
 from .task_updates import AnyTask, Data, TaskUpdatingMachine
 from .update_state import UpdateState, no_rows
@@ -55,6 +56,13 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         "keep_rows": ["boolean"],
         "exact_updates": ["boolean", StrOptions({"auto"})],
     }
+
+    def _validate_params(self) -> None:
+        """Check the parameters, unless they are those of the last fit or update."""
+        state = vars(self).get("_updates")
+        if state is None or not same_objects(self, state.parameters):
+            super()._validate_params()
+
     # ---- rows that are kept --------------------------------------------------
 
     def _keeps_rows(self, data: Data) -> bool:
@@ -250,10 +258,10 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
     ) -> Indices:
         """Let rows in and out at once; return the places still to be erased."""
         support, n, entering = state.support, state.n, fresh.n
-        anew = self._seconds_anew(state.kernel, n + entering - gone.size, support)
+        anew = self._seconds_anew(state, n + entering - gone.size)
         share = min(1.0, support / max(1, n))  # of new rows too, if these are alike
         moving = round(share * (entering + gone.size))
-        tested = worth_testing(anew, entering, share)
+        tested = worth_testing(anew, entering + gone.size, share)
         settled: UpdateState | None = state if tested else None
         if settled is not None and update.stage == "add":
             settled = enter_quietly(self, state, fresh)
@@ -263,7 +271,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
             settled = leave_quietly(self, settled, gone)
         if settled is not None:
             note(self, settled, update)
-            self._updates = settled
+            self._keep_rows(settled)
             return gone if settled.gone.size else gone[:0]
         keep = None
         if gone.size:
@@ -281,8 +289,8 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         self._check_fitted()
         state = self._checked_state(self._updates).closed_up()
         update = Update("update", 0, 0, begun)
-        same = same_prices(self, state.prices)
-        refit = self._seconds_anew(state.kernel, state.n, state.support)
+        same = same_prices(self, state.parameters)
+        refit = self._seconds_anew(state, state.n)
         anew = np.inf if same else refit
         self._move(state, None, no_rows(state.live), update, anew)
         return self

@@ -57,8 +57,12 @@ class LiveRows:
 
     def exchanged(self, rows: Indices, other: LiveRows) -> LiveRows:
         """Return copies of some rows, followed by the others, and of nothing else."""
-        kept = self.kept(rows)
-        return kept._followed_by(other, _both_copied) if other.n else kept
+        if not other.n:
+            return self.kept(rows)
+        chosen: Indices | slice = rows
+        if rows.size and int(rows[0]) + rows.size == self.n:  # as a window slides
+            chosen = slice(int(rows[0]), None)  # one copy is enough
+        return self.kept(chosen)._followed_by(other, _both_copied)
 
     def _followed_by(self, other: LiveRows, behind: Behind) -> LiveRows:
         weights = None
@@ -93,8 +97,8 @@ class LiveRows:
         for row in rows.tolist():  # running ids stay in order
             self.ids[row] = self.ids[row - 1] if row else self.ids.dtype.type()
 
-    def kept(self, rows: Indices) -> LiveRows:
-        """Return copies of some rows, and of nothing else."""
+    def kept(self, rows: Indices | slice) -> LiveRows:
+        """Return copies of some rows, and of nothing else; of a slice, views."""
         return LiveRows(
             self.X[rows],
             _some(self.targets, rows),
@@ -116,7 +120,7 @@ def _both(first: Any, second: Any, behind: Behind) -> Any:
     return behind(first, second)
 
 
-def _some(column: Any, rows: Indices) -> Any:
+def _some(column: Any, rows: Indices | slice) -> Any:
     return None if column is None else column[rows]
 
 

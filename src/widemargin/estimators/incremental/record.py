@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from widemargin.engine.solution import Solution, stage_record
 from widemargin.engine.updates import PathAccount
 
 COUNTED = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
-_COUNTS = attrgetter(*COUNTED)
 STAGES = ("add", "forget", "update")
 KEPT = 1000  # records of history_: a stream has no end
 
@@ -61,18 +59,18 @@ def update_record(
     support vectors.
     """
     certificates = [solution.certificate for solution in solutions]
-    routes = sorted({account.route for account in accounts} - {"unchanged"})
-    violations = [c.kkt_violation or 0.0 for c in certificates]
-    counts = [sum(column) for column in zip(*map(_COUNTS, accounts), strict=True)]
-    return stage_record(
+    routes = {account.route for account in accounts} - {"unchanged"}
+    record = stage_record(
         update.stage,
         size,
         time.perf_counter() - update.begun,
         certificates,
-        kkt_violation=max(violations, default=0.0),
+        kkt_violation=max([c.kkt_violation or 0.0 for c in certificates], default=0.0),
         chunk=update.chunk,
         forgotten=update.forgotten,
         margin=margin,
-        **dict(zip(COUNTED, counts or [0] * len(COUNTED), strict=True)),
-        route="+".join(routes) or "unchanged",
     )
+    for name in COUNTED:
+        record[name] = sum([getattr(account, name) for account in accounts])
+    record["route"] = "+".join(sorted(routes)) or "unchanged"
+    return record

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import stage_record
 from widemargin.engine.verification import bounded_cross
 
+from .known_parameters import same_prices
 from .live_rows import LiveRows
 from .record import Update, recent
 from .task_state import TaskState
@@ -29,37 +29,11 @@ from .update_state import UpdateState
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# parameters that no problem depends on, and those of the kernel, which are compared
-INERT = frozenset(
-    "keep_rows exact_updates max_time max_iter tol n_jobs cache_size verbose shrinking "
-    "warm_start solver polish random_state decision_function_shape break_ties "
-    "probability non_crossing kernel gamma degree coef0 fit_intercept".split()
-)
-
-
 # what no path has taken
 QUIET = {
     "steps": 0, "exchanges": 0, "shifts": 0, "perturbations": 0, "refactorisations": 0,
     "route": "settled",
 }  # fmt: skip
-
-
-def prices(estimator: Any) -> dict[str, Any]:
-    """Return copies of the parameters that decide the cost of a row."""
-    names = set(estimator._get_param_names()) - INERT
-    return {name: deepcopy(getattr(estimator, name)) for name in names}
-
-
-def same_prices(estimator: Any, former: dict[str, Any] | None) -> bool:
-    """Whether an estimator still has the same cost parameters."""
-    if former is None:
-        return False
-    present = {name: getattr(estimator, name) for name in former}
-    return all(_equal(present[name], former[name]) for name in former)
-
-
-def _equal(first: Any, second: Any) -> bool:
-    return type(first) is type(second) and bool(np.array_equal(first, second))
 
 
 def settled_newcomers(
@@ -119,7 +93,7 @@ def enter_quietly(
     """Return the state with new rows that change nothing; None if they do, or may."""
     if not (state.tasks and estimator.__sklearn_is_fitted__()):
         return None
-    if not (state.kernel.semidefinite and same_prices(estimator, state.prices)):
+    if not (state.kernel.semidefinite and same_prices(estimator, state.parameters)):
         return None
     if estimator._every_row_counts():
         return None
@@ -148,7 +122,7 @@ def leave_quietly(
     """
     if gone.size == 0 or gone.size == state.n or not state.live.writeable:
         return None
-    if estimator._every_row_counts() or not same_prices(estimator, state.prices):
+    if estimator._every_row_counts() or not same_prices(estimator, state.parameters):
         return None
     if not settled_leavers(state, gone):
         return None

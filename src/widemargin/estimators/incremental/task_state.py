@@ -13,7 +13,7 @@ from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import least_seconds
+from widemargin.engine.update_costs import SUMMED, least_seconds
 from widemargin.engine.updates import NEW
 from widemargin.engine.verification import BoundedValues
 
@@ -260,10 +260,12 @@ class TaskState:
     def least_seconds(self, moving: int, in_a_row: bool) -> float:
         """Estimate the shortest path from here, of some rows that move.
 
-        The columns of the margin set are there, or will be for the updates to come.
+        The columns of the margin set are there, or will be for the updates to come;
+        K beta has to be summed where it is not known.
         """
         held = self.margin if in_a_row or self.columns is not None else 0
-        return least_seconds(self.beta.size, self.margin, moving, held)
+        sums = 0.0 if self.trusted else SUMMED * self.beta.size * self.support
+        return sums + least_seconds(self.beta.size, self.margin, moving, held)
 
     @property
     def trusted(self) -> bool:

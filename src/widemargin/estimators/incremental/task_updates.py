@@ -18,8 +18,7 @@ from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.kernel_table import ProblemBatch
-from widemargin.engine.kernels import Kernel
-from widemargin.engine.path import accurate
+from widemargin.engine.path import accurate, has_one_point
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.problem_batches import is_small, whole_matrix
 from widemargin.engine.solution import Solution
@@ -27,13 +26,16 @@ from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
 from widemargin.engine.update_costs import (
     BASE,
+    CLEARLY,
     SURELY,
     Route,
     refit_seconds,
+    stored_features,
 )
 from widemargin.engine.updates import PathAccount
 from widemargin.estimators.base.fitted_model import remove_model
 from widemargin.estimators.base.kernel_machine import KernelMachine
+from widemargin.estimators.base.small_fit import answers_together
 from widemargin.estimators.base.task import Task
 from widemargin.estimators.base.training_data import TrainingData
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
@@ -42,7 +44,6 @@ from .chunk import Chunk, Given
 from .columns_of_rows import ColumnsOfRows, columns_for
 from .live_rows import LiveRows
 from .record import Update, after_update, recent, update_record
-from .reserve_vectors import prices
 from .row_change import RowChange
 from .task_state import TaskState
 from .update_state import UpdateState
@@ -95,7 +96,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     # ---- the move ------------------------------------------------------------
 
     def _keep_rows(self, state: UpdateState) -> None:
-        self._updates = state.priced(prices(self))
+        self._updates = state.under(self)
 
     def _move(
         self,
@@ -187,12 +188,15 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         staying = np.concatenate([keep, np.arange(before.n, joined.n)])
         return RowChange(whole, before.n, staying)
 
-    def _seconds_anew(self, kernel: Kernel, n: int, support: int) -> float:
+    def _seconds_anew(self, state: UpdateState, n: int) -> float:
         """Estimate a refit of n rows; infinite where it is not one compiled call."""
         together = self._may_solve_together() and not self._own_way()
-        if not (together and whole_matrix(kernel, self.tol)):
+        if not (together and whole_matrix(state.kernel, self.tol)):
             return math.inf
-        return refit_seconds(n, support, 0, exact=False, compiled=True)
+        features = stored_features(state.live.X)
+        return refit_seconds(
+            n, state.support, 0, exact=False, compiled=True, features=features
+        )
 
     def _refitted_at_once(
         self,
@@ -208,16 +212,32 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         least = sum([task.least_seconds(moving, again) for task in state.tasks])
         if math.isinf(anew) or (state.tasks and least < SURELY * anew):
             return None
-        if state.tasks and anew > BASE:  # else no warm solve is less
-            exact = self.exact_updates is True or self._polishes(tasks[0])
-            if not exact:
-                return None
         batch = self._small_batch(gram, tasks)
-        if batch is None or batch.pinned:
+        exact = self.exact_updates is True or self._polishes(tasks[0])
+        warm = bool(state.tasks) and anew > BASE and not exact  # else it is no less
+        if batch is None or warm:
+            if not self._only_cold(state, tasks, moving):
+                return None
+        elif batch.pinned:
             return None
         account = PathAccount(route=Route.REFIT.value)
         solutions = self._refitted(data, gram, tasks, batch)
         return [Moved(solution, account) for solution in solutions]
+
+    def _only_cold(self, state: UpdateState, tasks: list[AnyTask], moving: int) -> bool:
+        """Whether a task of many rows is refitted, by what is known before it is begun.
+
+        No warm solve can begin where K beta is not known, and a path has to sum it
+        first. That is worth it where more updates come.
+        """
+        if len(tasks) != 1 or len(state.tasks) != 1 or after_update(self.history_):
+            return False
+        [former], [task] = state.tasks, tasks
+        if former.trusted:
+            return False
+        n, least = task.rows.size, former.least_seconds(moving, in_a_row=False)
+        anew = refit_seconds(n, former.support, former.margin, exact=False)
+        return least >= CLEARLY * anew and not has_one_point(self._moved_problem(task))
 
     def _move_tasks(
         self, tasks: list[AnyTask], formers: list[TaskState], change: RowChange
@@ -266,7 +286,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         if batch is None:
             answers, complete = machine._solve_all(data, gram, tasks)
         else:
-            answers, complete = machine._solve_batch(data, gram, tasks, batch)
+            answers, complete = machine._solve_recordless(gram, tasks, batch)
         if not complete:
             raise KeyboardInterrupt
         if self.exact_updates is not True or not gram.kernel.semidefinite:
@@ -276,6 +296,15 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             if solved.status == Status.CONVERGED else solved
             for task, solved in zip(tasks, answers, strict=True)
         ]  # fmt: skip
+
+    def _solve_recordless(
+        self, gram: Gram, tasks: list[AnyTask], batch: ProblemBatch
+    ) -> tuple[list[Any], bool]:
+        """Solve tasks in one compiled call; the update has a record of its own."""
+        threads, deadline = gram.threads, tasks[0].deadline
+        options = self._batch_options(deadline, threads, every_value=True)
+        answers = answers_together(gram, batch, tasks, options, record=False)
+        return self._solve_open(tasks, answers)
 
     def _too_late(self, stage: str) -> str:
         name = {"add": "partial_fit"}.get(stage, stage)

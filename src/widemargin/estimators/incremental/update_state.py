@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel, make_kernel, numeric_gamma
 
+from .known_parameters import Parameters, parameters_of, same_objects
 from .live_rows import LiveRows, wanted_ids
 from .row_index import RowIndex
 from .task_state import TaskState
@@ -42,9 +43,8 @@ class UpdateState:
         closed up with the next update that moves anything.
     closed_classes : bool
         Whether the user listed the classes: then a chunk brings no others.
-    prices : dict or None
-        Parameters that decide what rows cost, at the last move; None in a model from a
-        file.
+    parameters : dict or None
+        Those of the estimator at the last move; None in a model from a file.
     index : RowIndex
         Where the rows of given ids are.
     """
@@ -58,7 +58,7 @@ class UpdateState:
     fit_intercept: bool
     gone: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     closed_classes: bool = False
-    prices: dict[str, Any] | None = field(default=None, init=False)
+    parameters: Parameters | None = field(default=None, init=False)
     index: RowIndex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,9 +98,10 @@ class UpdateState:
         """Return the state after a move: other places, so that an index begins anew."""
         return self.changed(live=live, tasks=tasks, index=RowIndex(self.named_ids))
 
-    def priced(self, prices: dict[str, Any]) -> UpdateState:
-        """Return the state with the prices of its rows noted."""
-        object.__setattr__(self, "prices", prices)
+    def under(self, estimator: Any) -> UpdateState:
+        """Return the state with the parameters of an estimator noted."""
+        if not same_objects(estimator, self.parameters):
+            object.__setattr__(self, "parameters", parameters_of(estimator))
         return self
 
     def closed_up(self) -> UpdateState:
@@ -150,6 +151,8 @@ class UpdateState:
 
         An estimated gamma is kept while the setting stays: chunks do not change it.
         """
+        if same_objects(estimator, self.parameters):
+            return True
         estimated = isinstance(estimator.gamma, str)
         if estimated and estimator.gamma != self.gamma:
             return False
