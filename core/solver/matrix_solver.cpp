@@ -120,8 +120,8 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   };
   const Size kept = Size(double(capacity) * kKeptShare);
   for (const bool free_ones : {true, false})
-    for (Size k = members_.size(); k-- > 0 && next.size() < kept;)
-      if (!chosen[members_[k]] && point_.is_free(members_[k]) == free_ones) take(members_[k]);
+    for (Size k = recent_.size(); k-- > 0 && next.size() < kept;)
+      if (!chosen[recent_[k]] && point_.is_free(recent_[k]) == free_ones) take(recent_[k]);
   std::reverse(next.begin(), next.end());
   const double above = equality ? extremes.highest_low : 0.0;
   const double below = equality ? extremes.lowest_up : 0.0;
@@ -145,7 +145,12 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
     for (const Candidates& list : lists)
       if (k < list.size() && next.size() < capacity && !chosen[list[k].second])
         take(list[k].second);
-  members_.swap(next);
+  recent_.swap(next);
+  // Rows are gathered in the order in which they lie in memory.
+  members_ = recent_;
+  const Index* samples = point_.problem().members;
+  std::sort(members_.begin(), members_.end(),
+            [&](Size a, Size b) { return samples[a] < samples[b]; });
   clear_block();
 }
 

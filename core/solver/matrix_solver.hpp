@@ -48,7 +48,8 @@ class MatrixSolver {
 
   MatrixPoint<Real>& point_;
   const Proceed& proceed_;
-  std::vector<Size> members_;   // of the working set
+  std::vector<Size> members_;   // of the working set, in the order of their columns
+  std::vector<Size> recent_;    // the same, the latest to enter last
   std::vector<Index> columns_;  // of the matrix, that the members are
   std::vector<Run> runs_;       // of consecutive columns, where these are long
   Aligned<Real>& block_;        // entries between the members, a row when a step needs it
