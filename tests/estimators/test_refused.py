@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import make_classification
 
+import widemargin
 from widemargin import (
     SVC,
     ChanceConstrainedSVC,
@@ -27,6 +29,13 @@ X, y = make_classification(60, 4, flip_y=0.2, random_state=0)
 KERNEL_ESTIMATORS = [
     SVC, CostSensitiveSVC, RampSVC, DivideConquerSVC, DPWSSClassifier
 ]  # fmt: skip
+
+THREADED = [
+    name
+    for name in widemargin.__all__
+    if hasattr(getattr(widemargin, name), "fit")
+    and "n_jobs" in inspect.signature(getattr(widemargin, name)).parameters
+]
 
 
 @pytest.mark.parametrize("estimator", [*KERNEL_ESTIMATORS, ChanceConstrainedSVC])
@@ -52,6 +61,14 @@ def test_what_scikit_learn_takes_is_taken(class_weight):
     theirs = sklearn.svm.SVC(class_weight=class_weight).fit(X, y)
     ours = SVC(class_weight=class_weight).fit(X, y)
     assert_allclose(ours.class_weight_, theirs.class_weight_)
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_no_thread_at_all_is_refused(name):
+    estimator = getattr(widemargin, name)
+    given = (SVC(), {"C": [1.0]}) if name == "SharedGridSearchCV" else ()
+    with pytest.raises(ValueError, match="n_jobs"):
+        estimator(*given, n_jobs=0).fit(X, y)
 
 
 def test_damaged_sparse_samples_end_no_process():

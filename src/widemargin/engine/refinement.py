@@ -104,7 +104,8 @@ class Descent:
         spent = Spending(options, SLOW * problem.n)
         beta, values, exact = starting_point(problem, start)
         plain = options.second_sum is None
-        if options.blocks and plain and isinstance(problem.gram.kernel, Linear):
+        linear = options.blocks and plain and isinstance(problem.gram.kernel, Linear)
+        if linear:
             beta, values = primal_start(
                 problem, beta, values, options.tol,
                 cold=start is None, deadline=options.deadline,
@@ -120,6 +121,8 @@ class Descent:
         nothing = np.zeros(problem.n)
         self.known = (beta.copy(), values) if exact else (nothing, nothing)
         self.exact = False
+        # By Newton's method, in float64: float32 rows of large features would undo it.
+        self._solved = linear and violation(problem, beta, values) <= options.tol
         self.status = Status.START
         self._stagnation = Stagnation(problem)
         earlier = () if options.screen is None else options.screen.checks
@@ -133,7 +136,9 @@ class Descent:
         ``single`` allows float32 rows, where they are good enough for these samples.
         """
         self.exact = False
-        if self.options.blocks:
+        if self._solved:
+            self._solved, self.status = False, Status.CONVERGED
+        elif self.options.blocks:
             single = single and self.problem.gram.single_precision_suffices
             self._run_blocks(tol, single)
         else:

@@ -146,6 +146,8 @@ def proved(solution: Solution, tol: float) -> Solution:
     """
     solution = solution.verified()
     if solution.converged and solution.proved_violation > tol:
+        solution = solution.verified_closely()
+    if solution.converged and solution.proved_violation > tol:
         return replace(solution, status=Status.STALLED)
     if solution.status == Status.STALLED and solution.proved_violation <= tol:
         return replace(solution, status=Status.CONVERGED)

@@ -178,7 +178,11 @@ class ChanceConstrainedSVC(UncertainModel):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
         "memory_mb": [Interval(Real, 0.0, None, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, None, -1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
