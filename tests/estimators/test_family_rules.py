@@ -9,10 +9,13 @@ import threading
 import numpy as np
 import pytest
 import sklearn.svm
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR, save
+
+from tests.estimators.test_deterministic import answers, assert_same
+from tests.problems import noisy_curve
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 5))
@@ -37,10 +40,21 @@ def test_fits_are_the_same_to_the_last_bit(model, n):
         for jobs in (1, 1, 2)
     )
     for other in (again, two):
-        assert_array_equal(one.support_, other.support_)
-        assert_array_equal(one.dual_coef_, other.dual_coef_)
-        assert_array_equal(one.intercept_, other.intercept_)
-        assert_array_equal(one.predict(X), other.predict(X))
+        assert_same(one, other, X)
+
+
+@pytest.mark.parametrize("model", [SVR(), NuSVR(), NuSVC(nu=0.4)], ids=str)
+def test_a_weight_of_k_is_a_row_k_times(model):
+    rows, labels, _ = noisy_curve(2, 60)
+    labels = targets(model, labels - np.median(labels))
+    times = np.random.default_rng(0).integers(0, 4, 60)
+    model.set_params(gamma=0.5)
+    weighted = clone(model).fit(rows, labels, times.astype(float))
+    every = np.repeat(np.arange(60), times)
+    repeated = clone(model).fit(rows[every], labels[every])
+    assert_allclose(answers(weighted, rows), answers(repeated, rows), atol=1e-7)
+    if isinstance(model, NuSVR):
+        assert_allclose(weighted.epsilon_, repeated.epsilon_, atol=1e-7)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

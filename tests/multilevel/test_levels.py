@@ -127,6 +127,16 @@ def test_theorem_2_rows_beyond_its_threshold_are_no_support_vectors(apart, C):
         assert np.count_nonzero(beyond) >= 5
 
 
+def assert_as_good_as_direct(solution, K):
+    assert_certified(solution, K, tol=1e-8, rounding=1e-8)
+    problem = solution.problem
+    assert_allclose(
+        objective(K, solution.beta, problem.linear),
+        objective(K, plain(problem).beta, problem.linear),
+        rtol=1e-6,
+    )
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("refine", [True, False])
 def test_final_objective_is_that_of_a_direct_solve(fit_intercept, refine):
@@ -136,12 +146,7 @@ def test_final_objective_is_that_of_a_direct_solve(fit_intercept, refine):
         problem, Plan(2, refine=refine), SolveOptions(tol=1e-8), record=records.append
     )
     K = kernel_matrix(Gaussian(2.0), X)
-    assert_certified(solution, K, tol=1e-8, rounding=1e-8)
-    assert_allclose(
-        objective(K, solution.beta, problem.linear),
-        objective(K, plain(problem).beta, problem.linear),
-        rtol=1e-6,
-    )
+    assert_as_good_as_direct(solution, K)
     stages = [record["stage"] for record in records]
     middle = ["refine"] if refine else []
     assert stages == ["level 2", "level 1", *middle]
@@ -161,12 +166,7 @@ def test_any_dual_problem_goes_through_the_levels(fit_intercept):
         problem, Plan(2, n_branches=3), SolveOptions(tol=1e-8), record=lambda _: None
     )
     K = kernel_matrix(Gaussian(1.0), X)
-    assert_certified(solution, K, tol=1e-8, rounding=1e-8)
-    assert_allclose(
-        objective(K, solution.beta, problem.linear),
-        objective(K, plain(problem).beta, problem.linear),
-        rtol=1e-6,
-    )
+    assert_as_good_as_direct(solution, K)
 
 
 def test_levels_start_from_any_point_or_solution():

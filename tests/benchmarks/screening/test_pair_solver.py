@@ -212,18 +212,38 @@ def rows(text):
     return {row[0]: row[1:] for row in found if len(row) == 8 and row[1].isdigit()}
 
 
-def test_table_is_of_medians_over_none(moons, tmp_path):
-    store = stored(
-        tmp_path / "pairs.json",
-        linear=[(8, 80, 1), (4, 20, 1), (2, 16, 1), (1, 10, 1)],
-        kappa_5=[(6, 60, 1), (6, 60, 1), (4, 30, 1), (3, 30, 1)],
-    )
-    text = ramp_pairs_timing.tables(store)
-    assert rows(text) == {
-        "kappa5": ["1", "1.00", "1.50", "2.00", "1.00", "2.00", "2.00"],
-        "linear": ["1", "2.00", "4.00", "8.00", "4.00", "5.00", "8.00"],
-        "all": ["2", "1.50", "2.75", "5.00", "2.50", "3.50", "5.00"],
+ENDED = {
+    "linear": [(8, 80, 1), (4, 20, 1), (2, 16, 1), (1, 10, 1)],
+    "kappa_5": [(6, 60, 1), (6, 60, 1), (4, 30, 1), (3, 30, 1)],
+}
+STOPPED = {
+    "linear": [(9, 90, 0), (9, 90, 0), (9, 60, 1), (6, 60, 1)],
+    "kappa_5": [(4, 40, 1), (3, 90, 0), (4, 40, 1), (9, 90, 0)],
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "kappa5", "linear", "all_of_them"),
+    [
+        (ENDED, "1.00 1.50 2.00 1.00 2.00 2.00", "2.00 4.00 8.00 4.00 5.00 8.00",
+         "1.50 2.75 5.00 2.50 3.50 5.00"),
+        (STOPPED, "0.00 1.00 0.00 0.00 1.00 0.00", "1.00 1.00 1.50 1.00 1.50 1.50",
+         "0.50 1.00 0.75 0.50 1.25 0.75"),
+    ],
+)  # fmt: skip
+def test_table_is_of_medians_over_none(
+    runs, kappa5, linear, all_of_them, moons, tmp_path
+):
+    found = rows(ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **runs)))
+    assert found == {
+        "kappa5": ["1", *kappa5.split()],
+        "linear": ["1", *linear.split()],
+        "all": ["2", *all_of_them.split()],
     }
+
+
+def test_what_is_said_of_fits_that_ended(moons, tmp_path):
+    text = ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **ENDED))
     assert "2 of the 2 settings were measured" in text
     assert "8,000 samples, tolerance 1e-6, a piece of 400 steps" in text
     assert "A fit of less than 1 s is the best of three runs, a longer" in text
@@ -234,18 +254,8 @@ def test_table_is_of_medians_over_none(moons, tmp_path):
     assert "takes, on the median setting, 1 times as long as the fit" in text
 
 
-def test_who_was_stopped_counts_as_a_bound(moons, tmp_path):
-    store = stored(
-        tmp_path / "pairs.json",
-        linear=[(9, 90, 0), (9, 90, 0), (9, 60, 1), (6, 60, 1)],
-        kappa_5=[(4, 40, 1), (3, 90, 0), (4, 40, 1), (9, 90, 0)],
-    )
-    text = ramp_pairs_timing.tables(store)
-    assert rows(text) == {
-        "kappa5": ["1", "0.00", "1.00", "0.00", "0.00", "1.00", "0.00"],
-        "linear": ["1", "1.00", "1.00", "1.50", "1.00", "1.50", "1.50"],
-        "all": ["2", "0.50", "1.00", "0.75", "0.50", "1.25", "0.75"],
-    }
+def test_a_fit_that_was_stopped_counts_as_a_bound(moons, tmp_path):
+    text = ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **STOPPED))
     assert "none was stopped in 1 of them, and in 1 of these safe+shrink ended" in text
     assert "is missed by time (0.75 times) and missed by entries" in text
     assert "in 1 of the 1 settings in which it ended" in text

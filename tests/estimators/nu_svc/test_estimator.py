@@ -15,6 +15,7 @@ from widemargin import SVC, NuSVC
 from widemargin.engine import problem_batches
 from widemargin.estimators.base import nu as nu_tasks
 
+from tests.estimators.solved_ways import assert_every_way_is_certified
 from tests.estimators.stopped_fits import (
     assert_ctrl_c_leaves_the_point_reached,
     assert_limits_leave_a_certified_model,
@@ -112,17 +113,6 @@ def test_nu_bounds_margin_errors_and_support_vectors():
         assert np.mean(margins < 1 - 1e-9) <= nu <= model.support_.size / 400
 
 
-def test_a_weight_of_k_is_a_row_k_times():
-    X, y, _ = data(2, 60)
-    times = np.random.default_rng(0).integers(0, 4, 60)
-    weighted = NuSVC(gamma=0.5, nu=0.4).fit(X, y, times.astype(float))
-    rows = np.repeat(np.arange(60), times)
-    repeated = NuSVC(gamma=0.5, nu=0.4).fit(X[rows], y[rows])
-    assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), atol=1e-7
-    )
-
-
 def test_several_classes_are_those_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -166,20 +156,9 @@ def test_every_kind_of_samples_gives_the_same_model(tmp_path):
 
 def test_a_large_fit_is_certified_however_it_is_solved():
     X, y, _ = data(6, 3000)
-    direct = NuSVC(nu=0.3, n_jobs=1).fit(X, y)
-    assert direct.certificate_.kkt_violation <= 1e-3
-    again = NuSVC(nu=0.3, n_jobs=2).fit(X, y)
-    assert_array_equal(direct.dual_coef_, again.dual_coef_)
-    divided = NuSVC(nu=0.3, solver="divide").fit(X, y)
-    assert "level 1" in [stage["stage"] for stage in divided.history_]
-    warm = NuSVC(nu=0.3, warm_start=True).fit(X, y)
-    steps = warm.n_iter_[0]
-    assert warm.fit(X, y).n_iter_[0] < steps / 10
-    for model in (divided, warm):
-        assert model.certificate_.kkt_violation <= 1e-3
+    for model in assert_every_way_is_certified(NuSVC(nu=0.3), X, y):
         objective = own_objective(model, X, y, np.ones(3000))
         assert model.certificate_.bound <= objective <= model.certificate_.objective
-        assert_allclose(float(objective), direct.certificate_.objective, rtol=1e-3)
 
 
 def test_a_limit_leaves_a_certified_model():

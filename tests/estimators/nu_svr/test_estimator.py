@@ -13,6 +13,7 @@ from sklearn import svm
 import widemargin
 from widemargin import SVR, NuSVR
 
+from tests.estimators.solved_ways import assert_every_way_is_certified
 from tests.estimators.stopped_fits import (
     assert_ctrl_c_leaves_the_point_reached,
     assert_limits_leave_a_certified_model,
@@ -100,16 +101,6 @@ def test_slack_in_the_sum_leaves_no_tube():
     assert model.certificate_.bound <= own_objective(model, X, y, np.ones(40))
 
 
-def test_a_weight_of_k_is_a_row_k_times():
-    X, y, _ = data(2, 60)
-    times = np.random.default_rng(0).integers(0, 4, 60)
-    weighted = NuSVR(gamma=0.5).fit(X, y, times.astype(float))
-    rows = np.repeat(np.arange(60), times)
-    repeated = NuSVR(gamma=0.5).fit(X[rows], y[rows])
-    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
-    assert_allclose(weighted.epsilon_, repeated.epsilon_, atol=1e-7)
-
-
 def test_every_kind_of_samples_gives_the_same_model(tmp_path):
     X, y, _ = data(4, 80)
     X[X < 0.3] = 0.0
@@ -122,20 +113,11 @@ def test_every_kind_of_samples_gives_the_same_model(tmp_path):
 
 def test_a_large_fit_is_certified_however_it_is_solved():
     X, y, _ = data(6, 3000)
-    direct = NuSVR(n_jobs=1).fit(X, y)
-    assert direct.certificate_.kkt_violation <= 1e-3
-    assert_array_equal(direct.dual_coef_, NuSVR(n_jobs=2).fit(X, y).dual_coef_)
-    divided = NuSVR(solver="divide").fit(X, y)
-    assert "level 1" in [stage["stage"] for stage in divided.history_]
-    warm = NuSVR(warm_start=True).fit(X, y)
-    steps = warm.n_iter_
-    assert warm.fit(X, y).n_iter_ < steps / 10
-    objective = own_objective(direct, X, y, np.ones(3000))
-    for model in (direct, divided, warm):
-        certificate = model.certificate_
-        assert certificate.kkt_violation <= 1e-3
-        assert certificate.bound <= objective
-        assert_allclose(certificate.objective, float(objective), rtol=1e-3)
+    models = assert_every_way_is_certified(NuSVR(), X, y)
+    objective = own_objective(models[0], X, y, np.ones(3000))
+    for model in models:
+        assert model.certificate_.bound <= objective
+        assert_allclose(model.certificate_.objective, float(objective), rtol=1e-3)
 
 
 def test_a_limit_leaves_a_certified_model():

@@ -7,22 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.preprocessing import scale
 
 from widemargin import SVC, RampSVC, load, save
 
-
-def cancer(share=0.2, seed=0):
-    X, y = load_breast_cancer(return_X_y=True)
-    size = round(share * len(y))
-    flipped = np.random.default_rng(seed).choice(len(y), size=size, replace=False)
-    y[flipped] = 1 - y[flipped]
-    return scale(X), y, flipped
+from .test_estimator import cancer
 
 
 def test_suspects_are_ranked_by_how_far_they_are_beyond_the_cut():
-    X, y, flipped = cancer()
+    X, y, flipped = cancer(0.2)
     model = RampSVC().fit(X, y)
     margins = np.where(y == 1, 1, -1) * model.decision_function(X)
     beyond = np.flatnonzero(margins < model.s)
@@ -52,7 +46,7 @@ def test_with_several_classes_the_worst_pair_counts():
 
 
 def test_rows_without_weight_keep_the_numbers_of_the_others():
-    X, y, _ = cancer()
+    X, y, _ = cancer(0.2)
     weights = np.ones(len(y))
     weights[::5] = 0.0
     present = np.flatnonzero(weights)
@@ -63,7 +57,7 @@ def test_rows_without_weight_keep_the_numbers_of_the_others():
 
 
 def test_a_model_file_keeps_them(tmp_path: Path):
-    X, y, _ = cancer()
+    X, y, _ = cancer(0.2)
     model = RampSVC().fit(X, y)
     save(model, tmp_path / "model")
     stored = load(tmp_path / "model")

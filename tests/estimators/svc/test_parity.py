@@ -49,9 +49,10 @@ ATTRIBUTES = (
 )
 
 
-def data(name):
+def data(name, form="dense"):
     X, y = LOADERS[name](return_X_y=True)
-    return StandardScaler().fit_transform(X), y
+    X = StandardScaler().fit_transform(X)
+    return (sparse.csr_matrix(X) if form == "csr" else X), y
 
 
 def assert_certificates(model, tol=1e-3):
@@ -95,9 +96,7 @@ def test_every_parameter_of_scikit_learns_is_there_with_its_default():
 @pytest.mark.parametrize("parameters", KERNELS, ids=str)
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_same_decision_values_and_predictions(name, parameters, form):
-    X, y = data(name)
-    if form == "csr":
-        X = sparse.csr_matrix(X)
+    X, y = data(name, form)
     ours, theirs = both(X, y, **parameters)
     decision = theirs.decision_function(X)
     assert ours.decision_function(X).shape == decision.shape
@@ -113,9 +112,7 @@ def test_same_decision_values_and_predictions(name, parameters, form):
 @pytest.mark.parametrize("name", LOADERS)
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_same_attributes(name, form):
-    X, y = data(name)
-    if form == "csr":
-        X = sparse.csr_matrix(X)
+    X, y = data(name, form)
     ours, theirs = both(X, y, kernel="rbf", C=2.0)
     for attribute in ATTRIBUTES:
         mine, other = getattr(ours, attribute), getattr(theirs, attribute)
@@ -136,9 +133,7 @@ def test_same_attributes(name, form):
 @pytest.mark.parametrize("name", LOADERS)
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_linear_coefficients(name, form):
-    X, y = data(name)
-    if form == "csr":
-        X = sparse.csr_matrix(X)
+    X, y = data(name, form)
     ours, theirs = both(X, y, kernel="linear", C=0.5)
     dense = (lambda A: A.toarray()) if sparse.issparse(theirs.coef_) else np.asarray
     mine = ours.coef_.toarray() if sparse.issparse(ours.coef_) else ours.coef_

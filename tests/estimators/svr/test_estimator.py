@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn import svm
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +18,7 @@ from widemargin.engine.split_variables import two_sides
 from widemargin.estimators.svr import tube_terms
 
 from tests.certified import kernel_matrix
+from tests.estimators.solved_ways import assert_every_way_is_certified
 from tests.layouts import assert_same_in_every_layout
 from tests.oracles.expansions import assert_judged, outputs
 from tests.oracles.generic_qp import solve_clarabel
@@ -89,15 +90,6 @@ def test_a_narrow_tube_is_near_to_none():
     assert_allclose(narrow.predict(X), SVR(epsilon=0.0).fit(X, y).predict(X), atol=1e-6)
 
 
-def test_a_weight_of_k_is_a_row_k_times():
-    X, y, _ = data(2, 60)
-    times = np.random.default_rng(0).integers(0, 4, 60)
-    weighted = SVR(gamma=0.5).fit(X, y, times.astype(float))
-    rows = np.repeat(np.arange(60), times)
-    repeated = SVR(gamma=0.5).fit(X[rows], y[rows])
-    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
-
-
 def test_every_kind_of_samples_gives_the_same_model():
     X, y, _ = data(4, 80)
     assert_same_in_every_layout(SVR(), np.where(X < 0.3, 0.0, X), y)
@@ -105,19 +97,7 @@ def test_every_kind_of_samples_gives_the_same_model():
 
 def test_a_large_fit_is_certified_however_it_is_solved():
     X, y, _ = data(6, 3000)
-    direct = SVR(n_jobs=1).fit(X, y)
-    assert direct.certificate_.kkt_violation <= 1e-3
-    assert_array_equal(direct.dual_coef_, SVR(n_jobs=2).fit(X, y).dual_coef_)
-    divided = SVR(solver="divide").fit(X, y)
-    assert "level 1" in [stage["stage"] for stage in divided.history_]
-    warm = SVR(warm_start=True).fit(X, y)
-    steps = warm.n_iter_
-    assert warm.fit(X, y).n_iter_ < steps / 10
-    for model in (divided, warm):
-        assert model.certificate_.kkt_violation <= 1e-3
-        assert_allclose(
-            model.certificate_.objective, direct.certificate_.objective, rtol=1e-3
-        )
+    assert_every_way_is_certified(SVR(), X, y)
 
 
 def test_a_linear_fit_by_newton_in_the_primal():
