@@ -42,20 +42,22 @@ def compare(live):
     differences.append(max(float(gap), 1e-17))
 
 
+def draw(update):
+    """Draw the times of both, and the differences, against the live rows."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    times = {update: (sizes, updates), "full retrain": (sizes, retrains)}
+    HistoryDisplay(times, "live rows", "milliseconds").plot(ax=axes[0], log=True)
+    apart = {"decision values": (sizes, differences)}
+    display = HistoryDisplay(apart, "live rows", "largest difference")
+    display.plot(ax=axes[1], log=True)
+    return axes
+
+
 for start in range(3000, 3400, 25):
     model.partial_fit(X[start : start + 25], y[start : start + 25])
     compare(np.arange(start + 25))
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-display = HistoryDisplay(
-    {"partial_fit of 25 rows": (sizes, updates), "full retrain": (sizes, retrains)},
-    "live rows",
-    "milliseconds",
-)
-display.plot(ax=axes[0], log=True)
-HistoryDisplay(
-    {"decision values": (sizes, differences)}, "live rows", "largest difference"
-).plot(ax=axes[1], log=True)
+draw("partial_fit of 25 rows")
 print(f"largest difference from a retrain: {max(differences):.1e}")
 
 # %%
@@ -70,18 +72,8 @@ for start in range(0, 400, 25):
     model.forget(leaving[start : start + 25])
     compare(np.setdiff1d(np.arange(3400), leaving[: start + 25]))
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-display = HistoryDisplay(
-    {"forget 25 rows": (sizes, updates), "full retrain": (sizes, retrains)},
-    "live rows",
-    "milliseconds",
-)
-display.plot(ax=axes[0], log=True)
-axes[0].invert_xaxis()
-HistoryDisplay(
-    {"decision values": (sizes, differences)}, "live rows", "largest difference"
-).plot(ax=axes[1], log=True)
-axes[1].invert_xaxis()
+for ax in draw("forget 25 rows"):
+    ax.invert_xaxis()
 steps = [record["steps"] for record in model.history_ if record["stage"] == "forget"]
 print(f"path steps to forget 25 rows: {min(steps)} to {max(steps)}")
 print(f"largest difference from a retrain: {max(differences):.1e}")

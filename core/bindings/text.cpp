@@ -9,7 +9,7 @@
 namespace widemargin {
 namespace {
 
-nb::object offence(const Offence& found) {
+nb::object as_tuple(const ParseError& found) {
   if (found.line == 0) return nb::none();
   return nb::make_tuple(found.line, found.column, found.what);
 }
@@ -23,7 +23,7 @@ nb::tuple svmlight(nb::bytes text, std::int64_t first_line, bool zero_allowed) {
   }
   return nb::make_tuple(as_array(std::move(parsed.labels)), as_array(std::move(parsed.counts)),
                         as_array(std::move(parsed.indices)), as_array(std::move(parsed.values)),
-                        parsed.lines, offence(parsed.offence));
+                        parsed.lines, as_tuple(parsed.error));
 }
 
 nb::list as_list(const Distinct& distinct) {
@@ -49,7 +49,7 @@ nb::tuple csv(nb::bytes text, std::int64_t first_line, char separator, std::int6
   for (const Distinct& column : parsed.categories) categories.append(as_list(column));
   return nb::make_tuple(as_array(std::move(parsed.values)), as_array(std::move(parsed.labels)),
                         as_list(parsed.distinct), parsed.rows, parsed.lines,
-                        offence(parsed.offence), parsed.text_column, categories, parsed.missing);
+                        as_tuple(parsed.error), parsed.text_column, categories, parsed.missing);
 }
 
 }  // namespace

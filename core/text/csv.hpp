@@ -1,7 +1,7 @@
 // Comma-separated values: numbers in every column but the one that holds the label, or, where
 // the caller says so, categories in some columns and values that are missing.
 //
-// As svmlight.hpp: whole lines at a time, bounded memory, and the first offence by line and
+// As svmlight.hpp: whole lines at a time, bounded memory, and the first error by line and
 // column. Labels are arbitrary text; each distinct one is kept once.
 #pragma once
 
@@ -35,8 +35,8 @@ struct TableLines {
   Distinct distinct;                 // labels
   std::int64_t rows = 0;
   std::int64_t lines = 0;
-  Offence offence;
-  std::int64_t text_column = -1;  // where the offence is text in a column of numbers
+  ParseError error;
+  std::int64_t text_column = -1;  // where the error is text in a column of numbers
   // Of mixed tables, by column: the categories, whose positions stand in `values`, and the
   // first line without a value, 0 if there is none.
   std::vector<Distinct> categories;
@@ -64,7 +64,7 @@ class CsvParser {
 
   TableLines parse() {
     const std::int64_t first = line_;
-    for (; at_ < end_ && result_.offence.line == 0; ++line_) {
+    for (; at_ < end_ && result_.error.line == 0; ++line_) {
       start_ = at_;
       stop_ = at_;
       while (stop_ < end_ && *stop_ != '\n') ++stop_;
@@ -197,7 +197,7 @@ class CsvParser {
   }
 
   bool offend(const char* where, std::string what) {
-    result_.offence = {line_, where - start_ + 1, std::move(what)};
+    result_.error = {line_, where - start_ + 1, std::move(what)};
     return false;
   }
 

@@ -1,7 +1,7 @@
 // LIBSVM's text format: `label index:value index:value ...`, one sample per line.
 //
 // A caller passes whole lines, as many as it likes at a time, so that memory is bounded by the
-// piece and not by the file. Parsing stops at the first offence and says where it is.
+// piece and not by the file. Parsing stops at the first error and says where it is.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,7 @@ struct SparseLines {
   std::vector<std::int32_t> indices;  // as written: counted from 1, or 0 where that is allowed
   std::vector<double> values;
   std::int64_t lines = 0;  // lines passed, empty ones and comments included
-  Offence offence;
+  ParseError error;
 };
 
 class SvmlightParser {
@@ -28,7 +28,7 @@ class SvmlightParser {
 
   SparseLines parse() {
     const std::int64_t first = line_;
-    for (; at_ < end_ && result_.offence.line == 0; ++line_) {
+    for (; at_ < end_ && result_.error.line == 0; ++line_) {
       start_ = at_;
       if (!sample()) break;
       if (at_ < end_) ++at_;  // the end of the line
@@ -38,7 +38,7 @@ class SvmlightParser {
   }
 
  private:
-  // One line; false on an offence.
+  // One line; false on an error.
   bool sample() {
     skip_blanks();
     if (at_line_end()) return finish_line();
@@ -91,7 +91,7 @@ class SvmlightParser {
   }
 
   bool offend(const char* where, std::string what) {
-    result_.offence = {line_, where - start_ + 1, std::move(what)};
+    result_.error = {line_, where - start_ + 1, std::move(what)};
     return false;
   }
 

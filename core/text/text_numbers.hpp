@@ -18,7 +18,7 @@ inline bool is_blank(char c) {
 }
 
 // The first thing wrong in a text, by line and column counted from 1; line 0: nothing is.
-struct Offence {
+struct ParseError {
   std::int64_t line = 0;
   std::int64_t column = 0;
   std::string what;

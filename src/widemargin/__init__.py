@@ -1,7 +1,7 @@
 """Support vector machines for data as it really is.
 
-The public names are imported when they are first used, so that the command says its
-first word long before scikit-learn is loaded.
+The public names are imported when they are first used, so that the command prints its
+first line long before scikit-learn is loaded.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Data files: what is read, and where the first offence is said to be."""
+"""Data files: what is read, and where the first error is said to be."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_how_far_the_reading_is(
         ("1 2:3x\n", "1:5", "'3x'"),
     ],
 )
-def test_offences_have_line_and_column(
+def test_errors_have_line_and_column(
     tmp_path: Path, text: str, where: str, what: str
 ) -> None:
     path = write(tmp_path, text)
@@ -213,7 +213,7 @@ def test_csv_labels_agree_across_pieces(
         ("a,b,b\n1,2,3\n", "1:1", "two columns"),
     ],
 )
-def test_csv_offences(tmp_path: Path, text: str, where: str, what: str) -> None:
+def test_csv_errors(tmp_path: Path, text: str, where: str, what: str) -> None:
     if "no column is left" in what:
         text, label = "b\nx\ny\n", "b"
     else:

@@ -1,7 +1,7 @@
 """The ``widemargin`` command.
 
 Exit codes: 0 done; 1 not converged, or only part of the work done; 2 bad usage or bad
-input, with file, line and column of the first offence, or a refusal of the system (no
+input, with file, line and column of the first error, or a refusal of the system (no
 memory, no space, no permission), in one line.
 """
 

@@ -106,7 +106,7 @@ def features(
 ) -> tuple[NDArray[np.float64], Mixed]:
     """Return samples of some columns, and what these hold beside numbers.
 
-    Columns named as ``categorical`` are so even if their type is one of numbers.
+    Columns named as ``categorical`` are categories even if their type is numeric.
     """
     X, mixed = np.empty((table.num_rows, len(columns))), Mixed()
     for i, position in enumerate(columns):
@@ -148,10 +148,10 @@ def read_arrow(path: str, options: TableOptions) -> Data:
     columns = [names[i] for i in chosen]
     if mixed is not None:
         return Data(X, y, columns, True, kinds)
-    for offence in kinds.text.values():
-        raise DataError(f"{path}:{offence}")
-    for i, offence in kinds.missing.items():
-        raise DataError(f"{path}: column {columns[i]!r},{offence}")
+    for place in kinds.text.values():
+        raise DataError(f"{path}:{place}")
+    for i, place in kinds.missing.items():
+        raise DataError(f"{path}: column {columns[i]!r},{place}")
     return Data(X, y, columns, True)
 
 

@@ -1,4 +1,4 @@
-"""CSV: a header or none, a separator that is found out, a label in any column."""
+"""CSV: a header or none, a separator that is detected, a label in any column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .parsed_data import (
     Data,
     DataError,
     TableOptions,
-    check_offence,
+    check_parsed,
     check_size,
     is_number,
     label_values,
@@ -116,7 +116,7 @@ def _parsed_mixed(
         )
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: a category is not UTF-8 text") from error
-    check_offence(path, parsed.offence)
+    check_parsed(path, parsed.error)
     check_size(path, *parsed.values.shape)
     return parsed
 
@@ -132,7 +132,7 @@ def _parsed_numbers(
     rows = 0
     while first or rows == 0:
         parsed = _core.parse_csv(first, line, layout.separator, columns, label)
-        check_offence(path, parsed[5], hint)
+        check_parsed(path, parsed[5], hint)
         values.extend(parsed[0])
         known = [distinct.setdefault(text, len(distinct)) for text in parsed[2]]
         codes.extend(np.asarray(known, dtype=np.int32)[parsed[1]])

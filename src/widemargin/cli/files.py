@@ -2,7 +2,7 @@
 
 A file is read in pieces of a few megabytes, each parsed by compiled code into arrays
 that grow in place, so that the peak stays well below twice the parsed size. The first
-offence is reported with file, line and column.
+error is reported with file, line and column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
 
 from .arrow_tables import ARROW, PARQUET, read_arrow
 from .csv_tables import read_csv
-from .parsed_data import Data, DataError, TableOptions, as_integers, check_offence
+from .parsed_data import Data, DataError, TableOptions, as_integers, check_parsed
 from .sample_collector import Growing, Samples
 
 _PIECE = 1 << 22
@@ -123,10 +123,10 @@ def _read_svmlight(pieces: Iterator[bytes], path: str, serial_numbers: bool) -> 
     samples = Samples()
     line = 1
     for piece in pieces:
-        found, counts, indices, values, lines, offence = _core.parse_svmlight(
+        found, counts, indices, values, lines, error = _core.parse_svmlight(
             piece, line, serial_numbers
         )
-        check_offence(path, offence)
+        check_parsed(path, error)
         if not serial_numbers:
             indices -= 1
         features = int(indices.max(initial=-1)) + 1

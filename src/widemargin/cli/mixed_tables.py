@@ -18,7 +18,7 @@ from widemargin import _core
 
 from .sample_collector import Growing
 
-Offence = tuple[int, int, str]
+ParseError = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ def _renamed(part: dict[int, Any], columns: Sequence[int]) -> dict[int, Any]:
 
 @dataclass(frozen=True)
 class ParsedTable:
-    """Features and labels as they were parsed, or the first offence."""
+    """Features and labels as they were parsed, or the first error."""
 
     values: NDArray[np.float64]
     distinct: list[bytes]
     codes: NDArray[np.int32]
     mixed: Mixed
-    offence: Offence | None
+    error: ParseError | None
 
 
 def parse_mixed(
@@ -68,21 +68,21 @@ def parse_mixed(
 ) -> ParsedTable:
     """Parse the lines of a table; `label` is the label's column, -1 if it has none.
 
-    Columns that are known to be ``categorical`` are so even if all is numbers there.
+    The columns ``categorical`` hold categories even if all their fields are numbers.
     """
     kept = list(pieces)
     text: dict[int, str] = {}
     while True:
         attempt = _Attempt(columns, label)
-        offence, column = attempt.parse(kept, line, separator, categorical | set(text))
+        error, column = attempt.parse(kept, line, separator, categorical | set(text))
         if column < 0:
-            return attempt.finish(text, offence)
-        assert offence is not None
-        text[column] = f"{offence[0]}:{offence[1]}: {offence[2]}"
+            return attempt.finish(text, error)
+        assert error is not None
+        text[column] = f"{error[0]}:{error[1]}: {error[2]}"
 
 
 class _Attempt:
-    """One way through the text, some columns being known to hold categories."""
+    """One pass over the text, given the columns known to hold categories."""
 
     def __init__(self, columns: int, label: int) -> None:
         self._columns, self._label = columns, label
@@ -93,8 +93,8 @@ class _Attempt:
 
     def parse(
         self, pieces: list[bytes], line: int, separator: str, text: set[int]
-    ) -> tuple[Offence | None, int]:
-        """Return the first offence, and the column of numbers where it is text."""
+    ) -> tuple[ParseError | None, int]:
+        """Return the first error, and the column of numbers where it is text."""
         kinds = "".join("t" if i in text else "n" for i in range(self._columns))
         for piece in pieces:
             (
@@ -103,16 +103,16 @@ class _Attempt:
                 labels,
                 rows,
                 lines,
-                offence,
+                error,
                 column,
                 categories,
                 missing,
             ) = _core.parse_csv(
                 piece, line, separator, self._columns, self._label, kinds
             )
-            if offence is not None:
-                at_text = offence[2].endswith("not a finite number")
-                return offence, column if at_text else -1
+            if error is not None:
+                at_text = error[2].endswith("not a finite number")
+                return error, column if at_text else -1
             known = _numbers(self._distinct, labels)
             self._codes.extend(known[codes])
             features = self._features()
@@ -135,7 +135,7 @@ class _Attempt:
     def _features(self) -> list[int]:
         return [i for i in range(self._columns) if i != self._label]
 
-    def finish(self, text: dict[int, str], offence: Offence | None) -> ParsedTable:
+    def finish(self, text: dict[int, str], error: ParseError | None) -> ParsedTable:
         """Return what was parsed, the columns counted without the label."""
         features = self._features()
         mixed = Mixed(
@@ -151,7 +151,7 @@ class _Attempt:
             list(self._distinct),
             self._codes.finish(),
             mixed.selected(features),
-            offence,
+            error,
         )
 
 
@@ -162,7 +162,7 @@ def _spelled(category: bytes) -> bytes:
 
 
 def _numbers(known: dict[bytes, int], texts: list[bytes]) -> NDArray[np.int32]:
-    """Numbers of texts, those that are new behind the others."""
+    """Number of each text, new ones appended."""
     return np.array([known.setdefault(one, len(known)) for one in texts], np.int32)
 
 

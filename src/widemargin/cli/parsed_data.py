@@ -1,4 +1,4 @@
-"""What is read from a data file, whatever its format, and what is refused alike."""
+"""What is read from a data file of any format, and the checks they share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Data:
     """Samples, their labels if the file has them, and the names of the features.
 
     ``table`` says that every row has every column (CSV); in LIBSVM's format a feature
-    that is not there is zero, and their number is unknown. ``mixed`` tells of columns
+    that is not there is zero, and their number is unknown. ``mixed`` describes columns
     of categories and of missing values, where these were asked for.
     """
 
@@ -56,12 +56,12 @@ class TableOptions:
     mixed: Collection[str | int] | None
 
 
-def check_offence(
-    path: str, offence: tuple[int, int, str] | None, text_hint: str = ""
+def check_parsed(
+    path: str, error: tuple[int, int, str] | None, text_hint: str = ""
 ) -> None:
-    """Raise `DataError` for an offence of a parser: line, column, what is wrong."""
-    if offence is not None:
-        line, column, what = offence
+    """Raise `DataError` for a parse error: line, column, what is wrong."""
+    if error is not None:
+        line, column, what = error
         hint = text_hint if what.endswith("not a finite number") else ""
         raise DataError(f"{path}:{line}:{column}: {what}{hint}")
 
@@ -75,7 +75,7 @@ def check_size(path: str, rows: int, features: int) -> None:
 
 
 def as_integers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels such as +1 and -1 are integers to the eye, so they are here."""
+    """Turn labels such as +1 and -1, which look like integers, into integers."""
     if np.all(labels == np.trunc(labels)) and np.all(np.abs(labels) < 2**53):
         return labels.astype(np.int64)
     return labels

@@ -43,7 +43,7 @@ from .scores import are_numbers, evaluation, show, summary_lines
 def predict(data: str, model: str, out: str, label: str | None, quiet: bool) -> None:
     """Predict DATA by MODEL and write one label or number per line to OUT.
 
-    Several quantiles stand in one line; outliers are -1, all others 1.
+    Several quantiles are written on one line; outliers are -1, all others 1.
 
     DATA or OUT may be a pipe, or - for standard input or output. CSV is known by its
     name (.csv or .tsv) or by --label.

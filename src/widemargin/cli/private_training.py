@@ -15,7 +15,7 @@ from .output import InputError, read_data
 
 
 def check_private(method: str, folds: int | None, ledger: str | None) -> None:
-    """Refuse ``-v``, which would tell something of the rows, and a stray ledger."""
+    """Refuse ``-v``, which would reveal facts about the rows, and a stray ledger."""
     if ledger is not None and method != "private":
         raise InputError("--ledger is for --method private")
     if method != "private" or folds is None:

@@ -97,7 +97,7 @@ class _SparseRows:
 
     def finish(self) -> Any:
         starts = _starts(self._counts.finish())
-        if starts[-1] < 2**31:  # scipy wants both index arrays alike
+        if starts[-1] < 2**31:  # scipy wants both index arrays of one type
             starts = starts.astype(np.int32)
         shape = (len(starts) - 1, self._features)
         parts = (self._values.finish(), self._indices.finish(), starts)

@@ -99,7 +99,7 @@ def writing(path: str) -> Iterator[IO[bytes]]:
     """
     if is_standard_output(path):
         stream = _opened(sys.stdout)
-        stream.flush()  # what was said before comes first
+        stream.flush()  # output written so far comes first
         yield stream.buffer
         stream.flush()
     elif os.path.exists(path) and not os.path.isfile(path):

@@ -30,7 +30,7 @@ _SPINNER = "|/-\\"
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A line that was said."""
+    """A line that was printed."""
 
     text: str
 

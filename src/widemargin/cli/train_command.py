@@ -141,7 +141,7 @@ def train(
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(ready.seen)
         ready.final.set_params(**modest_cache(ready.seen))
-    if not quiet and method != "private":  # each tells something of the data
+    if not quiet and method != "private":  # each reveals something about the data
         for hint in _hints(ready, method, scale, parameters):
             remark(f"hint: {hint}")
     if folds is not None:
@@ -199,7 +199,7 @@ def _hints(
 def _report(
     ready: Prepared, method: str, seconds: float, target: str, quiet: bool
 ) -> None:
-    """Print what was trained; of a private model no time, which tells of the data."""
+    """Print what was trained; of a private model no time, which depends on the data."""
     final = ready.final
     if method == "private":
         remark(f"{describe(final)}; written to {target}", quiet)

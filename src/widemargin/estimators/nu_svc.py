@@ -1,4 +1,4 @@
-"""The nu support vector classifier: a share of samples in the place of a price."""
+"""The nu support vector classifier: a share of samples in place of a price."""
 
 from __future__ import annotations
 

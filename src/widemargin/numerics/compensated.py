@@ -59,7 +59,7 @@ def sum_above(terms: Floats, operations: int = 8) -> float:
     """Return an upper bound of the sum of non-negative terms of few operations each."""
     try:
         total = fsum(terms.tolist())
-    except OverflowError:  # the sum itself is beyond floating point
+    except OverflowError:  # the sum itself overflows
         return inf
     return raised(total, operations + 1)
 

@@ -39,7 +39,7 @@ def check_model(model: Any) -> None:
     for part in inside:
         name = name_of(type(part))
         if name not in ESTIMATORS | TRANSFORMERS:
-            raise StorageError(f"a {type(part).__name__} in the place of an estimator")
+            raise StorageError(f"a {type(part).__name__} in place of an estimator")
         part._validate_params()
         if name in ESTIMATORS:
             _check_shapes(part)

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 def parts(model: Any) -> Iterator[Any]:
     """Yield a model and the estimators inside of it, the outer ones first.
 
-    ``"passthrough"`` and ``"drop"``, which stand in the place of one, are left out.
+    ``"passthrough"`` and ``"drop"``, which stand in for one, are left out.
     """
     if isinstance(model, str) or model is None:
         return

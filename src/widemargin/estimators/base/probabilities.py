@@ -12,7 +12,7 @@ CALIBRATE = """Calibrate the scores instead:
 class WithoutProbabilities:
     """An estimator whose missing ``predict_proba`` says what to use instead.
 
-    Missing all the same: ``hasattr`` is False, as scikit-learn asks.
+    ``hasattr`` is still False, as scikit-learn requires.
     """
 
     _calibration: ClassVar[str] = CALIBRATE

@@ -32,7 +32,7 @@ Machine = KernelMachine[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class MatrixRows:
-    """Rows of a shared matrix, in the place of the Gram handle of a fit.
+    """Rows of a shared matrix, in place of the Gram handle of a fit.
 
     Tasks and problems are built on it as on a :class:`Gram`; nothing is evaluated.
     """

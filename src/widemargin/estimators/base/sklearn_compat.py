@@ -19,7 +19,7 @@ from sklearn import get_config
 from sklearn.base import _fit_context
 
 # One cell of a search whose fit is not shared, and what a search says of failed cells:
-# the same errors, warnings and scores as GridSearchCV's to the letter. Without them the
+# the same errors, warnings and scores as GridSearchCV, verbatim. Without them the
 # search would split, fit, score and word failures by hand.
 from sklearn.model_selection._validation import (
     _fit_and_score as fit_and_score,

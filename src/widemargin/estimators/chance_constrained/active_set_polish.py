@@ -226,8 +226,8 @@ def _bordered(
     """Solve ``[gram y; y' 0] [change; db] = [right; imbalance]``.
 
     Dependent rows (repeated samples) make the system singular but leave w and b
-    unique. Of all solutions the one is taken that moves multipliers with ``room`` in
-    their box most, so that none is pushed out. None beyond floating point.
+    unique. The solution taken moves the multipliers with most ``room`` in their boxes
+    most, so that none is pushed out. None on overflow.
     """
     count = len(right)
     if count == 0:

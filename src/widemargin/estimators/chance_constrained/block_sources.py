@@ -79,7 +79,7 @@ EXTRAS = ["covariance", "covariance_factor", "sample_weight"]
 
 
 def refuse_large(X: Any) -> None:
-    """Refuse samples whose squares would leave floating point: no solver would end."""
+    """Refuse samples whose squares would overflow: no solver would end."""
     values = X.data if sparse.issparse(X) else X
     largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
     if largest > LARGEST:
@@ -152,7 +152,7 @@ class InMemory(Source[Item]):
         return ThreadPoolExecutor(len(self.parts)).map if self.parallel else map
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Make it once."""
+        """Prepare the block, or every part, once."""
         return InMemory(list(self.map(prepare)))
 
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
@@ -176,7 +176,7 @@ class SerialBlocks(Source[Item]):
     passes: Callable[[Generator | None], Iterator[Item]]
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Make it of every block that is read."""
+        """Prepare every block when it is read."""
         passes = self.passes
         return SerialBlocks(lambda rng: map(prepare, passes(rng)))
 
@@ -266,7 +266,7 @@ class DaskBlocks(Source[Item]):
     parallel: bool = True
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Make it of every chunk, where the chunk is."""
+        """Prepare every chunk on its worker."""
         before = self.prepare
         return DaskBlocks(self.chunks, lambda block: prepare(before(block)))
 

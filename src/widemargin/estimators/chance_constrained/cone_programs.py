@@ -133,7 +133,7 @@ def _factors(table: CovarianceTable) -> list[Floats]:
 
 
 def _tighter(tol: float) -> float:
-    """Return what the solver is asked for: what we prove of its point is less."""
+    """Return the tolerance for the solver: the gap we prove is wider than its own."""
     return min(tol, max(0.1 * tol, 1e-9))
 
 
@@ -296,7 +296,7 @@ def _solution(
     started: float,
     tol: float,
 ) -> ChanceSolution:
-    """Prove objective and gap ourselves; the solver's word is not taken."""
+    """Prove objective and gap ourselves; the solver's report is not trusted."""
     d = problem.shape[1]
     w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
     status = str(report.status).rpartition(".")[2]
@@ -310,5 +310,5 @@ def _solution(
         ended=status,
         n_iter=int(report.iterations),
         seconds=time.perf_counter() - started,
-        tol=max(tol, 1e-6),  # a tighter one is for the solver to try
+        tol=max(tol, 1e-6),  # a tighter one is passed on, not required
     )

@@ -14,7 +14,7 @@ the average and the best b exactly).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,7 @@ from widemargin.uncertainty.risk_bounds import safety_factor
 
 from .block_sources import Block
 from .chance_problem import ChanceProblem
-from .first_pass import ProblemBuilder, Scaling
-
-if TYPE_CHECKING:
-    from .estimator import ChanceConstrainedSVC
+from .first_pass import ProblemBuilder, Scaling, Settings
 
 Floats = NDArray[np.float64]
 
@@ -219,7 +216,7 @@ class OnlineDescent:
         return w, self.b[:, column].copy()
 
     def stepped(
-        self, block: Block, settings: ChanceConstrainedSVC, n_samples_total: int | None
+        self, block: Block, settings: Settings, n_samples_total: int | None
     ) -> OnlineDescent:
         """Return the state after one visit of each row."""
         weights = block.weights[block.weights > 0.0]

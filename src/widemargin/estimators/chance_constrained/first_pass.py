@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,32 @@ from widemargin.uncertainty.risk_bounds import safety_factor
 from .block_sources import Block, InMemory, Source, checked
 from .chance_problem import ChanceProblem
 
-if TYPE_CHECKING:
-    from .estimator import ChanceConstrainedSVC
-
 Floats = NDArray[np.float64]
+
+
+class Settings(Protocol):
+    """The parameters of the estimator."""
+
+    C: float
+    risk: float
+    bound: str
+    gamma: Any
+    n_components: int
+    covariance: Any
+    covariance_scale: float
+    standardize: bool
+    fit_intercept: bool
+    class_weight: Any
+    solver: str
+    refine: bool
+    epochs: int
+    sampling: str
+    tol: float
+    max_iter: int
+    max_time: float | None
+    memory_mb: float
+    n_jobs: int | None
+    verbose: bool
 
 
 @dataclass(frozen=True)
@@ -263,7 +285,7 @@ def _summarised(
     )
 
 
-def first_pass(source: Source[Block], settings: ChanceConstrainedSVC) -> ProblemBuilder:
+def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
     """Return what the solvers must know of all rows."""
     kappa = safety_factor(settings.risk, settings.bound)
     estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS

@@ -49,8 +49,7 @@ _KAPPA = 16.0 * UNIT  # relative error of kappa, and of a mass, against its form
 class Proof:
     """Upper bound of a model's objective, lower bound of the optimum, difference.
 
-    ``bound`` and ``gap`` are None where there is no dual point, or where floating
-    point ends and nothing is known.
+    ``bound`` and ``gap`` are None where there is no dual point, and on overflow.
     """
 
     objective: float
@@ -119,7 +118,7 @@ class ChanceSolution:
         """How the solver ended, as far as it is proved.
 
         One that ended well has "stalled" if rounding leaves the relative gap above
-        ``tol``; beyond floating point nothing is proved, which is "overflow".
+        ``tol``; where numbers overflow nothing is proved, which is "overflow".
         """
         proof = self.proof
         if proof.objective == inf or (self.dual and proof.bound is None):
@@ -158,7 +157,7 @@ def as_found(
 
 
 def loss_above(problem: ChanceProblem, w: Floats, b: float) -> float:
-    """Return an upper bound of ``sum_i c_i max(0, z_i)``; inf beyond floating point."""
+    """Return an upper bound of ``sum_i c_i max(0, z_i)``; inf on overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         inflation = np.zeros(1)
         if problem.kappa > 0.0:
@@ -183,7 +182,7 @@ def objective_above(losses: list[float], scaling: Scaling, w: Floats) -> float:
 
 
 def optimum_below(problem: ChanceProblem, scaling: Scaling, dual: Dual) -> float | None:
-    """Return a lower bound of the optimum; None beyond floating point."""
+    """Return a lower bound of the optimum; None on overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         alpha = balanced(problem, dual.alpha)
         value = _dual_value(problem, scaling, alpha, dual.preimages)
@@ -209,7 +208,7 @@ def _dual_value(
         value = value - shift
         error = error + 4.0 * UNIT * (np.abs(value) + np.abs(shift))
     elif imbalance != 0.0:
-        # One multiplier of the heavier class is thought to be smaller by as much.
+        # Lower one multiplier of the heavier class by the imbalance.
         reach = raised(abs(imbalance))
         heavier = np.where(problem.signs * imbalance > 0.0, alpha, 0.0)
         sample = int(np.argmax(heavier))

@@ -66,7 +66,7 @@ def newton(
     width, n_iter, status, stuck = _FIRST_WIDTH, 0, "stalled", False
     origin = best = _candidate(problem, _origin(problem))
     while width >= _LAST_WIDTH:
-        # where the gap does not follow the width, the multipliers must do alone
+        # where the gap does not shrink with the width, tight multipliers are needed
         accuracy = _TIGHT if stuck else _LOOSE
         try:
             point, state, steps = _stage(
@@ -184,7 +184,7 @@ def _direction(
 ) -> tuple[Floats, float] | None:
     """Return the Newton direction, by a factorisation or by conjugate gradients.
 
-    None where numbers leave floating point: the certificate says so.
+    None on overflow, which the certificate reports.
     """
     if problem.shape[1] > DIRECT:
         return _conjugate_gradients(problem, state, width)

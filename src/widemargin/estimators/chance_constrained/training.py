@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from .chance_problem import shortfalls
 from .cone_programs import sample_cones, semidefinite, shared_cones
 from .descent import OnlineDescent, cost_sums
 from .feature_blocks import check_memory, lifted, scale_gamma
-from .first_pass import BlockProblems, ProblemBuilder, first_pass
+from .first_pass import BlockProblems, ProblemBuilder, Settings, first_pass
 from .proven_solution import (
     GOOD,
     ChanceSolution,
@@ -43,9 +43,6 @@ from .proven_solution import (
 from .smoothed_newton import newton
 from .stochastic import stochastic
 from .uncertain_model import FittedModel
-
-if TYPE_CHECKING:
-    from .estimator import ChanceConstrainedSVC
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +56,7 @@ class Trained(NamedTuple):
     solutions: list[ChanceSolution]
 
     def raise_or_warn(self, tol: float) -> None:
-        """Let Ctrl-C go on, now that the model is kept; warn if it is not optimal."""
+        """Raise Ctrl-C again, now that the model is kept; warn if it is not optimal."""
         if any(solution.ended == "interrupted" for solution in self.solutions):
             raise KeyboardInterrupt
         bad = [s for s in self.solutions if s.status not in _GOOD]
@@ -76,7 +73,7 @@ class Trained(NamedTuple):
 
 
 def train(
-    source: Source[Block], settings: ChanceConstrainedSVC, rng: np.random.Generator
+    source: Source[Block], settings: Settings, rng: np.random.Generator
 ) -> Trained:
     """Fit to all rows of the source."""
     deadline = Deadline.after(settings.max_time)
@@ -87,7 +84,7 @@ def train(
 
 
 def train_on_features(
-    source: Source[Block], settings: ChanceConstrainedSVC, rng: np.random.Generator
+    source: Source[Block], settings: Settings, rng: np.random.Generator
 ) -> Trained:
     """Fit to the random Fourier features of all rows, taken as normal samples.
 
@@ -114,7 +111,7 @@ def train_on_features(
 def _solved(
     blocks: Source[BlockProblems],
     n_problems: int,
-    settings: ChanceConstrainedSVC,
+    settings: Settings,
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> list[ChanceSolution]:
@@ -147,7 +144,7 @@ def _solved(
 def _solve(
     blocks: Source[BlockProblems],
     numbers: Sequence[int],
-    settings: ChanceConstrainedSVC,
+    settings: Settings,
     rng: np.random.Generator,
     deadline: Deadline,
     monitor: Callable[[Stage], None] | None,
@@ -249,7 +246,7 @@ def _evaluated(
 def stepped(
     former: FittedModel | None,
     rows: Block,
-    settings: ChanceConstrainedSVC,
+    settings: Settings,
     classes: Any,
     n_samples_total: int | None,
     generator: Callable[[], np.random.Generator],
@@ -276,7 +273,7 @@ def stepped(
 def _begun(
     former: FittedModel | None,
     n_features: int,
-    settings: ChanceConstrainedSVC,
+    settings: Settings,
     classes: Any,
     generator: Callable[[], np.random.Generator],
 ) -> OnlineDescent:

@@ -91,7 +91,7 @@ class UncertainModel(
     _seen: Floats | None
 
     def _keep(self, model: FittedModel) -> None:
-        """Write the fitted attributes; those of an earlier model go."""
+        """Write the fitted attributes; drop those of an earlier model."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             if name not in _OF_THE_INPUT:
                 delattr(self, name)
@@ -175,7 +175,7 @@ class UncertainModel(
         return self._answers(self.decision_function(X))
 
     def _answers(self, values: Floats) -> NDArray[Any]:
-        """Return the labels that decision values speak for."""
+        """Return the labels of decision values."""
         chosen = values.argmax(axis=1) if values.ndim == 2 else (values > 0.0) * 1
         return np.asarray(self.classes_[chosen])
 

@@ -103,7 +103,7 @@ def _costly_class(stated: StatedCosts, classes: NDArray[Any]) -> int:
 
 
 def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> Vector:
-    """Return the cost matrix as an array, or say what is wrong with it."""
+    """Return the cost matrix as an array; a ValueError names what is wrong."""
     matrix = np.asarray(cost_matrix, dtype=np.float64)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
