@@ -1,6 +1,7 @@
 #include "kernel/differences.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -130,8 +131,21 @@ class SparseDifferences {
   std::vector<SparseRow> columns_;
 };
 
+// Adds the entries of one strip up and keeps them: of columns from `first` on, all of them or
+// those of a segment.
+template <class Real>
+void deliver(const Sweep<Real>& work, Size row, Real* store, Size first, Size count,
+             const double* entries) {
+  const double least = std::exp2(kLeastExponent<Real>);
+  if (store)
+    for (Size c = 0; c < count; ++c) store[c] = Real(std::max(entries[c], least));
+  if (work.accumulate)
+    for (Size c = 0; c < count; ++c)
+      work.accumulate[first + c] += work.weights[row] * entries[c];
+}
+
 template <class Real, class Differences>
-void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   const double cost =
       2.0 * double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
@@ -139,24 +153,50 @@ void sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
   team.run(work.n_columns, kColumns, cost, [&](Size begin, Size end) {
     Differences differences(kernel, rows, column_samples);
     double entries[kStripRows][kColumns];
-    const double least = std::exp2(kLeastExponent<Real>);
     for (Size first = begin; first < end; first += kColumns) {
       const Size count = std::min(kColumns, end - first);
       differences.choose_columns(work.columns + first, count);
       for (Size row = 0; row < work.n_rows; row += kStripRows) {
         const Size present = std::min(kStripRows, work.n_rows - row);
         differences.evaluate(row, present, entries);
-        for (Size r = 0; r < present; ++r) {
-          if (work.store && work.store[row + r])
-            for (Size c = 0; c < count; ++c)
-              work.store[row + r][first + c] = Real(std::max(entries[r][c], least));
-          if (work.accumulate)
-            for (Size c = 0; c < count; ++c)
-              work.accumulate[first + c] += work.weights[row + r] * entries[r][c];
-        }
+        for (Size r = row; r < row + present; ++r)
+          deliver(work, r, work.store && work.store[r] ? work.store[r] + first : nullptr, first,
+                  count, entries[r - row]);
       }
     }
   });
+  return work.n_rows * work.n_columns;
+}
+
+// The same of near segments.
+template <class Real>
+Size sweep_near(const KernelSpec& kernel, const Samples& row_samples,
+                const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+  static_assert(kColumns == kSegment);
+  const double cost =
+      2.0 * double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();
+  const DenseDifferences::Rows rows(row_samples, work.rows, work.n_rows);
+  std::atomic<Size> evaluated{0};
+  team.run(segments_of(work.begun + work.n_columns), 1, cost, [&](Size begin, Size end) {
+    DenseDifferences differences(kernel, rows, column_samples);
+    double entries[kStripRows][kColumns];
+    for (Size segment = begin; segment < end; ++segment) {
+      if (near_rows(work, 0, work.n_rows, segment) == 0) continue;
+      const SegmentColumns columns(work, segment);
+      differences.choose_columns(work.columns + columns.first, columns.count);
+      for (Size row = 0; row < work.n_rows; row += kStripRows) {
+        const Size present = std::min(kStripRows, work.n_rows - row);
+        if (near_rows(work, row, present, segment) == 0) continue;
+        differences.evaluate(row, present, entries);
+        evaluated += present * columns.count;
+        for (Size r = row; r < row + present; ++r)
+          if (is_near(work.near[r], segment))
+            deliver(work, r, piece_of(work, r, segment, columns), columns.first, columns.count,
+                    entries[r - row]);
+      }
+    }
+  });
+  return evaluated;
 }
 
 // The rows [first, first + count) of a sweep.
@@ -166,28 +206,31 @@ Sweep<Real> some_rows(const Sweep<Real>& work, Size first, Size count) {
   out.rows += first, out.n_rows = count;
   if (out.store) out.store += first;
   if (out.weights) out.weights += first;
+  if (out.near) out.near += first;
+  if (out.pieces) out.pieces += first;
   return out;
 }
 
 }  // namespace
 
 template <class Real>
-void sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
                        const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   const Size row_bytes = std::max<Size>(1, row_samples.features()) * sizeof(double);
   const Size most = std::max<Size>(1, kRowBytes / row_bytes / kStripRows) * kStripRows;
-  for (Size first = 0; first < work.n_rows; first += most) {
-    const Sweep<Real> piece = some_rows(work, first, std::min(most, work.n_rows - first));
-    if (column_samples.sparse())
-      sweep_pieces<Real, SparseDifferences>(kernel, row_samples, column_samples, piece, team);
-    else
-      sweep_pieces<Real, DenseDifferences>(kernel, row_samples, column_samples, piece, team);
-  }
+  const auto sweep = work.near                 ? sweep_near<Real>
+                     : column_samples.sparse() ? sweep_pieces<Real, SparseDifferences>
+                                               : sweep_pieces<Real, DenseDifferences>;
+  Size evaluated = 0;
+  for (Size first = 0; first < work.n_rows; first += most)
+    evaluated += sweep(kernel, row_samples, column_samples,
+                       some_rows(work, first, std::min(most, work.n_rows - first)), team);
+  return evaluated;
 }
 
-template void sweep_differences<float>(const KernelSpec&, const Samples&, const Samples&,
+template Size sweep_differences<float>(const KernelSpec&, const Samples&, const Samples&,
                                        const Sweep<float>&, Team&);
-template void sweep_differences<double>(const KernelSpec&, const Samples&, const Samples&,
+template Size sweep_differences<double>(const KernelSpec&, const Samples&, const Samples&,
                                         const Sweep<double>&, Team&);
 
 }  // namespace widemargin

@@ -11,7 +11,7 @@
 namespace widemargin {
 
 template <class Real>
-void sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
                        const Samples& column_samples, const Sweep<Real>& work, Team& team);
 
 }  // namespace widemargin

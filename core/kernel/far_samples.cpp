@@ -36,6 +36,8 @@ FarRows<Real>::FarRows(const KernelSpec& kernel, const Samples& samples, const S
     part.rows.push_back(work.rows[r]);
     if (work.weights) part.weights.push_back(work.weights[r]);
     if (work.store) part.store.push_back(work.store[r]);
+    if (work.near) part.near.push_back(work.near[r]);
+    if (work.pieces) part.pieces.push_back(work.pieces[r]);
   }
 }
 
@@ -46,6 +48,8 @@ Sweep<Real> FarRows<Real>::part(const Part& chosen) const {
   out.n_rows = chosen.rows.size();
   if (work_.weights) out.weights = chosen.weights.data();
   if (work_.store) out.store = chosen.store.data();
+  if (work_.near) out.near = chosen.near.data();
+  if (work_.pieces) out.pieces = chosen.pieces.data();
   return out;
 }
 

@@ -33,6 +33,8 @@ class FarRows {
     std::vector<Index> rows;
     std::vector<double> weights;
     std::vector<Real*> store;
+    std::vector<const std::uint64_t*> near;
+    std::vector<Real* const*> pieces;
   };
   Sweep<Real> part(const Part& chosen) const;
 

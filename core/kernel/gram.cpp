@@ -10,13 +10,13 @@ namespace widemargin {
 
 template <>
 RowCache<float>& Gram::cache<float>() {
-  if (!cache32_) cache32_ = std::make_unique<RowCache<float>>(*source_, budget_, log_);
+  if (!cache32_) cache32_ = make_row_cache<float>(*source_, budget_, log_);
   return *cache32_;
 }
 
 template <>
 RowCache<double>& Gram::cache<double>() {
-  if (!cache64_) cache64_ = std::make_unique<RowCache<double>>(*source_, budget_, log_);
+  if (!cache64_) cache64_ = make_row_cache<double>(*source_, budget_, log_);
   return *cache64_;
 }
 
@@ -26,8 +26,9 @@ void Gram::rows(const Index* rows, Size n_rows, const Index* columns, Size n_col
   const WorkLog::Timer timer(log_, Activity::entries);
   std::vector<Real*> store(n_rows);
   for (Size r = 0; r < n_rows; ++r) store[r] = out + r * n_columns;
-  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, store.data()}, team);
-  log_.count(Purpose::other, n_rows * n_columns);
+  const Size evaluated =
+      source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, store.data()}, team);
+  log_.count(Purpose::other, n_rows * n_columns, evaluated);
 }
 
 template void Gram::rows<float>(const Index*, Size, const Index*, Size, float*);
@@ -39,8 +40,9 @@ void Gram::times(const Index* rows, const double* weights, Size n_rows, const In
   Team team(threads_);
   const WorkLog::Timer timer(log_, Activity::entries);
   std::fill_n(out, n_columns, 0.0);
-  source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
-  log_.count(Purpose::products, n_rows * n_columns);
+  const Size evaluated =
+      source_->sweep(Sweep<Real>{rows, n_rows, columns, n_columns, nullptr, weights, out}, team);
+  log_.count(Purpose::products, n_rows * n_columns, evaluated);
 }
 
 template void Gram::times<float>(const Index*, const double*, Size, const Index*, Size, double*);
@@ -62,7 +64,9 @@ void Gram::several_times(const Index* rows, Size n_rows, const double* weights, 
     const Size count = std::min(most_rows, n_rows - row);
     for (Size column = 0; column < n_columns; column += most_columns) {
       const Size width = std::min(most_columns, n_columns - column);
-      source_->sweep(Sweep<Real>{rows + row, count, columns + column, width, store.data()}, team);
+      log_.count(Purpose::products, count * width,
+                 source_->sweep(
+                     Sweep<Real>{rows + row, count, columns + column, width, store.data()}, team));
       for (Size v = 0; v < n_vectors; ++v) {
         chosen.clear(), factors.clear();
         for (Size r = 0; r < count; ++r) {
@@ -74,7 +78,6 @@ void Gram::several_times(const Index* rows, Size n_rows, const double* weights, 
       }
     }
   }
-  log_.count(Purpose::products, n_rows * n_columns);
 }
 
 template void Gram::several_times<float>(const Index*, Size, const double*, Size, const Index*,
@@ -92,9 +95,8 @@ void Gram::bounded_times(const Index* rows, const double* weights, Size n_rows,
   std::vector<double> sizes(n_columns);
   Sweep<Real> work{rows, n_rows, columns, n_columns, nullptr, weights, out};
   work.sizes = sizes.data();
-  source_->sweep(work, team);
+  log_.count(Purpose::certificate, n_rows * n_columns, source_->sweep(work, team));
   source_->rounding(work, error);
-  log_.count(Purpose::certificate, n_rows * n_columns);
 }
 
 template void Gram::bounded_times<float>(const Index*, const double*, Size, const Index*, Size,

@@ -1,10 +1,10 @@
 // Kernel rows over an ordered list of columns, kept within a memory budget.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kernel/position.hpp"
-#include "kernel/row_slots.hpp"
 #include "kernel/source.hpp"
 #include "kernel/work_log.hpp"
 
@@ -15,53 +15,64 @@ namespace widemargin {
 template <class Real>
 class RowCache {
  public:
-  RowCache(const Source& source, Size budget_bytes, WorkLog& log);
+  RowCache(const Source& source, WorkLog& log) : source_(source), log_(log) {}
+  virtual ~RowCache() = default;
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
 
   const ByPosition<Index>& columns() const { return columns_; }
+  // Of an entry, those that a local kernel leaves out among them.
   double entry_cost() const { return source_.entry_cost(); }
+  // Whether the kernel is local: rows over all samples are short.
+  virtual bool local() const { return false; }
   // Whether that many rows over all samples can be kept.
-  bool has_room_for(Size rows) const { return slots_.has_room_for(rows); }
-  Size held() const { return slots_.held(); }             // rows
-  Size incomplete(const std::vector<Index>& rows) const;  // how many of them
+  virtual bool has_room_for(Size rows) const = 0;
+  virtual Size held() const = 0;                                  // rows
+  virtual Size incomplete(const std::vector<Index>& rows) const = 0;  // how many of them
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others
   // are appended. Returns the new order.
-  const ByPosition<Index>& arrange(const std::vector<Index>& wanted, Team& team);
+  virtual const ByPosition<Index>& arrange(const std::vector<Index>& wanted, Team& team) = 0;
 
   // Appends samples to the columns and completes the given cached rows, no others are kept:
   // gradient[c] += sum_k weights[k] K[rows[k], columns[c]] for the new columns c.
-  void extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
-              const double* weights, double* gradient, Team& team);
+  virtual void extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
+                      const double* weights, double* gradient, Team& team) = 0;
 
   // gradient[c] += sum_k weights[k] K[rows[k], columns[c]]. Missing rows are evaluated; those with
   // keep[k] are stored where the budget allows.
-  void apply(const Index* rows, const double* weights, const char* keep, Size count,
-             double* gradient, Team& team);
+  virtual void apply(const Index* rows, const double* weights, const char* keep, Size count,
+                     double* gradient, Team& team) = 0;
 
   // out[a * stride + b] = K[columns[positions[a]], columns[positions[b]]] for first <= a < count
-  void block(const Position* positions, Size count, Size first, Size stride, Real* out, Team& team);
+  virtual void block(const Position* positions, Size count, Size first, Size stride, Real* out,
+                     Team& team) = 0;
 
   // The complete rows of all the columns, in their order and padded with zeros to whole panels;
   // nothing where the budget is too small. They stay valid until rows are arranged or others are
   // asked for.
-  std::vector<const Real*> table(Team& team);
+  virtual std::vector<const Real*> table(Team& team) = 0;
 
-  // Complete row of a sample, evaluated if need be; valid until the next call.
-  const Real* row(Index sample, Team& team);
+  // Complete row of a sample, evaluated if need be; valid until the second next call.
+  virtual const Real* row(Index sample, Team& team) = 0;
 
- private:
-  void set_columns(ByPosition<Index> columns);
-  std::vector<Slot> touched_slots(const Index* rows, Size count);
-  void complete(const Index* rows, const std::vector<Slot>& slots, const double* weights,
-                double* gradient, Purpose purpose, Team& team);
-  void add_rows(const std::vector<const Real*>& rows, const std::vector<double>& weights,
-                Size width, double* gradient, Team& team);
+ protected:
+  // Which of the wanted columns are there, by position, and the new order: these, then the others
+  // as they are given.
+  struct Arrangement {
+    std::vector<Position> kept;
+    ByPosition<Index> columns;
+  };
+  Arrangement arrangement(const std::vector<Index>& wanted) const;
 
   const Source& source_;
   WorkLog& log_;
-  RowSlots<Real> slots_;
   ByPosition<Index> columns_;
-  Prepared<Real> prepared_;  // of all the columns
 };
+
+// That of whole rows, or, where the kernel is local, of their near segments.
+template <class Real>
+std::unique_ptr<RowCache<Real>> make_row_cache(const Source& source, Size budget_bytes,
+                                               WorkLog& log);
 
 }  // namespace widemargin

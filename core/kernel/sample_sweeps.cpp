@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -45,48 +46,66 @@ struct Part {
   const Sweep<Real>& work;
 };
 
-// The strips of a part past the packed columns [first, first + count).
+// Packed columns [first, first + count) of a sweep.
 template <class Real>
-void strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features,
-                 const Real* panels, const Real* norms, Size first, Size count) {
+struct Packed {
+  const Real* panels;
+  const Real* norms;
+  Size first, count;
+};
+
+// The strip of a call, with its weights and where its rows are kept, past packed columns.
+template <class Real>
+void strip_past(StripCall<Real>& call, const Packed<Real>& columns, double* accumulate) {
   constexpr Size width = panel_width<Real>();
-  const Sweep<Real>& work = part.work;
-  const Size full = count / width, rest = count - full * width;
-  std::vector<Real> tail(rest > 0 ? kStripRows * width : 0);
-  StripCall<Real> call;
+  const Size full = columns.count / width, rest = columns.count - full * width;
+  call.panels = columns.panels;
+  call.panel_norms = columns.norms;
+  call.n_panels = full;
+  call.accumulate = accumulate;
+  routines<Real>().strip(call);
+  if (rest == 0) return;
+  // The last, partly filled panel goes through a buffer: nothing is written past the end.
+  Real tail[kStripRows][width];
+  double sums[width] = {};
+  Real* destination[kStripRows];
+  for (Size r = 0; r < kStripRows; ++r) {
+    destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
+    call.store[r] = destination[r] ? tail[r] : nullptr;
+  }
+  call.panels = columns.panels + full * call.features * width;
+  call.panel_norms = columns.norms + full * width;
+  call.n_panels = 1;
+  call.accumulate = accumulate ? sums : nullptr;
+  routines<Real>().strip(call);
+  for (Size r = 0; r < kStripRows; ++r)
+    if (destination[r]) std::copy_n(tail[r], rest, destination[r]);
+  if (accumulate)
+    for (Size c = 0; c < rest; ++c) accumulate[full * width + c] += sums[c];
+}
+
+// Strip s of a part; its rows are kept nowhere and have no weight yet.
+template <class Real>
+StripCall<Real> call_of(const KernelSpec& kernel, const Part<Real>& part, Size features, Size s) {
+  StripCall<Real> call{};
   call.kernel = kernel;
   call.features = features;
+  part.strips.use(s, call);
+  return call;
+}
+
+template <class Real>
+void strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features,
+                 const Packed<Real>& columns) {
+  const Sweep<Real>& work = part.work;
   for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
-    const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
-    part.strips.use(s, call);
-    for (Size r = 0; r < kStripRows; ++r) {
-      const bool real = r < present;
+    StripCall<Real> call = call_of(kernel, part, features, s);
+    for (Size r = 0; r < std::min(kStripRows, work.n_rows - s * kStripRows); ++r) {
       const Size row = s * kStripRows + r;
-      call.store[r] = real && work.store && work.store[row] ? work.store[row] + first : nullptr;
-      call.weights[r] = real && work.weights ? Real(work.weights[row]) : Real(0);
+      call.store[r] = work.store && work.store[row] ? work.store[row] + columns.first : nullptr;
+      call.weights[r] = work.weights ? Real(work.weights[row]) : Real(0);
     }
-    call.panels = panels;
-    call.panel_norms = norms;
-    call.n_panels = full;
-    call.accumulate = work.accumulate ? work.accumulate + first : nullptr;
-    routines<Real>().strip(call);
-    if (rest == 0) continue;
-    // The last, partly filled panel goes through a buffer: nothing is written past the end.
-    double sums[width] = {};
-    Real* destination[kStripRows];
-    for (Size r = 0; r < kStripRows; ++r) {
-      destination[r] = call.store[r] ? call.store[r] + full * width : nullptr;
-      call.store[r] = destination[r] ? tail.data() + r * width : nullptr;
-    }
-    call.panels = panels + full * features * width;
-    call.panel_norms = norms + full * width;
-    call.n_panels = 1;
-    call.accumulate = work.accumulate ? sums : nullptr;
-    routines<Real>().strip(call);
-    for (Size r = 0; r < kStripRows; ++r)
-      if (destination[r]) std::copy_n(tail.data() + r * width, rest, destination[r]);
-    if (work.accumulate)
-      for (Size c = 0; c < rest; ++c) work.accumulate[first + full * width + c] += sums[c];
+    strip_past(call, columns, work.accumulate ? work.accumulate + columns.first : nullptr);
   }
 }
 
@@ -116,13 +135,65 @@ void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& part
       pack_panels(kernel, columns, work.columns + first, count, packed.data(), packed_norms.data());
     }
     for (const Part<Real>& part : parts)
-      strips_past(kernel, part, features, panels, norms, first, count);
+      strips_past(kernel, part, features, {panels, norms, first, count});
   }
+}
+
+// The strips that have a row near a segment; returns the entries evaluated. Only the near rows of a
+// strip are kept and added up.
+template <class Real>
+Size near_strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features,
+                      const Packed<Real>& packed, Size segment) {
+  const Sweep<Real>& work = part.work;
+  const SegmentColumns columns(work, segment);
+  Size evaluated = 0;
+  for (Size s = 0; s * kStripRows < work.n_rows; ++s) {
+    const Size present = std::min(kStripRows, work.n_rows - s * kStripRows);
+    if (near_rows(work, s * kStripRows, present, segment) == 0) continue;
+    StripCall<Real> call = call_of(kernel, part, features, s);
+    for (Size r = 0; r < present; ++r) {
+      const Size row = s * kStripRows + r;
+      const bool adds = work.weights && is_near(work.near[row], segment);
+      call.store[r] = piece_of(work, row, segment, columns);
+      call.weights[r] = adds ? Real(work.weights[row]) : Real(0);
+    }
+    strip_past(call, packed, work.accumulate ? work.accumulate + columns.first : nullptr);
+    evaluated += present * columns.count;
+  }
+  return evaluated;
+}
+
+// Segments [begin, end) of dense sweeps that share their columns.
+template <class Real>
+Size near_segments(const KernelSpec& kernel, const std::vector<Part<Real>>& parts,
+                   const Samples& columns, Size begin, Size end) {
+  const Sweep<Real>& work = parts.front().work;
+  const Size features = columns.features();
+  std::vector<Real> panels(kSegment * features), norms(kSegment);
+  Size evaluated = 0;
+  for (Size segment = begin; segment < end; ++segment) {
+    const SegmentColumns own(work, segment);
+    if (std::none_of(parts.begin(), parts.end(), [&](const Part<Real>& part) {
+          return near_rows(part.work, 0, part.work.n_rows, segment) > 0;
+        }))
+      continue;
+    Packed<Real> packed{panels.data(), norms.data(), own.first, own.count};
+    if (work.prepared && work.begun == 0) {
+      packed.panels = work.prepared->panels.data() + (work.prepared_before + own.first) * features;
+      packed.norms = work.prepared->norms.data() + work.prepared_before + own.first;
+    } else {
+      pack_panels(kernel, columns, work.columns + own.first, own.count, panels.data(),
+                  norms.data());
+    }
+    for (const Part<Real>& part : parts)
+      evaluated += near_strips_past(kernel, part, features, packed, segment);
+  }
+  return evaluated;
 }
 
 // Dense sweeps over the same columns, which are packed once for all of them.
 template <class Real>
-void sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
                  const Samples& column_samples, const std::vector<Sweep<Real>>& works, Team& team) {
   std::vector<Part<Real>> parts;
   Size n_rows = 0;
@@ -133,8 +204,16 @@ void sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
   const Size n_columns = works.front().n_columns;
   const double cost = double(n_rows) * double(n_columns) * column_samples.entry_cost();
   if (kernel.kind == KernelKind::gaussian) column_samples.half_norms<Real>();
+  if (works.front().near) {
+    std::atomic<Size> evaluated{0};
+    team.run(segments_of(works.front().begun + n_columns), 1, cost, [&](Size begin, Size end) {
+      evaluated += near_segments(kernel, parts, column_samples, begin, end);
+    });
+    return evaluated;
+  }
   team.run(n_columns, panel_width<Real>(), cost,
            [&](Size begin, Size end) { dense_columns(kernel, parts, column_samples, begin, end); });
+  return n_rows * n_columns;
 }
 
 constexpr Size kDirectFeatures = 4096;   // wider sparse data is renumbered per group of rows
@@ -171,7 +250,7 @@ Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, doub
 }
 
 template <class Real>
-void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
                   const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   constexpr Size width = panel_width<Real>();
   const auto csr = column_samples.rows<Real>();
@@ -215,6 +294,7 @@ void sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
       }
     });
   }
+  return work.n_rows * work.n_columns;
 }
 
 // Rows whose weights have the same sign, and their sums.
@@ -223,12 +303,13 @@ struct SignedRows {
   std::vector<Index> rows;
   std::vector<double> weights, sums;
   std::vector<Real*> store;
+  std::vector<const std::uint64_t*> near;
 };
 
 // Sums and sums of sizes. No entry of a kernel of differences is negative: rows of positive and of
 // negative weight are added up apart. (Dot-product kernels bound their rounding without sizes.)
 template <class Real>
-void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   Sweep<Real> plain = work;
   plain.sizes = nullptr;
@@ -240,6 +321,7 @@ void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
     own.rows.push_back(work.rows[r]);
     own.weights.push_back(std::abs(work.weights[r]));
     if (work.store) own.store.push_back(work.store[r]);
+    if (work.near) own.near.push_back(work.near[r]);
   }
   std::vector<Sweep<Real>> works;
   for (SignedRows<Real>& own : sides) {
@@ -247,44 +329,46 @@ void sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
     plain.rows = own.rows.data(), plain.n_rows = own.rows.size();
     plain.weights = own.weights.data();
     plain.store = work.store ? own.store.data() : nullptr;
+    plain.near = work.near ? own.near.data() : nullptr;
     plain.accumulate = own.sums.data();
     works.push_back(plain);
   }
+  Size evaluated = 0;
   if (!row_samples.sparse() && kernel.kind == KernelKind::gaussian &&
       !FarRows<Real>(kernel, row_samples, work).any())
-    sweep_dense(kernel, row_samples, column_samples, works, team);
+    evaluated = sweep_dense(kernel, row_samples, column_samples, works, team);
   else
     for (const Sweep<Real>& own : works)
-      sweep_samples(kernel, row_samples, column_samples, own, team);
+      evaluated += sweep_samples(kernel, row_samples, column_samples, own, team);
   for (Size c = 0; c < work.n_columns; ++c) {
     work.accumulate[c] += sides[0].sums[c];
     work.sizes[c] += sides[0].sums[c];
     work.accumulate[c] -= sides[1].sums[c];
     work.sizes[c] += sides[1].sums[c];
   }
+  return evaluated;
 }
 
 }  // namespace
 
 template <class Real>
-void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team) {
-  if (work.n_rows == 0 || work.n_columns == 0) return;
+  if (work.n_rows == 0 || work.n_columns == 0) return 0;
   if (work.sizes) return sweep_by_sign(kernel, row_samples, column_samples, work, team);
   if (kernel.kind == KernelKind::laplacian)
     return sweep_differences(kernel, row_samples, column_samples, work, team);
   const FarRows<Real> far(kernel, row_samples, work);
-  if (far.any()) {
-    sweep_differences(kernel, row_samples, column_samples, far.far(), team);
-    return sweep_samples(kernel, row_samples, column_samples, far.near(), team);
-  }
+  if (far.any())
+    return sweep_differences(kernel, row_samples, column_samples, far.far(), team) +
+           sweep_samples(kernel, row_samples, column_samples, far.near(), team);
   if (row_samples.sparse()) return sweep_sparse(kernel, row_samples, column_samples, work, team);
-  sweep_dense<Real>(kernel, row_samples, column_samples, {work}, team);
+  return sweep_dense<Real>(kernel, row_samples, column_samples, {work}, team);
 }
 
-template void sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,
+template Size sweep_samples<float>(const KernelSpec&, const Samples&, const Samples&,
                                    const Sweep<float>&, Team&);
-template void sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
+template Size sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
                                     const Sweep<double>&, Team&);
 
 template <class Real>

@@ -116,6 +116,10 @@ Real Samples::value(Size at, Size feature) const {
   return shift_.empty() ? Real(given) : Real(bounded((given - shift_[feature]) * scale_));
 }
 
+float Samples::coordinate(Index id, Size feature) const {
+  return value<float>(Size(id) * features_ + feature, feature);
+}
+
 // The dense samples in the precision and the coordinates of the tiles; the caller's own array when
 // nothing is to be changed.
 template <class Real>

@@ -39,6 +39,9 @@ class Samples {
   double scale() const { return scale_; }
   const std::vector<double>& shift() const { return shift_; }
 
+  // One transformed feature of a sample. Dense only.
+  float coordinate(Index id, Size feature) const;
+
   // out[k * width + c] = feature k of sample ids[c], c < count; zero for count <= c < width
   template <class Real>
   void pack(const Index* ids, Size count, Size width, Real* out) const;

@@ -6,6 +6,7 @@
 
 #include "kernel/far_samples.hpp"
 #include "kernel/kernel_facts.hpp"
+#include "kernel/near_sweeps.hpp"
 #include "kernel/rounding.hpp"
 
 namespace widemargin {
@@ -44,12 +45,26 @@ void SampleSource::magnitudes(const Index* ids, Size count, double* out) const {
   }
 }
 
-void SampleSource::sweep(const Sweep<float>& work, Team& team) const {
-  sweep_samples(kernel_, *samples_, *samples_, work, team);
+// Judged when first asked for: samples are packed for it.
+const Locality* SampleSource::locality() const {
+  if (kernel_.kind != KernelKind::gaussian || samples_->sparse()) return nullptr;
+  std::call_once(located_, [&] { locality_ = std::make_unique<Locality>(*samples_); });
+  return locality_->near_share() < 1.0 ? locality_.get() : nullptr;
 }
 
-void SampleSource::sweep(const Sweep<double>& work, Team& team) const {
-  sweep_samples(kernel_, *samples_, *samples_, work, team);
+template <class Real>
+Size SampleSource::sweep_any(const Sweep<Real>& work, Team& team) const {
+  if (!work.near && order_pays(work) && locality())
+    return sweep_in_order(kernel_, *samples_, *locality(), work, team);
+  return sweep_samples(kernel_, *samples_, *samples_, work, team);
+}
+
+Size SampleSource::sweep(const Sweep<float>& work, Team& team) const {
+  return sweep_any(work, team);
+}
+
+Size SampleSource::sweep(const Sweep<double>& work, Team& team) const {
+  return sweep_any(work, team);
 }
 
 void SampleSource::prepare(const Index* columns, Size count, Prepared<float>& out) const {
@@ -113,18 +128,19 @@ void rounding_of_sums(const Sweep<Real>& work, double* error) {
 }
 
 template <class Real, class Value>
-void sweep_matrix(const Value* matrix, Size n, const Sweep<Real>& work) {
+Size sweep_matrix(const Value* matrix, Size n, const Sweep<Real>& work) {
   std::vector<double> entries(work.n_columns);
   for (Size r = 0; r < work.n_rows; ++r) {
     const Value* row = matrix + Size(work.rows[r]) * n;
     for (Size c = 0; c < work.n_columns; ++c) entries[c] = double(row[work.columns[c]]);
     deliver(work, r, entries.data());
   }
+  return work.n_rows * work.n_columns;
 }
 
 template <class Real>
-void sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
-  if (work.n_columns == 0) return;
+Size sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
+  if (work.n_columns == 0) return 0;
   const Size block = std::max<Size>(1, (Size(1) << 22) / work.n_columns);
   std::vector<double> entries(std::min(block, work.n_rows) * work.n_columns);
   for (Size first = 0; first < work.n_rows; first += block) {
@@ -132,6 +148,7 @@ void sweep_callback(const FillFunction& fill, const Sweep<Real>& work) {
     fill(work.rows + first, count, work.columns, work.n_columns, entries.data());
     for (Size r = 0; r < count; ++r) deliver(work, first + r, entries.data() + r * work.n_columns);
   }
+  return work.n_rows * work.n_columns;
 }
 
 }  // namespace
@@ -141,12 +158,12 @@ void MatrixSource<Value>::diagonal(const Index* ids, Size count, double* out) co
   for (Size k = 0; k < count; ++k) out[k] = double(matrix_[Size(ids[k]) * n_ + Size(ids[k])]);
 }
 template <class Value>
-void MatrixSource<Value>::sweep(const Sweep<float>& work, Team&) const {
-  sweep_matrix(matrix_, n_, work);
+Size MatrixSource<Value>::sweep(const Sweep<float>& work, Team&) const {
+  return sweep_matrix(matrix_, n_, work);
 }
 template <class Value>
-void MatrixSource<Value>::sweep(const Sweep<double>& work, Team&) const {
-  sweep_matrix(matrix_, n_, work);
+Size MatrixSource<Value>::sweep(const Sweep<double>& work, Team&) const {
+  return sweep_matrix(matrix_, n_, work);
 }
 template <class Value>
 void MatrixSource<Value>::rounding(const Sweep<float>& work, double* error) const {
@@ -165,13 +182,13 @@ std::vector<Index> SubsetSource::map(const Index* ids, Size count) const {
   return out;
 }
 template <class Real, class Use>
-void SubsetSource::in_base(const Sweep<Real>& work, const Use& use) const {
+auto SubsetSource::in_base(const Sweep<Real>& work, const Use& use) const {
   const std::vector<Index> rows = map(work.rows, work.n_rows);
   const std::vector<Index> columns = map(work.columns, work.n_columns);
   Sweep<Real> inner = work;
   inner.rows = rows.data();
   inner.columns = columns.data();
-  use(inner);
+  return use(inner);
 }
 void SubsetSource::diagonal(const Index* ids, Size count, double* out) const {
   base_->diagonal(map(ids, count).data(), count, out);
@@ -188,11 +205,11 @@ void SubsetSource::rounding(const Sweep<float>& work, double* error) const {
 void SubsetSource::rounding(const Sweep<double>& work, double* error) const {
   in_base(work, [&](const Sweep<double>& inner) { base_->rounding(inner, error); });
 }
-void SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
-  in_base(work, [&](const Sweep<float>& inner) { base_->sweep(inner, team); });
+Size SubsetSource::sweep(const Sweep<float>& work, Team& team) const {
+  return in_base(work, [&](const Sweep<float>& inner) { return base_->sweep(inner, team); });
 }
-void SubsetSource::sweep(const Sweep<double>& work, Team& team) const {
-  in_base(work, [&](const Sweep<double>& inner) { base_->sweep(inner, team); });
+Size SubsetSource::sweep(const Sweep<double>& work, Team& team) const {
+  return in_base(work, [&](const Sweep<double>& inner) { return base_->sweep(inner, team); });
 }
 
 void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
@@ -205,11 +222,11 @@ void CallbackSource::diagonal(const Index* ids, Size count, double* out) const {
     for (Size k = 0; k < present; ++k) out[first + k] = block[k * present + k];
   }
 }
-void CallbackSource::sweep(const Sweep<float>& work, Team&) const {
-  sweep_callback(fill_, work);
+Size CallbackSource::sweep(const Sweep<float>& work, Team&) const {
+  return sweep_callback(fill_, work);
 }
-void CallbackSource::sweep(const Sweep<double>& work, Team&) const {
-  sweep_callback(fill_, work);
+Size CallbackSource::sweep(const Sweep<double>& work, Team&) const {
+  return sweep_callback(fill_, work);
 }
 void CallbackSource::rounding(const Sweep<float>& work, double* error) const {
   rounding_of_sums(work, error);

@@ -1,11 +1,14 @@
 // Where kernel entries come from: samples and a formula, a matrix, or a function of the user's.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common.hpp"
+#include "kernel/locality.hpp"
 #include "kernel/samples.hpp"
 #include "threads/parallel.hpp"
 
@@ -30,15 +33,49 @@ struct Sweep {
   const Prepared<Real>* prepared = nullptr;  // of these columns and of the panels before them
   Size prepared_before = 0;                  // panels
   double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
+  // Of a local kernel (locality.hpp): the columns are in segments, the first of which began so many
+  // columns before. Of each row only the near segments are evaluated, and kept where `pieces` says;
+  // the others are zero. `store` is not used then.
+  const std::uint64_t* const* near = nullptr;  // n_rows sets of segments
+  Real* const* const* pieces = nullptr;        // n_rows x segments; each may be nullptr
+  Size begun = 0;
 };
+
+// The columns of a sweep that are in one of its segments.
+struct SegmentColumns {
+  Size first, count;
+  Size before;  // columns of the segment that are not the sweep's
+
+  template <class Real>
+  SegmentColumns(const Sweep<Real>& work, Size segment)
+      : first(segment == 0 ? 0 : segment * kSegment - work.begun),
+        count(std::min(work.n_columns, (segment + 1) * kSegment - work.begun) - first),
+        before(segment == 0 ? work.begun : 0) {}
+};
+
+// Where a row of a sweep keeps its entries of a segment: none where they are not near or not kept.
+template <class Real>
+Real* piece_of(const Sweep<Real>& work, Size row, Size segment, const SegmentColumns& columns) {
+  if (!work.pieces || !work.pieces[row] || !work.pieces[row][segment]) return nullptr;
+  return work.pieces[row][segment] + columns.before;
+}
+
+// How many of the rows from `row` on, at most `most`, are near the segment.
+template <class Real>
+Size near_rows(const Sweep<Real>& work, Size row, Size most, Size segment) {
+  Size count = 0;
+  for (Size r = row; r < row + most; ++r) count += is_near(work.near[r], segment);
+  return count;
+}
 
 class Source {
  public:
   virtual ~Source() = default;
   virtual Size size() const = 0;
   virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
-  virtual void sweep(const Sweep<float>& work, Team& team) const = 0;
-  virtual void sweep(const Sweep<double>& work, Team& team) const = 0;
+  // Returns how many entries it has evaluated: all, but where the kernel is local.
+  virtual Size sweep(const Sweep<float>& work, Team& team) const = 0;
+  virtual Size sweep(const Sweep<double>& work, Team& team) const = 0;
   // error[c] += a bound on what rounding has left in accumulate[c], entries and sums included: the
   // kernel is that of exact arithmetic on the samples and parameters as given (mathematics 8).
   // `sizes` of the sweep is at hand.
@@ -67,12 +104,18 @@ class Source {
   // Whether rows of this sample are evaluated by differences in double precision: rounding() counts
   // on it, so of a far and a near sample the far one must be the row.
   virtual bool by_differences(Index) const { return false; }
+
+  // Of a local kernel, as in locality.hpp; of others the share is 1, and the rest is not called.
+  virtual double near_share() const { return 1.0; }
+  virtual Index place(Index sample) const { return sample; }
+  virtual void enclose(const Index*, Size, Boxes&) const {}
+  virtual void find_near(const Index*, Size, const Boxes&, Size, double, NearSegments&) const {}
 };
 
 // Kernel between two sets of samples (the same one, or the training and the test samples), both
 // already transformed for the kernel. Rows far from the centre are evaluated by differences.
 template <class Real>
-void sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
+Size sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team);
 
 template <class Real>
@@ -84,8 +127,8 @@ class SampleSource final : public Source {
   SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel);
   Size size() const override { return samples_->size(); }
   void diagonal(const Index* ids, Size count, double* out) const override;
-  void sweep(const Sweep<float>& work, Team& team) const override;
-  void sweep(const Sweep<double>& work, Team& team) const override;
+  Size sweep(const Sweep<float>& work, Team& team) const override;
+  Size sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
@@ -98,6 +141,15 @@ class SampleSource final : public Source {
   bool single_precision_suffices() const override;
   bool mirrors() const override;
   bool by_differences(Index id) const override;
+  double near_share() const override { return locality() ? locality()->near_share() : 1.0; }
+  Index place(Index sample) const override { return locality()->place(sample); }
+  void enclose(const Index* columns, Size count, Boxes& out) const override {
+    locality()->enclose(columns, count, out);
+  }
+  void find_near(const Index* rows, Size n_rows, const Boxes& boxes, Size first, double negligible,
+                 NearSegments& out) const override {
+    locality()->find_near(rows, n_rows, boxes, first, negligible, out);
+  }
 
   const Samples& samples() const { return *samples_; }
   const KernelSpec& kernel() const { return kernel_; }
@@ -106,8 +158,14 @@ class SampleSource final : public Source {
   static constexpr double kGatherCost =
       6.0;  // of an entry that is taken from a cached row: a cache miss
 
+  const Locality* locality() const;  // none where the kernel is not local
+  template <class Real>
+  Size sweep_any(const Sweep<Real>& work, Team& team) const;
+
   std::unique_ptr<Samples> samples_;
   KernelSpec kernel_;
+  mutable std::once_flag located_;
+  mutable std::unique_ptr<const Locality> locality_;
 };
 
 // A given matrix, row-major; possibly memory-mapped, so only asked-for entries are touched.
@@ -117,8 +175,8 @@ class MatrixSource final : public Source {
   MatrixSource(const Value* matrix, Size n) : matrix_(matrix), n_(n) {}
   Size size() const override { return n_; }
   void diagonal(const Index* ids, Size count, double* out) const override;
-  void sweep(const Sweep<float>& work, Team& team) const override;
-  void sweep(const Sweep<double>& work, Team& team) const override;
+  Size sweep(const Sweep<float>& work, Team& team) const override;
+  Size sweep(const Sweep<double>& work, Team& team) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
 
@@ -134,8 +192,8 @@ class SubsetSource final : public Source {
       : base_(std::move(base)), ids_(std::move(ids)) {}
   Size size() const override { return ids_.size(); }
   void diagonal(const Index* ids, Size count, double* out) const override;
-  void sweep(const Sweep<float>& work, Team& team) const override;
-  void sweep(const Sweep<double>& work, Team& team) const override;
+  Size sweep(const Sweep<float>& work, Team& team) const override;
+  Size sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
@@ -150,12 +208,21 @@ class SubsetSource final : public Source {
   bool single_precision_suffices() const override { return base_->single_precision_suffices(); }
   bool mirrors() const override { return base_->mirrors(); }
   bool by_differences(Index id) const override { return base_->by_differences(ids_[Size(id)]); }
+  double near_share() const override { return base_->near_share(); }
+  Index place(Index sample) const override { return base_->place(ids_[Size(sample)]); }
+  void enclose(const Index* columns, Size count, Boxes& out) const override {
+    base_->enclose(map(columns, count).data(), count, out);
+  }
+  void find_near(const Index* rows, Size n_rows, const Boxes& boxes, Size first, double negligible,
+                 NearSegments& out) const override {
+    base_->find_near(map(rows, n_rows).data(), n_rows, boxes, first, negligible, out);
+  }
 
  private:
   std::vector<Index> map(const Index* ids, Size count) const;
   // use(the same sweep over the samples of the base)
   template <class Real, class Use>
-  void in_base(const Sweep<Real>& work, const Use& use) const;
+  auto in_base(const Sweep<Real>& work, const Use& use) const;
 
   std::shared_ptr<const Source> base_;
   std::vector<Index> ids_;
@@ -170,8 +237,8 @@ class CallbackSource final : public Source {
   Size size() const override { return n_; }
   double entry_cost() const override { return 8.0; }  // a guess: the function is the user's
   void diagonal(const Index* ids, Size count, double* out) const override;
-  void sweep(const Sweep<float>& work, Team& team) const override;
-  void sweep(const Sweep<double>& work, Team& team) const override;
+  Size sweep(const Sweep<float>& work, Team& team) const override;
+  Size sweep(const Sweep<double>& work, Team& team) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
 

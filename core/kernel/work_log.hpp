@@ -32,7 +32,13 @@ constexpr std::array<const char*, 4> kActivities{"entries", "pair_steps", "row_s
 
 class WorkLog {
  public:
-  void count(Purpose purpose, std::uint64_t entries) { entries_[Size(purpose)] += entries; }
+  void count(Purpose purpose, std::uint64_t asked, std::uint64_t evaluated) {
+    entries_[Size(purpose)] += evaluated;
+    asked_ += asked;
+  }
+  void count(Purpose purpose, std::uint64_t entries) { count(purpose, entries, entries); }
+  // Entries that were evaluated, or that a local kernel is known to have as zeros.
+  std::uint64_t asked() const { return asked_; }
   std::uint64_t entries(Purpose purpose) const { return entries_[Size(purpose)]; }
   std::uint64_t evaluated() const {
     std::uint64_t sum = 0;
@@ -56,6 +62,7 @@ class WorkLog {
 
  private:
   std::array<std::atomic<std::uint64_t>, kPurposes.size()> entries_{};
+  std::atomic<std::uint64_t> asked_{0};
   std::array<std::atomic<std::uint64_t>, kActivities.size()> nanoseconds_{};
 };
 

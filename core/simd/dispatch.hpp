@@ -180,6 +180,10 @@ struct Routines {
   // to[c][r] = from[r][c], rows lying a stride apart
   void (*transposed)(const Real* from, Size from_stride, Size n_rows, Size n_columns, Real* to,
                      Size to_stride);
+  // out[s] = squared distance of a point to box s; bounds are [feature][count], count a multiple of
+  // 16
+  void (*box_distances)(const float* point, Size features, const float* low, const float* high,
+                        Size count, float* out);
 };
 
 // Best set for this processor; the environment variable WIDEMARGIN_TARGET, baseline or avx2, read

@@ -11,6 +11,7 @@ namespace {
 #include "simd/tiles.inl"
 // after the tiles, whose columns it reads
 #include "simd/sample_differences.inl"
+#include "simd/boxes.inl"
 #include "simd/symmetric_products.inl"
 
 #ifdef __AVX512F__
@@ -29,6 +30,7 @@ Routines<Real> make_table() {
   table.pairs = pairs<Real>;
   table.combine = combine<Real>;
   table.products = products;
+  table.box_distances = box_distances;
   return table;
 }
 
@@ -41,7 +43,8 @@ template <class Real>
 Routines<Real> make_table() {
   return {strip<Real>,       distances<Real>,   sparse<Real>, sparse_distances,
           panel_norms<Real>, sparse_norm<Real>, pairs<Real>,  combine<Real>,
-          times_rows<Real>,  sum_rows<Real>,    products,     transposed<Real>};
+          times_rows<Real>,  sum_rows<Real>,    products,     transposed<Real>,
+          box_distances};
 }
 
 #endif

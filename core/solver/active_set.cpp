@@ -28,7 +28,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
       cache_(gram.cache<Real>()),
       team_(team),
       gram_(gram),
-      evaluated_before_(gram.log().evaluated()),
+      asked_before_(gram.log().asked()),
       iterate_(iterate),
       diagonal_(problem.n),
       lazy_(problem, gram, options, !needs_every_gradient(), diagonal_, team, iterate),
@@ -264,7 +264,7 @@ void ActiveSet<Real>::grow() {
 template <class Real>
 bool ActiveSet<Real>::rows_are_worth_keeping() const {
   const double share = double(support()) / double(universe_);
-  return cache_.entry_cost() >= kKeepCost && cache_.has_room_for(Size(share * double(remaining_)));
+  return (cache_.local() || cache_.entry_cost() >= kKeepCost) && cache_.has_room_for(Size(share * double(remaining_)));
 }
 
 // The samples of a new stage become active; the rows of support vectors are extended by them.
@@ -330,7 +330,7 @@ Progress ActiveSet<Real>::store_active(long steps) {
 template <class Real>
 bool ActiveSet<Real>::removal_pays() const {
   const std::uint64_t cached = std::uint64_t(cache_.held()) * cache_.columns().size();
-  return gram_.log().evaluated() - evaluated_before_ >= 2 * cached;
+  return gram_.log().asked() - asked_before_ >= 2 * cached;
 }
 
 // A warm start is short: it is screened once, before it begins.

@@ -109,7 +109,7 @@ class ActiveSet {
   RowCache<Real>& cache_;
   Team& team_;
   Gram& gram_;
-  const std::uint64_t evaluated_before_;
+  const std::uint64_t asked_before_;
   Iterate& iterate_;
   std::vector<double> diagonal_;  // by sample
   LazyGradients<Real> lazy_;

@@ -159,11 +159,11 @@ class BlockSolver {
   template <class Update>
   void timed_update(const Update& update) {
     const double left = control_.seconds_left();
-    const std::uint64_t evaluated = gram_.log().evaluated();
+    const std::uint64_t asked = gram_.log().asked();
     update();
     active_.recentre(true);
     violation_ = active_.extremes().violation(problem_.equality);
-    const double entries = double(gram_.log().evaluated() - evaluated);
+    const double entries = double(gram_.log().asked() - asked);
     if (left < kInfinity && entries > 0)
       seconds_per_entry_ = (left - control_.seconds_left()) / entries;
   }

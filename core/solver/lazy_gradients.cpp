@@ -134,9 +134,9 @@ void LazyGradients<Real>::add(const Change& change, const std::vector<Index>& sa
                      change.amounts.data(), sums.data()};
     work.sizes = sizes.data();
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
-    source_.sweep(work, team_);
+    const Size evaluated = source_.sweep(work, team_);
     source_.rounding(work, rounding.data());
-    gram_.log().count(purpose, changed.size() * count);
+    gram_.log().count(purpose, changed.size() * count, evaluated);
     for (Size k = 0; k < count; ++k) {
       const Index i = samples[first + k];
       iterate_.gradient[i] += sums[k];

@@ -79,9 +79,9 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
   const std::vector<Index> columns = samples_of(point_.problem(), members_);
   Gram& gram = point_.table().gram();
   Team alone(1);
-  gram.source().sweep(
+  const Size evaluated = gram.source().sweep(
       Sweep<double>{rows.data(), rows.size(), columns.data(), columns.size(), store.data()}, alone);
-  gram.log().count(Purpose::certificate, rows.size() * columns.size());
+  gram.log().count(Purpose::certificate, rows.size() * columns.size(), evaluated);
 }
 
 void NearMargin::add(const std::vector<Size>& members, const std::vector<double>& weights,
@@ -116,8 +116,8 @@ void NearMargin::verify(Team& team, double* values, double* errors) const {
     for (Size a = 0; a < support.size(); ++a)
       add_sizes(row(support[a]), std::abs(weights[a]), size(), sizes.data());
   } else {
-    gram.source().sweep(work, team);
-    gram.log().count(Purpose::certificate, rows.size() * columns.size());
+    const Size evaluated = gram.source().sweep(work, team);
+    gram.log().count(Purpose::certificate, rows.size() * columns.size(), evaluated);
   }
   gram.source().rounding(work, rounding.data());
   for (Size c = 0; c < others.size(); ++c) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernel/whole_row_cache.hpp"
 #include "tests/testing.hpp"
 
 using namespace widemargin;
@@ -42,7 +43,7 @@ WIDEMARGIN_TEST(rows_survive_growing_shrinking_and_eviction) {
   std::mt19937 generator(7);
   for (const Size budget : {Size(0), Size(4000), Size(30000), Size(1 << 20)}) {
     WorkLog log;
-    RowCache<double> cache(*source, budget, log);
+    WholeRowCache<double> cache(*source, budget, log);
     for (int round = 0; round < 60; ++round) {
       std::vector<Index> wanted = testing::all_samples(120);
       std::shuffle(wanted.begin(), wanted.end(), generator);
@@ -82,7 +83,7 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   const auto source = data.dense(kGaussian);
   Team team(1);
   WorkLog log;
-  RowCache<double> cache(*source, 1 << 20, log);
+  WholeRowCache<double> cache(*source, 1 << 20, log);
   cache.arrange(testing::all_samples(100), team);
   const std::vector<Index> rows{3, 50, 99};
   check_apply(cache, data, rows, team);
@@ -101,7 +102,7 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
     std::vector<double> poison(90 * 96, std::nan(""));
   }
   WorkLog log;
-  RowCache<double> cache(*source, 1 << 20, log);
+  WholeRowCache<double> cache(*source, 1 << 20, log);
   for (int round = 0; round < 20; ++round) {
     std::vector<Index> wanted = testing::all_samples(90);
     std::shuffle(wanted.begin(), wanted.end(), generator);
@@ -122,7 +123,7 @@ WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
   const std::uint64_t once = log.evaluated();
   cache.table(team);
   require(log.evaluated() == once, "nothing is evaluated again");
-  RowCache<double> small(*source, 50 * 96 * sizeof(double), log);
+  WholeRowCache<double> small(*source, 50 * 96 * sizeof(double), log);
   small.arrange(testing::all_samples(90), team);
   require(small.table(team).empty(), "no table beyond the budget");
 }
@@ -132,7 +133,7 @@ WIDEMARGIN_TEST(rows_are_extended_by_new_columns_and_not_evaluated_again) {
   const auto source = data.dense(kGaussian);
   Team team(2);
   WorkLog log;
-  RowCache<double> cache(*source, 1 << 20, log);
+  WholeRowCache<double> cache(*source, 1 << 20, log);
   std::vector<Index> columns = testing::all_samples(100);
   const std::vector<Index> appended(columns.begin() + 60, columns.end());
   columns.resize(60);
