@@ -5,6 +5,7 @@
 #include <new>
 
 #include "kernel/row_slots.hpp"
+#include "kernel/segment_runs.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -63,6 +64,13 @@ std::vector<typename NearRowCache<Real>::Term> NearRowCache<Real>::terms(const I
 }
 
 template <class Real>
+void NearRowCache<Real>::sort_by_place(std::vector<Term>& rows) const {
+  std::sort(rows.begin(), rows.end(), [&](const Term& a, const Term& b) {
+    return source_.place(a.sample) < source_.place(b.sample);
+  });
+}
+
+template <class Real>
 void NearRowCache<Real>::extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
                                 const double* weights, double* gradient, Team& team) {
   const Size before = columns_.size();
@@ -92,9 +100,7 @@ template <class Real>
 void NearRowCache<Real>::evaluate(std::vector<Term> members, Size known, double* gradient,
                                   Purpose purpose, Team& team) {
   const WorkLog::Timer timer(log_, Activity::entries);
-  std::sort(members.begin(), members.end(), [&](const Term& a, const Term& b) {
-    return source_.place(a.sample) < source_.place(b.sample);
-  });
+  sort_by_place(members);
   const Size count = members.size(), width = columns_.size();
   const Size first = known / kSegment, segments = segments_of(width) - first;
   std::vector<Index> ids(count);
@@ -107,11 +113,15 @@ void NearRowCache<Real>::evaluate(std::vector<Term> members, Size known, double*
   for (Size k = 0; k < count; ++k) {
     const Index row = members[k].row;
     if (row == Rows::kNone) continue;
-    // A piece that compaction has put together may be there of a segment that is not near.
-    if (known % kSegment > 0 && rows_.piece(row, first)) near.insert(k, 0);
+    // A segment that compaction has put together may be there though it is not near.
+    if (known % kSegment > 0 && !rows_[row].segments.empty() &&
+        rows_[row].segments.back() == Index(first))
+      near.insert(k, 0);
     if (!rows_.complete(row, width, first, near.rows()[k])) continue;
     rows[k] = pieces.data() + k * segments;
-    for (Size s = 0; s < segments; ++s) pieces[k * segments + s] = rows_.piece(row, first + s);
+    const typename Rows::Row& own = rows_[row];
+    for (Size s = own.segments.size(); s-- > 0 && own.segments[s] >= Index(first);)
+      pieces[k * segments + Size(own.segments[s]) - first] = rows_.entries(own.pieces[s]);
   }
   Sweep<Real> work{ids.data(), count, columns_.data() + known, width - known};
   work.near = near.rows();
@@ -135,24 +145,25 @@ void NearRowCache<Real>::complete(const std::vector<Term>& all, double* gradient
   }
 }
 
-// gradient[c] += sum_k weights[k] rows[k][c] for c < width
+// gradient[c] += sum_k weights[k] rows[k][c] for c < width. Rows next to each other in the order of
+// places have most segments in common: a few of them are added at a time.
 template <class Real>
-void NearRowCache<Real>::add_rows(const std::vector<Term>& rows, Size width, double* gradient,
+void NearRowCache<Real>::add_rows(std::vector<Term> rows, Size width, double* gradient,
                                   Team& team) {
   const WorkLog::Timer timer(log_, Activity::row_sums);
+  sort_by_place(rows);
   const double cost = double(width) * double(rows.size()) * 0.5 * source_.near_share();
   team.run(segments_of(width), 1, cost, [&](Size begin, Size end) {
-    std::vector<const Real*> pieces;
-    std::vector<double> weights;
-    for (Size s = begin; s < end; ++s) {
-      pieces.clear(), weights.clear();
-      for (const Term& term : rows)
-        if (const Real* piece = rows_.piece(term.row, s)) {
-          pieces.push_back(piece);
-          weights.push_back(term.weight);
-        }
-      routines<Real>().combine(pieces.data(), weights.data(), pieces.size(),
-                               std::min(kSegment, width - s * kSegment), gradient + s * kSegment);
+    for (Size first = 0; first < rows.size(); first += SegmentRuns<Real>::kMost) {
+      SegmentRuns<Real> runs(rows_, begin, end);
+      for (Size k = first; k < std::min(first + SegmentRuns<Real>::kMost, rows.size()); ++k)
+        runs.add(rows[k].row, rows[k].weight);
+      while (runs.next()) {
+        const Size column = runs.segment() * kSegment;
+        const Size columns = std::min(runs.length() * kSegment, width - column);
+        routines<Real>().combine(runs.entries(), runs.weights(), runs.rows(), columns,
+                                 gradient + column);
+      }
     }
   });
 }

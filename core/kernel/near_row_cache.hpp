@@ -48,7 +48,8 @@ class NearRowCache final : public RowCache<Real> {
   void evaluate(std::vector<Term> members, Size known, double* gradient, Purpose purpose,
                 Team& team);
   void complete(const std::vector<Term>& all, double* gradient, Team& team);
-  void add_rows(const std::vector<Term>& rows, Size width, double* gradient, Team& team);
+  void add_rows(std::vector<Term> rows, Size width, double* gradient, Team& team);
+  void sort_by_place(std::vector<Term>& rows) const;
 
   Size budget_;
   Rows rows_;

@@ -37,7 +37,7 @@ Index NearRows<Real>::add(Index sample) {
 template <class Real>
 void NearRows<Real>::release(Index row) {
   Row& own = rows_[Size(row)];
-  for (const Index piece : own.pieces) give_back(piece);
+  free_.insert(free_.end(), own.pieces.begin(), own.pieces.end());
   numbers_[Size(own.sample)] = kNone;
   own = Row{};
   free_rows_.push_back(row);
@@ -83,12 +83,13 @@ bool NearRows<Real>::complete(Index row, Size columns, Size first, const std::ui
     return false;
   }
   Row& own = rows_[Size(row)];
-  own.pieces.resize(segments, kNone);
-  for (Size s = first; s < segments; ++s) {
-    if (own.pieces[s] != kNone || !is_near(near, s - first)) continue;
-    own.pieces[s] = take();
+  const bool begun = !own.segments.empty() && own.segments.back() == Index(first);
+  for (Size s = begun ? first + 1 : first; s < segments; ++s) {
+    if (!is_near(near, s - first)) continue;
+    own.segments.push_back(Index(s));
+    own.pieces.push_back(take());
     if (s * kSegment < own.known)
-      std::fill_n(piece(row, s), own.known - s * kSegment, Real(0));
+      std::fill_n(entries(own.pieces.back()), own.known - s * kSegment, Real(0));
   }
   own.known = columns;
   return true;
@@ -100,54 +101,58 @@ void NearRows<Real>::keep(const std::vector<Position>& positions) {
   while ((unmoved + 1) * kSegment <= positions.size() &&
          Size(positions[(unmoved + 1) * kSegment - 1]) + 1 == (unmoved + 1) * kSegment)
     ++unmoved;
-  for (Size row = 0; row < rows_.size(); ++row)
-    if (rows_[row].sample >= 0) keep_of(rows_[row], positions, unmoved);
+  std::vector<Size> starts{0};  // the first position that stays of each segment, and of none
+  for (Size k = 0; k < positions.size(); ++k)
+    starts.resize(std::max(starts.size(), Size(positions[k]) / kSegment + 1), k);
+  const Size last = starts.size();
+  for (Row& row : rows_)
+    if (row.sample >= 0) {
+      starts.resize(std::max(last, segments_of(row.known) + 1), positions.size());
+      keep_of(row, positions, starts, unmoved);
+    }
 }
 
+// Entries of segments that move are copied, and come in the place of what was there.
 template <class Real>
-void NearRows<Real>::keep_of(Row& row, const std::vector<Position>& positions, Size unmoved) {
+void NearRows<Real>::keep_of(Row& row, const std::vector<Position>& positions,
+                             const std::vector<Size>& starts, Size unmoved) {
   const auto end = std::lower_bound(positions.begin(), positions.end(), Position(row.known));
-  const Size kept = Size(end - positions.begin()), segments = segments_of(kept);
-  std::vector<Index> pieces(row.pieces.begin(),
-                            row.pieces.begin() + std::ptrdiff_t(std::min(unmoved, segments)));
-  std::vector<Real> entries;  // of the others that are not zero, which come in their place
-  std::vector<Size> moved;
-  for (Size s = pieces.size(); s < segments; ++s) {
-    const Size first = s * kSegment, count = std::min(kSegment, kept - first);
-    Real values[kSegment] = {};
-    bool zero = true;
-    for (Size c = 0; c < count; ++c) {
-      const Size from = Size(positions[first + c]);
-      const Index piece = row.pieces[from / kSegment];
-      if (piece == kNone) continue;
-      values[c] = memory_[Size(piece) * kSegment + from % kSegment];
-      zero = false;
+  const Size kept = Size(end - positions.begin());
+  const Size staying = Size(std::lower_bound(row.segments.begin(), row.segments.end(),
+                                             Index(std::min(unmoved, segments_of(kept)))) -
+                            row.segments.begin());
+  std::vector<Real> moved;
+  std::vector<Index> segments;
+  for (Size k = staying; k < row.segments.size(); ++k) {
+    const Size segment = Size(row.segments[k]);
+    const Real* from = entries(row.pieces[k]);
+    for (Size c = starts[segment]; c < std::min(starts[segment + 1], kept); ++c) {
+      if (segments.empty() || Size(segments.back()) < c / kSegment) {
+        segments.push_back(Index(c / kSegment));
+        moved.resize(moved.size() + kSegment, Real(0));
+      }
+      moved[moved.size() - kSegment + c % kSegment] = from[Size(positions[c]) % kSegment];
     }
-    if (zero) continue;
-    moved.push_back(s);
-    entries.insert(entries.end(), values, values + kSegment);
   }
-  for (Size s = pieces.size(); s < row.pieces.size(); ++s) give_back(row.pieces[s]);
-  pieces.resize(segments, kNone);
-  row.pieces = std::move(pieces);
+  free_.insert(free_.end(), row.pieces.begin() + std::ptrdiff_t(staying), row.pieces.end());
+  row.segments.resize(staying), row.pieces.resize(staying);
   row.known = kept;
-  if (capacity_ - used_ + free_.size() < moved.size()) return release(numbers_[Size(row.sample)]);
-  for (Size k = 0; k < moved.size(); ++k) {
-    row.pieces[moved[k]] = take();
-    std::copy_n(entries.data() + k * kSegment, kSegment,
-                memory_ + Size(row.pieces[moved[k]]) * kSegment);
+  if (capacity_ - used_ + free_.size() < segments.size())
+    return release(numbers_[Size(row.sample)]);
+  for (Size k = 0; k < segments.size(); ++k) {
+    row.segments.push_back(segments[k]);
+    row.pieces.push_back(take());
+    std::copy_n(moved.data() + k * kSegment, kSegment, entries(row.pieces.back()));
   }
 }
 
 template <class Real>
 void NearRows<Real>::expand(Index row, Real* out) const {
   const Row& own = rows_[Size(row)];
-  for (Size s = 0; s < own.pieces.size(); ++s) {
-    const Size first = s * kSegment, count = std::min(kSegment, own.known - first);
-    if (const Real* entries = piece(row, s))
-      std::copy_n(entries, count, out + first);
-    else
-      std::fill_n(out + first, count, Real(0));
+  std::fill_n(out, own.known, Real(0));
+  for (Size k = 0; k < own.segments.size(); ++k) {
+    const Size first = Size(own.segments[k]) * kSegment;
+    std::copy_n(entries(own.pieces[k]), std::min(kSegment, own.known - first), out + first);
   }
 }
 

@@ -22,7 +22,8 @@ class NearRows {
     Index sample = -1;  // none: the row is free
     Size known = 0;     // columns
     std::uint64_t last_use = 0;
-    std::vector<Index> pieces;  // by segment; kNone where it is zero
+    std::vector<Index> segments;  // that are not zero, rising
+    std::vector<Index> pieces;    // where they are kept
   };
   static constexpr Index kNone = -1;
 
@@ -34,10 +35,7 @@ class NearRows {
 
   Index find(Index sample) const { return numbers_[Size(sample)]; }  // kNone where there is none
   const Row& operator[](Index row) const { return rows_[Size(row)]; }
-  Real* piece(Index row, Size segment) const {
-    const Index number = rows_[Size(row)].pieces[segment];
-    return number == kNone ? nullptr : memory_ + Size(number) * kSegment;
-  }
+  Real* entries(Index piece) const { return memory_ + Size(piece) * kSegment; }
 
   void begin_use() { ++clock_; }
   void touch(Index row) { rows_[Size(row)].last_use = clock_; }
@@ -57,10 +55,8 @@ class NearRows {
  private:
   bool make_room(Size pieces);
   Index take();
-  void give_back(Index piece) {
-    if (piece != kNone) free_.push_back(piece);
-  }
-  void keep_of(Row& row, const std::vector<Position>& positions, Size unmoved);
+  void keep_of(Row& row, const std::vector<Position>& positions, const std::vector<Size>& starts,
+               Size unmoved);
 
   std::vector<Index> numbers_;  // by sample
   std::vector<Row> rows_;

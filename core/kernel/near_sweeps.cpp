@@ -1,7 +1,7 @@
 #include "kernel/near_sweeps.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
 #include <vector>
 
 namespace widemargin {
@@ -36,13 +36,13 @@ class OrderedRows {
       : near_(near),
         columns_(columns),
         stride_(segments_of(columns) * kSegment),
-        entries_(rows * stride_),
+        entries_(new Real[rows * stride_]),
         pieces_(rows * segments_of(columns)),
         rows_(rows) {
     const Size segments = segments_of(columns);
     for (Size r = 0; r < rows; ++r) {
       for (Size s = 0; s < segments; ++s)
-        pieces_[r * segments + s] = entries_.data() + r * stride_ + s * kSegment;
+        pieces_[r * segments + s] = entries_.get() + r * stride_ + s * kSegment;
       rows_[r] = pieces_.data() + r * segments;
     }
   }
@@ -59,7 +59,7 @@ class OrderedRows {
  private:
   const NearSegments& near_;
   Size columns_, stride_;
-  std::vector<Real> entries_;
+  std::unique_ptr<Real[]> entries_;  // near ones are written before they are read
   std::vector<Real*> pieces_;
   std::vector<Real* const*> rows_;
 };

@@ -161,6 +161,8 @@ class SampleSource final : public Source {
   const Locality* locality() const;  // none where the kernel is not local
   template <class Real>
   Size sweep_any(const Sweep<Real>& work, Team& team) const;
+  template <class Real>
+  void rounding_of(const Sweep<Real>& work, double* error) const;
 
   std::unique_ptr<Samples> samples_;
   KernelSpec kernel_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "simd/dispatch.hpp"
@@ -11,6 +12,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kRows = 64, kColumns = 256;  // a block of entries stays in the second-level cache
+static_assert(kColumns % kSegment == 0 && kSegment % kRows == 0);
 constexpr Size kPadding = 8;                // columns of a block: a multiple of it
 
 // Samples [begin, end) of one sign of the first weights.
@@ -48,11 +50,16 @@ class SymmetricProducts {
 
   bool run(const std::function<bool()>& proceed) {
     const WorkLog::Timer timer(gram_.log(), Activity::entries);
-    for (const Group& group : groups_)
-      for (Size first = group.begin; first < group.end; first += kColumns) {
+    const bool local = gram_.source().near_share() < 1.0;
+    const Size width = local ? kSegment : kColumns;
+    for (const Group& group : groups_) {
+      const Near near(local ? near_segments(group) : nullptr);
+      for (Size first = group.begin; first < group.end; first += width) {
         if (!proceed()) return false;
-        chunk({first, std::min(first + kColumns, group.end), group.positive});
+        chunk({first, std::min(first + width, group.end), group.positive}, near.get(),
+              (first - group.begin) / kSegment);
       }
+    }
     return true;
   }
 
@@ -68,11 +75,24 @@ class SymmetricProducts {
     double* sums;        // of the rows: those of the columns' sign
   };
 
+  using Near = std::unique_ptr<NearSegments>;
+
+  // Of a local kernel: which columns of a group are near each row before its end.
+  Near near_segments(const Group& columns) const {
+    const Source& source = gram_.source();
+    Boxes boxes;
+    source.enclose(rows_ + columns.begin, columns.end - columns.begin, boxes);
+    Near out = std::make_unique<NearSegments>(columns.end, boxes.count);
+    source.find_near(rows_, columns.end, boxes, 0, kNegligible<double>, *out);
+    return out;
+  }
+
   std::vector<double>& sums_of(const Group& group) { return group.positive ? positive : negative; }
 
   // Entries of these columns with all rows before their end, of a block of rows among these columns
   // those from the diagonal on: above it, entries serve their rows and, transposed, their columns.
-  void chunk(const Group& columns) {
+  // Of a local kernel they are one segment, and blocks that are not near it are left out.
+  void chunk(const Group& columns, const NearSegments* near, Size segment) {
     const Size first = columns.begin, count = columns.end - columns.begin;
     const Source& source = gram_.source();
     Prepared<double> prepared;
@@ -86,7 +106,8 @@ class SymmetricProducts {
     });
     const Size n_blocks = Size(last - blocks_.begin());
     std::vector<double> transposed(n_blocks * padded, 0.0);
-    const double cost = double(first + count) * double(count) * 2.0 * source.entry_cost();
+    const double cost = double(first + count) * double(count) * 2.0 * source.entry_cost() *
+                        (near ? source.near_share() : 1.0);
     team_.run(n_blocks, 1, cost, [&](Size begin, Size end) {
       Team alone(1);
       std::vector<double> entries(kRows * padded, 0.0);
@@ -94,6 +115,10 @@ class SymmetricProducts {
       for (Size r = 0; r < kRows; ++r) store[r] = entries.data() + r * padded;
       for (Size block = begin; block < end; ++block) {
         const Size row = blocks_[block].begin, next = std::min(blocks_[block].end, columns.end);
+        if (near && std::none_of(near->rows() + row, near->rows() + next, [&](const auto* own) {
+              return is_near(own, segment);
+            }))
+          continue;
         const Size diagonal = row < first ? 0 : row - first;  // whole panels
         const Size square = row < first ? 0 : std::min(kRows, padded - diagonal);
         Sweep<double> work{rows_ + row, next - row, rows_ + first + diagonal, count - diagonal,
@@ -157,6 +182,7 @@ class SymmetricProducts {
 
 // An order of the samples in which far ones come first, so that they are the rows of all entries
 // they have with near ones, and within either the signs of the weights are apart; and its groups.
+// Of a local kernel, these are in the order of places.
 std::vector<Group> in_groups(const Source& source, const Index* rows, Size n, const double* weights,
                              std::vector<Size>& order) {
   std::vector<Group> groups;
@@ -168,6 +194,10 @@ std::vector<Group> in_groups(const Source& source, const Index* rows, Size n, co
       const Size begin = order.size();
       for (Size i = 0; i < n; ++i)
         if (bool(far[i]) == far_ones && (weights[i] > 0.0) == positive) order.push_back(i);
+      if (source.near_share() < 1.0)
+        std::sort(order.begin() + std::ptrdiff_t(begin), order.end(), [&](Size i, Size j) {
+          return source.place(rows[i]) < source.place(rows[j]);
+        });
       if (order.size() > begin) groups.push_back({begin, order.size(), positive});
     }
   return groups;

@@ -48,7 +48,10 @@ class ActiveSet {
     return gradients_[p] + growth_offset(betas_[p], kinks_[p]);
   }
   double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
-  bool is_free(Position p) const { return problem_.is_free(samples_[p], betas_[p]); }
+  bool is_free(Position p) const {
+    return can_fall(p) && can_grow(p) &&
+           !(betas_[p] == 0.0 && problem_.stops_at_zero(samples_[p]));
+  }
   Size free_count() const {
     Size count = 0;
     for (const Position p : positions()) count += is_free(p) ? 1 : 0;
