@@ -32,7 +32,8 @@ def verdict(ours: Record, theirs: Record | None, asked: float | None) -> str:
     if theirs is None:
         return "-"
     found = ratio(ours, theirs)
-    shown = (">" if theirs["capped"] else "") + f"{found:.2g}x"
+    digits = ".0f" if found >= 99.5 else ".2g"
+    shown = (">" if theirs["capped"] else "") + f"{found:{digits}}x"
     if asked is None:
         return shown
     return shown if found >= asked else f"{shown} !{asked:g}"
