@@ -65,7 +65,7 @@ function showSettings() {
   element("price").value = Math.log10(C);
   element("width").value = Math.log10(gamma);
   element("band").value = band;
-  for (const id of ["costs", "ramps", "tools", "curve", "curve-note"]) element(id).hidden = state.regression;
+  for (const id of ["costs", "ramps", "tools", "curve", "curve-note", "class-keys"]) element(id).hidden = state.regression;
   element("bands").hidden = !state.regression;
   element("second-figure").hidden = state.regression || !state.showRamp;
   element("tab-classify").setAttribute("aria-selected", !state.regression);
