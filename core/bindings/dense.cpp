@@ -76,6 +76,31 @@ void bind_statistics(nb::module_& module) {
       nb::arg("X").noconvert());
 }
 
+void bind_labels(nb::module_& module) {
+  module.def(
+      "label_range",
+      [](In<std::int64_t> labels) {
+        require(labels.shape(0) > 0);
+        const LabelRange found = label_range(labels.data(), labels.shape(0));
+        return nb::make_tuple(found.least, found.most);
+      },
+      nb::arg("labels").noconvert());
+  // The classes; None where counting would take longer than sorting.
+  module.def(
+      "number_classes",
+      [](In<std::int64_t> labels, InOut<std::int64_t> numbers) -> nb::object {
+        const Size n = labels.shape(0);
+        require(n > 0 && numbers.shape(0) == n);
+        const LabelRange range = label_range(labels.data(), n);
+        if (Size(range.most) - Size(range.least) >= 2 * n) return nb::none();
+        nb::list classes;
+        for (const std::int64_t label : number_classes(labels.data(), n, range, numbers.data()))
+          classes.append(label);
+        return classes;
+      },
+      nb::arg("labels").noconvert(), nb::arg("numbers").noconvert());
+}
+
 template <class Value>
 void bind_sparse_squares(nb::module_& module) {
   module.def(
@@ -101,6 +126,7 @@ void bind_dense(nb::module_& module) {
   bind_products<double>(module);
   bind_statistics<double>(module);
   bind_statistics<float>(module);
+  bind_labels(module);
   bind_sparse_squares<float>(module);
   bind_sparse_squares<double>(module);
   module.def(

@@ -6,6 +6,7 @@
 namespace nb = nanobind;
 
 namespace widemargin {
+void bind_class_pairs(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_gram(nb::module_& module);
 void bind_path(nb::module_& module);
@@ -16,6 +17,7 @@ void bind_text(nb::module_& module);
 }  // namespace widemargin
 
 NB_MODULE(_core, module) {
+  widemargin::bind_class_pairs(module);
   widemargin::bind_dense(module);
   widemargin::bind_gram(module);
   widemargin::bind_path(module);

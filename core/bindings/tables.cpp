@@ -48,6 +48,17 @@ void check_members(const In<std::int64_t>& offsets, const In<Index>& members, Si
   }
 }
 
+// Whether the origin lies within all boxes, and these have finite widths, and a finite sum of them.
+bool hold_origin(In<double> lower, In<double> upper) {
+  if (lower.shape(0) != upper.shape(0)) throw std::invalid_argument("a box has two ends");
+  double widths = 0.0;
+  for (Size k = 0; k < lower.shape(0); ++k) {
+    if (!(lower.data()[k] <= 0.0 && upper.data()[k] >= 0.0)) return false;
+    widths += upper.data()[k] - lower.data()[k];
+  }
+  return widths < kInfinity;
+}
+
 // How each problem ended, its steps, and what a callback raised or None.
 nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> members,
                 In<double> linear, In<double> lower, In<double> upper, In<double> totals,
@@ -115,6 +126,8 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
 }  // namespace
 
 void bind_tables(nb::module_& module) {
+  module.def("hold_origin", &hold_origin, nb::arg("lower").noconvert(),
+             nb::arg("upper").noconvert());
   nb::class_<KernelTable>(module, "KernelTable")
       .def(
           "__init__",

@@ -66,6 +66,29 @@ FeatureRanges feature_ranges(const Value* X, Size n, Size width) {
   return out;
 }
 
+LabelRange label_range(const std::int64_t* labels, Size n) {
+  LabelRange out{labels[0], labels[0]};
+  for (Size k = 1; k < n; ++k) {
+    out.least = std::min(out.least, labels[k]);
+    out.most = std::max(out.most, labels[k]);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> number_classes(const std::int64_t* labels, Size n,
+                                         const LabelRange& range, std::int64_t* numbers) {
+  std::vector<std::int64_t> number(Size(range.most - range.least) + 1, -1);
+  for (Size k = 0; k < n; ++k) number[Size(labels[k] - range.least)] = 0;
+  std::vector<std::int64_t> classes;
+  for (Size k = 0; k < number.size(); ++k) {
+    if (number[k] < 0) continue;
+    number[k] = std::int64_t(classes.size());
+    classes.push_back(range.least + std::int64_t(k));
+  }
+  for (Size k = 0; k < n; ++k) numbers[k] = number[Size(labels[k] - range.least)];
+  return classes;
+}
+
 template bool all_finite<float>(const float*, Size);
 template bool all_finite<double>(const double*, Size);
 template EntryMoments entry_moments<float>(const float*, Size, Size, const double*, double);

@@ -1,6 +1,8 @@
-// What a fit asks of dense samples before it begins: are they finite, how do they vary. One pass
-// each, in a fixed order.
+// What a fit asks of dense samples and of labels before it begins: are they finite, how do they
+// vary, which classes are there. One pass each, in a fixed order.
 #pragma once
+
+#include <vector>
 
 #include "common.hpp"
 
@@ -23,5 +25,15 @@ struct FeatureRanges {
 };
 template <class Value>
 FeatureRanges feature_ranges(const Value* X, Size n, Size width);
+
+struct LabelRange {
+  std::int64_t least, most;
+};
+LabelRange label_range(const std::int64_t* labels, Size n);  // n > 0
+
+// Writes the number of each row's label among those that occur, by counting over the range of all,
+// which must be short; returns these, rising.
+std::vector<std::int64_t> number_classes(const std::int64_t* labels, Size n,
+                                         const LabelRange& range, std::int64_t* numbers);
 
 }  // namespace widemargin

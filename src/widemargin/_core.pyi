@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 _F = NDArray[np.float64]
 _I = NDArray[np.int32]
+_L = NDArray[np.int64]
 _Monitor = Callable[[int, float, int], bool] | None
 
 class Gram:
@@ -99,6 +100,24 @@ def entry_moments(
     X: NDArray[Any], weights: _F, mass: float
 ) -> tuple[float, float, float]: ...
 def feature_ranges(X: NDArray[Any]) -> tuple[float, float]: ...
+def label_range(labels: _L) -> tuple[int, int]: ...
+def number_classes(labels: _L, numbers: _L) -> list[int] | None: ...
+def pair_rows(
+    labels: _L, pairs: _L, n_classes: int, rows: _L, signs: _F
+) -> list[int]: ...
+def pair_support(
+    labels: _L, rows: _L, coefficients: _F, support: _L, n_support: _I
+) -> int: ...
+def pair_table(
+    labels: _L,
+    rows: _L,
+    coefficients: _F,
+    offsets: _L,
+    places: _L,
+    support: _L,
+    table: _F,
+) -> None: ...
+def hold_origin(lower: _F, upper: _F) -> bool: ...
 def add_squares(square: _F, X: _F, threads: int) -> None: ...
 def add_sparse_squares(
     square: _F,

@@ -36,6 +36,15 @@ def test_zero_threads_are_refused():
         effective_threads(0)
 
 
+def test_little_work_is_for_one_thread_unless_more_are_asked_for():
+    few = validation.ONE_THREAD
+    assert effective_threads(None, work=few) == 1
+    assert effective_threads(None, work=few + 1) == 8
+    assert effective_threads(3, work=few) == 3
+    with pytest.raises(ValueError, match="n_jobs"):
+        effective_threads(0, work=few)
+
+
 def test_the_environment_limits_the_default_only(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert effective_threads(None) == 2

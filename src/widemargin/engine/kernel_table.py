@@ -74,6 +74,11 @@ class ProblemBatch:
         return self.offsets.size - 1
 
     @property
+    def holds_origin(self) -> bool:
+        """Whether the origin lies within every box, and costs are finite."""
+        return _core.hold_origin(self.lower, self.upper)
+
+    @property
     def pinned(self) -> bool:
         """Whether each problem has a single feasible point, as one class alone has."""
         totals = [0.0] * self.count if self.totals is None else self.totals.tolist()
@@ -84,6 +89,11 @@ class ProblemBatch:
             not low < total < high
             for low, total, high in zip(lowest, totals, highest, strict=True)
         )
+
+    def parts(self) -> list[slice]:
+        """Return where the entries of each problem are."""
+        offsets = self.offsets.tolist()
+        return list(map(slice, offsets, offsets[1:]))
 
     def part(self, number: int) -> slice:
         """Return where the entries of a problem are."""
@@ -162,7 +172,7 @@ class BatchSolution:
     figures : ndarray of shape (n_problems, 5)
         Intercept, objective, bound, gap and KKT violation of each verified problem.
     repaired : ndarray of bool
-        Whether the bound holds: one member had room to make the sum exact.
+        Whether the bound holds: members had room to make the sum exact.
     multipliers : ndarray of shape (n_problems,)
         Multipliers of second sums, as the solves found them.
     seconds : float

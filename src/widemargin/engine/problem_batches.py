@@ -6,7 +6,6 @@ Problems on rows of the same samples, few rows or many problems, are one compile
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -106,20 +105,10 @@ def batch_of(problems: Sequence[OnRows], terms: Terms) -> ProblemBatch | None:
     origin that is not in the box.
     """
     linear, lower, upper, total, kink = terms
-    offsets, members = _members(problems)
-    within = lower.max(initial=0.0) <= 0.0 <= upper.min(initial=0.0)
-    finite = math.isfinite(lower.sum() + upper.sum())
-    if not (all(one.rows.size for one in problems) and within and finite):
-        return None
-    return ProblemBatch(
-        offsets,
-        members,
-        linear,
-        lower,
-        upper,
-        None if total is None else np.full(len(problems), total),
-        kink,
-    )
+    totals = None if total is None else np.full(len(problems), total)
+    batch = ProblemBatch(*_members(problems), linear, lower, upper, totals, kink)
+    with_rows = all(one.rows.size for one in problems)
+    return batch if with_rows and batch.holds_origin else None
 
 
 def start_of(

@@ -316,18 +316,35 @@ def stage_record(
     }
 
 
+def solve_record(
+    stage: str,
+    size: int,
+    seconds: float,
+    figures: Figures,
+    n_iter: int,
+    n_support: int,
+    status: str,
+) -> dict[str, Any]:
+    """Return the stage record of one problem: with its violation, steps and status."""
+    return {
+        "stage": stage,
+        "size": size,
+        "seconds": seconds,
+        "objective": figures.objective,
+        "gap": figures.gap,
+        "kkt_violation": figures.kkt_violation,
+        "n_iter": n_iter,
+        "n_support": n_support,
+        "status": status,
+    }
+
+
 def summary(solution: Solution, stage: str) -> dict[str, Any]:
     """Return the stage record of one solve; proved figures if it was verified."""
-    record = stage_record(
-        stage,
-        solution.problem.n,
-        solution.seconds,
-        [solution.figures],
-        kkt_violation=solution.figures.kkt_violation,
-        n_iter=solution.n_iter,
-        n_support=int(solution.support.size),
-        status=solution.status.value,
-    )
+    record = solve_record(
+        stage, solution.problem.n, solution.seconds, solution.figures, solution.n_iter,
+        int(solution.support.size), solution.status.value,
+    )  # fmt: skip
     if solution.screened is not None:
         record["screened"] = solution.screened
     return record

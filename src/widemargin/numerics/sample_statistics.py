@@ -1,4 +1,4 @@
-"""Statistics of dense samples that a fit needs, each in one pass.
+"""Statistics of dense samples and of labels that a fit needs, each in one pass.
 
 Some ten calls of numpy take longer than to fit a hundred rows.
 """
@@ -37,3 +37,21 @@ def entry_moments(
 def feature_ranges(X: NDArray[Any]) -> tuple[float, float]:
     """Return the largest range of a feature and the smallest above 0, else infinity."""
     return _core.feature_ranges(readable_rows(X))
+
+
+def label_range(labels: NDArray[np.integer]) -> tuple[int, int]:
+    """Return the smallest and the largest of whole numbers, of which there are some."""
+    return _core.label_range(np.ascontiguousarray(labels, dtype=np.int64))
+
+
+def numbered_classes(
+    labels: NDArray[np.integer],
+) -> tuple[list[int], NDArray[np.intp]] | None:
+    """Return the whole numbers that occur, rising, and each row's place among them.
+
+    None where they range so far that sorting is faster than counting.
+    """
+    numbers = np.empty(labels.size, dtype=np.int64)
+    given = np.ascontiguousarray(labels, dtype=np.int64)
+    classes = _core.number_classes(given, numbers)
+    return None if classes is None else (classes, numbers)

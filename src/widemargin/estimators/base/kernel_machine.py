@@ -203,8 +203,9 @@ class KernelMachine(
         return kernel
 
     def _make_gram(self, data: TrainingData, kernel: Kernel) -> Gram:
-        megabytes = cache_megabytes(self.cache_size, data.rows.size)
-        threads = effective_threads(self.n_jobs)
+        n = data.rows.size
+        megabytes = cache_megabytes(self.cache_size, n)
+        threads = effective_threads(self.n_jobs, work=n * n * data.n_features)
         return Gram(data.X, kernel, cache_mb=megabytes, threads=threads)
 
     def _solve_all(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from widemargin.numerics.class_pairs import rows_of_pairs, stacked_pairs
 
 from .task import Answer, Task
 
@@ -93,13 +95,12 @@ def samples_of_classes(
     labels: Indices, pairs: Sequence[tuple[int, int]]
 ) -> list[PairSamples]:
     """Return for each pair the rows of its two classes, each for its own class."""
-    members = labels == np.arange(max(map(max, pairs)) + 1)[:, None]
-    found = []
-    for positive, negative in pairs:
-        own = members[positive]
-        (rows,) = (own | members[negative]).nonzero()
-        found.append(PairSamples(rows, np.where(own[rows], 1.0, -1.0)))
-    return found
+    n_classes = max(map(max, pairs)) + 1
+    offsets, rows, signs = rows_of_pairs(labels, np.array(pairs), n_classes)
+    return [
+        PairSamples(rows[part], signs[part])
+        for part in map(slice, offsets, offsets[1:])
+    ]
 
 
 class Stacked(NamedTuple):
@@ -125,32 +126,18 @@ def stack(
     the pair with the m-th of the other classes (LIBSVM's layout). That has no place for
     a row of a third class: with ``by_pair`` row m belongs to the m-th pair instead.
     """
-    beta = np.concatenate([answer.beta for answer in answers])
-    (used,) = beta.nonzero()
-    rows = np.concatenate([pair.rows for pair in pairs])[used]
-    sizes = [pair.rows.size for pair in pairs]
-    places = np.arange(len(pairs)).repeat(sizes)[used]
-    if not by_pair:
-        named = tuple((pair.positive, pair.negative) for pair in pairs)
-        places = _libsvm_rows(n_classes, named)[places, labels[rows]]
-        if places.min(initial=0) < 0:  # clusters of one class have no support vector
-            raise ValueError(
-                "a pair of classes has rows of a third, which LIBSVM's layout cannot "
-                "hold"
-            )
-    (support,) = np.bincount(rows, minlength=1).nonzero()
-    classes = labels[support]
-    support = support[classes.argsort(kind="stable")]
-    columns = np.empty(labels.size, dtype=np.intp)
-    columns[support] = np.arange(support.size)
-    dual_coef = np.zeros((len(pairs) if by_pair else n_classes - 1, support.size))
-    dual_coef[places, columns[rows]] = beta[used]
-    return Stacked(
-        support=support,
-        n_support=np.bincount(classes, minlength=n_classes).astype(np.int32),
-        dual_coef=dual_coef,
-        intercept=np.array([answer.intercept for answer in answers]),
-    )
+    named = tuple([(pair.positive, pair.negative) for pair in pairs])
+    support, n_support, dual_coef = stacked_pairs(
+        labels,
+        np.array([0, *accumulate([pair.rows.size for pair in pairs])]),
+        np.concatenate([pair.rows for pair in pairs]),
+        np.concatenate([answer.beta for answer in answers]),
+        _rows_by_pair(n_classes, len(pairs)) if by_pair
+        else _libsvm_rows(n_classes, named),
+        len(pairs) if by_pair else n_classes - 1,
+    )  # fmt: skip
+    intercept = np.array([answer.intercept for answer in answers])
+    return Stacked(support, n_support, dual_coef, intercept)
 
 
 @lru_cache(maxsize=8)
@@ -161,6 +148,12 @@ def _libsvm_rows(n_classes: int, pairs: tuple[tuple[int, int], ...]) -> Indices:
         first, second = sorted(pair)
         places[number, first], places[number, second] = second - 1, first
     return places
+
+
+@lru_cache(maxsize=8)
+def _rows_by_pair(n_classes: int, n_pairs: int) -> Indices:
+    """Return the same where every pair has a row of its own."""
+    return np.arange(n_pairs).repeat(n_classes).reshape(n_pairs, n_classes)
 
 
 def pair_coefficients(dual_coef: Vector, n_support: Any) -> Any:

@@ -13,7 +13,7 @@ from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, BatchSolution, ProblemBatch
 from widemargin.engine.problem_batches import solve_together, start_of
-from widemargin.engine.solution import Solution, stage_record, summary
+from widemargin.engine.solution import Solution, solve_record, summary
 from widemargin.engine.status import Status
 
 from .task import Answer, Task
@@ -69,14 +69,14 @@ def answers_of(
         ]
     intercepts, certificates = certify_batch(solved)
     answers: list[Any] = []
-    for number, task in enumerate(tasks):
+    for number, (task, part) in enumerate(
+        zip(tasks, solved.batch.parts(), strict=True)
+    ):
+        certificate = certificates[number]
         answer = BatchAnswer(
-            solved.beta[solved.batch.part(number)],
-            intercepts[number],
-            int(solved.n_iter[number]),
-            solved.status[number],
-            certificates[number],
-        )
+            solved.beta[part], intercepts[number], certificate.n_iter,
+            solved.status[number], certificate,
+        )  # fmt: skip
         if record:
             task.history.append(batch_record(answer))
         answers.append(
@@ -89,10 +89,9 @@ def answers_of(
 def batch_record(answer: Answer) -> dict[str, Any]:
     """Return the stage record of a task that was solved with others."""
     certificate, beta = answer.certificate, answer.beta
-    return stage_record(
-        "solve", beta.size, certificate.seconds, [certificate],
-        kkt_violation=certificate.kkt_violation, n_iter=answer.n_iter,
-        n_support=int(np.count_nonzero(beta)), status=certificate.status,
+    return solve_record(
+        "solve", beta.size, certificate.seconds, certificate, answer.n_iter,
+        int(np.count_nonzero(beta)), certificate.status,
     )  # fmt: skip
 
 

@@ -18,7 +18,11 @@ from sklearn.utils.validation import validate_data
 
 from widemargin.engine.kernels import scale_gamma
 from widemargin.engine.sample_layout import refuse_damaged
-from widemargin.numerics.sample_statistics import all_finite
+from widemargin.numerics.sample_statistics import (
+    all_finite,
+    label_range,
+    numbered_classes,
+)
 
 from .labels import refuse_odd_labels
 from .table_columns import encoding_advice, text_columns
@@ -28,6 +32,7 @@ Vector = NDArray[np.float64]
 LEAST_CACHE = 16.0  # megabytes, at least
 TILE = 1024  # rows and columns compared with their transpose at a time
 SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # asymmetry of float32 sums
+ONE_THREAD = 10**7  # multiplications that take no longer than to start another one
 LARGEST_WEIGHT = 1e100  # of a row, at most
 
 
@@ -86,7 +91,7 @@ def plain_labels(y: Any) -> bool:
         return False
     if y.ndim != 1 or y.size == 0:
         return False
-    first, last = y.min(), y.max()
+    first, last = label_range(y) if y.dtype.kind == "i" else (y.min(), y.max())
     width = float(last) - float(first)
     if not math.isfinite(width):
         return False
@@ -101,14 +106,9 @@ def plain_labels(y: Any) -> bool:
 def class_numbers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels, and the number of each row's among them."""
     if y.dtype.kind == "i" and y.size > 0:
-        first = int(y.min())
-        if int(y.max()) - first < 2 * y.size:  # counting is faster than sorting
-            numbers = np.subtract(y, first, dtype=np.intp)
-            rows = np.bincount(numbers)
-            classes = (rows.nonzero()[0] + first).astype(y.dtype, copy=False)
-            if classes.size < rows.size:
-                numbers = (np.cumsum(rows > 0) - 1)[numbers]
-            return classes, numbers
+        found = numbered_classes(y)
+        if found is not None:
+            return np.array(found[0], dtype=y.dtype), found[1]
     return np.unique(y, return_inverse=True)
 
 
@@ -227,16 +227,20 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def effective_threads(n_jobs: int | None) -> int:
+def effective_threads(n_jobs: int | None, work: float = math.inf) -> int:
     """Return how many threads a fit may use.
 
     None means all cores this process may use, but one inside a joblib worker, and never
     more than OMP_NUM_THREADS where that is set (joblib sets it for its processes).
     Negative counts from all cores, as in joblib. More than a few hundred are not
-    started, even if requested: a model file may hold any number.
+    started, even if requested: a model file may hold any number. Where the whole
+    `work`, in multiplications, is for one thread, None is one: asking joblib takes a
+    twentieth of such a fit.
     """
     cores = _cores()
     if n_jobs is None:
+        if work <= ONE_THREAD:
+            return 1
         backend, _ = get_active_backend()
         if getattr(backend, "nesting_level", 0):
             return 1
