@@ -11,6 +11,7 @@ namespace widemargin {
 
 namespace {
 
+constexpr Size kBlock = 32;    // rows evaluated at a time, whole panels; columns from there on
 constexpr double kNear = 0.1;  // of the kink, or the largest linear term: how far beyond is near
 
 // Whether a member stays at zero, where its gradient lies between two numbers and the level between
@@ -49,14 +50,15 @@ NearMargin::NearMargin(const TablePoint& point, bool every, std::vector<double>&
   const double high = problem.equality ? std::max(extremes.lowest_up, extremes.highest_low) : 0.0;
   // Where no member can grow, or none can fall, the intercept is that of any of them.
   every = every || !point.table().mirrors() || std::isinf(high);
+  members_ = point.support();
   members_.reserve(problem.n);
+  for (Size c = 0; c < members_.size(); ++c) places_[members_[c]] = c;
   for (Size k = 0; k < problem.n; ++k) {
+    if (contains(k)) continue;
     const double kink = problem.kink_of(Index(k));
     const double slack = kNear * (kink > 0.0 ? kink : largest);
     const double gradient = point.gradient(k);
-    if (!every && point.beta(k) == 0.0 &&
-        rests(problem, k, gradient - slack, gradient + slack, low, high))
-      continue;
+    if (!every && rests(problem, k, gradient - slack, gradient + slack, low, high)) continue;
     places_[k] = members_.size();
     members_.push_back(k);
   }
@@ -75,6 +77,9 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
     store[a] = rows_.data() + n_rows_ * size();
     numbers_[wanted[a]] = n_rows_++;
   }
+  const bool first_places =
+      n_rows_ == wanted.size() && std::equal(wanted.begin(), wanted.end(), members_.begin());
+  if (first_places && point_.table().mirrors()) return evaluate_by_symmetry(store);
   const std::vector<Index> rows = samples_of(point_.problem(), wanted);
   const std::vector<Index> columns = samples_of(point_.problem(), members_);
   Gram& gram = point_.table().gram();
@@ -82,6 +87,30 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
   const Size evaluated = gram.source().sweep(
       Sweep<double>{rows.data(), rows.size(), columns.data(), columns.size(), store.data()}, alone);
   gram.log().count(Purpose::certificate, rows.size() * columns.size(), evaluated);
+}
+
+// Rows of the members at the first places, block by block: the columns of a block's own members are
+// those of the rows below.
+void NearMargin::evaluate_by_symmetry(const std::vector<double*>& store) {
+  const std::vector<Index> samples = samples_of(point_.problem(), members_);
+  Gram& gram = point_.table().gram();
+  Prepared<double> prepared;
+  if (store.size() > kBlock) gram.source().prepare(samples.data(), samples.size(), prepared);
+  Team alone(1);
+  for (Size first = 0; first < store.size(); first += kBlock) {
+    const Size last = std::min(first + kBlock, store.size());
+    std::vector<double*> to(store.begin() + std::ptrdiff_t(first),
+                            store.begin() + std::ptrdiff_t(last));
+    for (double*& row : to) row += first;
+    Sweep<double> work{samples.data() + first, last - first, samples.data() + first,
+                       samples.size() - first, to.data()};
+    if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = first;
+    gram.source().sweep(work, alone);
+    gram.log().count(Purpose::certificate, work.n_rows * work.n_columns);
+    if (last < store.size())
+      routines<double>().transposed(store[first] + last, size(), last - first, store.size() - last,
+                                    store[last] + first, size());
+  }
 }
 
 void NearMargin::add(const std::vector<Size>& members, const std::vector<double>& weights,

@@ -20,7 +20,8 @@ class NearMargin {
   bool all() const { return size() == point_.problem().n; }
   // How many kernel entries rows of all support vectors have.
   Size entries() const { return size() * point_.support().size(); }
-  // The members, ascending, and the place of each of the problem's among them, if it has one.
+  // The members, the support vectors first, each part ascending; and the place of each of the
+  // problem's among them, if it has one.
   const std::vector<Size>& members() const { return members_; }
   bool contains(Size k) const { return places_[k] != kNowhere; }
   Size place(Size k) const { return places_[k]; }
@@ -37,6 +38,7 @@ class NearMargin {
   void verify(Team& team, double* values, double* errors) const;
 
  private:
+  void evaluate_by_symmetry(const std::vector<double*>& store);
   void verify_support(Team& team, const std::vector<Size>& support,
                       const std::vector<double>& weights, double* values, double* errors) const;
   bool holds(const std::vector<Size>& members) const;

@@ -35,30 +35,36 @@ double member_loss_above(const MatrixProblem& problem, Size k, double intercept,
          loss_above(linear + kink, lower, 0.0, intercept, value, error);
 }
 
-// What the dual loses at most when one member, that with most room on both sides, makes
-// sum(beta) = total exact; infinite where it has not the room. Moving beta_j by t costs at most
-// |t| (|linear_j - value_j| + error_j + kink_j) + 1/2 t^2 K_jj.
+// What the dual loses at most when one member, that with most room to grow or that with most to
+// fall, makes sum(beta) = total exact; infinite where one has not the room. Moving beta_j by t
+// costs at most |t| (|linear_j - value_j| + error_j + kink_j) + 1/2 t^2 K_jj.
 double repair_cost(const CertifiedPoint& point, const TableValues& known) {
   const MatrixProblem& problem = point.problem;
   Sum missing;
-  Size widest = 0;
-  double room = -kInfinity;
+  Size widest[2] = {0, 0};  // to grow, to fall
+  double most[2] = {-kInfinity, -kInfinity};
   for (Size k = 0; k < problem.n; ++k) {
     const double beta = point.beta[k];
-    const double own = std::min(beta - problem.lower[k], problem.upper[k] - beta);
-    if (own < 0.0) return kInfinity;  // outside its box
-    if (own > room) room = own, widest = k;
+    const double room[2] = {problem.upper[k] - beta, beta - problem.lower[k]};
+    if (room[0] < 0.0 || room[1] < 0.0) return kInfinity;  // outside its box
+    for (const Size way : {0, 1})
+      if (room[way] > most[way]) most[way] = room[way], widest[way] = k;
     missing.add(beta);
   }
   if (!problem.equality) return 0.0;
   missing.add(-problem.total);
   const double needed = std::abs(missing.value()) * (1.0 + kFew) + kSumLeft * missing.sizes();
   if (needed == 0.0) return 0.0;
-  if (!(room * (1.0 - kFew) > needed)) return kInfinity;
-  const double pull = std::abs(problem.linear[widest] - known.values[widest]) +
-                      known.errors[widest] + problem.kink_of(Index(widest));
-  const double square = std::max(0.0, point.table.diagonal(problem.members[widest]));
-  return (needed * pull + 0.5 * needed * needed * square) * kRepairFactor;
+  double cost = 0.0;  // rounding leaves it open which way: the larger of both
+  for (const Size way : {0, 1}) {
+    const Size k = widest[way];
+    if (!(most[way] * (1.0 - kFew) > needed)) return kInfinity;
+    const double pull =
+        std::abs(problem.linear[k] - known.values[k]) + known.errors[k] + problem.kink_of(Index(k));
+    const double square = std::max(0.0, point.table.diagonal(problem.members[k]));
+    cost = std::max(cost, (needed * pull + 0.5 * needed * needed * square) * kRepairFactor);
+  }
+  return cost;
 }
 
 double violation_above(const CertifiedPoint& point, const TableValues& known) {

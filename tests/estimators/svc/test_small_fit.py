@@ -1,5 +1,6 @@
 """Fits on few rows: all pairs in one compiled call, over one kernel matrix."""
 
+import cProfile
 import warnings
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Precomputed, Sigmoid
-from widemargin.engine.problem import hinge_terms
+from widemargin.engine.problem import Terms, hinge_terms
 from widemargin.engine.problem_batches import batch_of, solve_together
 from widemargin.estimators.base import small_fit
 from widemargin.estimators.base.multiclass import (
@@ -325,3 +326,50 @@ def test_single_rows_where_a_class_has_no_support_vector_left():
     for row in range(5):
         alone = model.decision_function(X[row : row + 1])
         assert_allclose(alone[0], together[row], atol=1e-9)
+
+
+CALLS = {load_iris: 380, load_breast_cancer: 320}  # of Python's functions and of C's
+
+
+@pytest.mark.parametrize("load", CALLS)
+def test_a_small_fit_is_few_calls(load):
+    """Of half a millisecond they take more than half: with a bound more are seen."""
+    X, y = load(return_X_y=True)
+    X = standard(X)
+    SVC().fit(X, y)  # what is made once
+    profile = cProfile.Profile()
+    profile.runcall(SVC().fit, X, y)
+    assert sum(call.callcount for call in profile.getstats()) <= CALLS[load]
+
+
+def test_boxes_that_a_batch_cannot_have():
+    """An infinite price, one whose sum is none, and an origin outside."""
+    for lower, upper in ([-1.0, np.inf], [-1e308, 1e308], [0.5, 1.0], [-1.0, -0.5]):
+        task = BinaryTask(None, np.arange(2), np.ones(2), np.ones(2), 1, 0)
+        box = np.full(2, lower), np.full(2, upper)
+        assert batch_of([task], Terms(np.ones(2), *box, 0.0)) is None
+    assert batch_of([task], Terms(np.ones(2), -np.ones(2), np.ones(2), 0.0)) is not None
+
+
+def test_where_every_member_is_at_a_bound_the_compiled_call_proves_the_bound():
+    """No member has room on both sides: one that grows, or one that falls, will do."""
+    X, _ = some_digits(240)
+    solved = pairs_of(X, np.resize([0, 1], 240), Gaussian(0.01), C=1e-3)
+    edges = (solved.beta == solved.batch.lower) | (solved.beta == solved.batch.upper)
+    assert edges.all() and solved.repaired.all()
+    (certificate,) = certify_batch(solved)[1]
+    assert_claims_hold(certificate, truth_of(solved.solution(0)))
+
+
+def test_entries_between_support_vectors_are_evaluated_once_by_symmetry():
+    X, y = some_digits()
+    gram = Gram(X, Gaussian(0.01))
+    task = BinaryTask(
+        gram, np.arange(600), np.where(y < 5, 1.0, -1.0), np.ones(600), 1, 0
+    )
+    table = KernelTable(gram)
+    batch = batch_of([task], hinge_terms(task.y, task.costs, True))
+    solved = table.solve(batch, BatchOptions(polish="always"))
+    near, support = int(solved.summed.sum()), int(np.count_nonzero(solved.beta))
+    spent = table.entries["certificate"]
+    assert spent <= support * (near - 0.5 * support) + 40 * near
