@@ -46,6 +46,7 @@ Sweep<Real> FarRows<Real>::part(const Part& chosen) const {
   Sweep<Real> out = work_;
   out.rows = chosen.rows.data();
   out.n_rows = chosen.rows.size();
+  out.strips = nullptr;
   if (work_.weights) out.weights = chosen.weights.data();
   if (work_.store) out.store = chosen.store.data();
   if (work_.near) out.near = chosen.near.data();

@@ -6,12 +6,14 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <vector>
 
 #include "kernel/differences.hpp"
 #include "kernel/far_samples.hpp"
 #include "kernel/kernel_facts.hpp"
 #include "kernel/strips.hpp"
+#include "simd/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -42,7 +44,7 @@ void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* 
 // Rows past columns that it shares with other sweeps.
 template <class Real>
 struct Part {
-  Strips<Real> strips;
+  const Strips<Real>& strips;
   const Sweep<Real>& work;
 };
 
@@ -119,7 +121,8 @@ void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& part
   const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
   const Size cached = (kPanelBytes / panel_bytes + kPanelGroup - 1) / kPanelGroup * kPanelGroup;
   const Size chunk = std::max<Size>(1, std::min(cached, (end - begin + width - 1) / width));
-  std::vector<Real> packed, packed_norms;
+  Aligned<Real> packed;
+  std::vector<Real> packed_norms;
   if (!work.prepared) {
     packed.resize(chunk * features * width);
     packed_norms.resize(chunk * width);
@@ -195,10 +198,12 @@ Size near_segments(const KernelSpec& kernel, const std::vector<Part<Real>>& part
 template <class Real>
 Size sweep_dense(const KernelSpec& kernel, const Samples& row_samples,
                  const Samples& column_samples, const std::vector<Sweep<Real>>& works, Team& team) {
+  std::deque<Strips<Real>> packed;
   std::vector<Part<Real>> parts;
   Size n_rows = 0;
   for (const Sweep<Real>& work : works) {
-    parts.push_back({Strips<Real>(row_samples, kernel, work.rows, work.n_rows), work});
+    if (!work.strips) packed.emplace_back(row_samples, kernel, work.rows, work.n_rows);
+    parts.push_back({work.strips ? *work.strips : packed.back(), work});
     n_rows += work.n_rows;
   }
   const Size n_columns = works.front().n_columns;
@@ -313,6 +318,7 @@ Size sweep_by_sign(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   Sweep<Real> plain = work;
   plain.sizes = nullptr;
+  plain.strips = nullptr;
   if (!of_differences(kernel))
     return sweep_samples(kernel, row_samples, column_samples, plain, team);
   std::array<SignedRows<Real>, 2> sides;

@@ -24,6 +24,16 @@ double bounded(double value) {
   return std::max(-kFarthest, std::min(kFarthest, value));
 }
 
+// out[k] = the transformed feature k: compilers make vectors of it
+template <class From, class To>
+void transform_row(const From* given, const std::vector<double>& shift, double scale, To* out) {
+  for (Size k = 0; k < shift.size(); ++k) {
+    const double value = (double(given[k]) - shift[k]) * scale;
+    const double below = value < kFarthest ? value : kFarthest;
+    out[k] = To(below > -kFarthest ? below : -kFarthest);
+  }
+}
+
 constexpr Size kTogether = 4;  // columns whose values are stored side by side; panels are multiples
 
 // out[k * width + c] = feature k of sample ids[c]; zero for count <= c < width
@@ -111,9 +121,15 @@ std::vector<double> Samples::median() const {
 }
 
 template <class Real>
-Real Samples::value(Size at, Size feature) const {
-  const double given = dense32_ ? double(dense32_[at]) : dense64_[at];
-  return shift_.empty() ? Real(given) : Real(bounded((given - shift_[feature]) * scale_));
+void Samples::copy_row(Size i, Real* out) const {
+  const Size at = i * features_;
+  if (shift_.empty() && dense32_) std::copy_n(dense32_ + at, features_, out);
+  if (shift_.empty() && dense64_) std::copy_n(dense64_ + at, features_, out);
+  if (shift_.empty()) return;
+  if (dense32_)
+    transform_row(dense32_ + at, shift_, scale_, out);
+  else
+    transform_row(dense64_ + at, shift_, scale_, out);
 }
 
 float Samples::coordinate(Index id, Size feature) const {
@@ -133,9 +149,7 @@ const Real* Samples::transformed() const {
   Lazy<Real>& cached = lazy<Real>();
   std::call_once(cached.data_once, [&] {
     cached.data.resize(n_ * features_);
-    for (Size i = 0; i < n_; ++i)
-      for (Size k = 0; k < features_; ++k)
-        cached.data[i * features_ + k] = value<Real>(i * features_ + k, k);
+    for (Size i = 0; i < n_; ++i) copy_row(i, cached.data.data() + i * features_);
   });
   return cached.data.data();
 }
@@ -144,9 +158,13 @@ template <class Real>
 void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
   if (const Real* samples = transformed<Real>())
     return pack_rows(samples, features_, ids, count, width, out);
-  for (Size c = 0; c < width; ++c)
-    for (Size k = 0; k < features_; ++k)
-      out[k * width + c] = c < count ? value<Real>(Size(ids[c]) * features_ + k, k) : Real(0);
+  std::vector<Real> rows(count * features_);
+  std::vector<Index> at(count);
+  for (Size c = 0; c < count; ++c) {
+    at[c] = Index(c);
+    copy_row(Size(ids[c]), rows.data() + c * features_);
+  }
+  pack_rows(rows.data(), features_, at.data(), count, width, out);
 }
 
 void Samples::pack_given(const Index* ids, Size count, Size width, double* out) const {

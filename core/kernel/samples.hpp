@@ -85,7 +85,7 @@ class Samples {
   template <class Real>
   const Real* transformed() const;  // dense only; nullptr where a copy would be too large to keep
   template <class Real>
-  Real value(Size at, Size feature) const;  // dense only: one entry, transformed
+  void copy_row(Size i, Real* out) const;  // dense only: a sample, transformed
 
   void count_terms();
 

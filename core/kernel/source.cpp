@@ -73,6 +73,10 @@ void SampleSource::prepare(const Index* columns, Size count, Prepared<float>& ou
 void SampleSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
   prepare_samples(kernel_, *samples_, columns, count, out);
 }
+std::unique_ptr<Strips<double>> SampleSource::strips(const Index* rows, Size count) const {
+  if (samples_->sparse() || kernel_.kind == KernelKind::laplacian) return nullptr;
+  return std::make_unique<Strips<double>>(*samples_, kernel_, rows, count);
+}
 
 bool SampleSource::semidefinite() const {
   return widemargin::semidefinite(kernel_);
@@ -210,6 +214,9 @@ void SubsetSource::prepare(const Index* columns, Size count, Prepared<float>& ou
 }
 void SubsetSource::prepare(const Index* columns, Size count, Prepared<double>& out) const {
   base_->prepare(map(columns, count).data(), count, out);
+}
+std::unique_ptr<Strips<double>> SubsetSource::strips(const Index* rows, Size count) const {
+  return base_->strips(map(rows, count).data(), count);
 }
 void SubsetSource::rounding(const Sweep<float>& work, double* error) const {
   in_base(work, [&](const Sweep<float>& inner) { base_->rounding(inner, error); });

@@ -10,6 +10,8 @@
 #include "common.hpp"
 #include "kernel/locality.hpp"
 #include "kernel/samples.hpp"
+#include "kernel/strips.hpp"
+#include "simd/aligned.hpp"
 #include "threads/parallel.hpp"
 
 namespace widemargin {
@@ -17,7 +19,8 @@ namespace widemargin {
 // Columns packed once for many sweeps. Only some sources make use of it.
 template <class Real>
 struct Prepared {
-  std::vector<Real> panels, norms;
+  Aligned<Real> panels;
+  std::vector<Real> norms;
 };
 
 // Evaluate K[rows, columns]; keep the entries, or add weighted rows up, or both, in one pass.
@@ -32,6 +35,7 @@ struct Sweep {
   double* accumulate = nullptr;     // accumulate[c] += sum_r weights[r] K[rows[r], columns[c]]
   const Prepared<Real>* prepared = nullptr;  // of these columns and of the panels before them
   Size prepared_before = 0;                  // panels
+  const Strips<Real>* strips = nullptr;      // these rows, packed
   double* sizes = nullptr;  // sizes[c] += sum_r |weights[r] K[rows[r], columns[c]]|, for rounding()
   // Of a local kernel (locality.hpp): the columns are in segments, the first of which began so many
   // columns before. Of each row only the near segments are evaluated, and kept where `pieces` says;
@@ -83,6 +87,8 @@ class Source {
   virtual void rounding(const Sweep<double>& work, double* error) const = 0;
   virtual void prepare(const Index*, Size, Prepared<float>&) const {}
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
+  // Rows packed once for many sweeps, where that is of use.
+  virtual std::unique_ptr<Strips<double>> strips(const Index*, Size) const { return nullptr; }
   // Size of the numbers whose rounding shows in the entries of a sample's row.
   virtual void magnitudes(const Index* ids, Size count, double* out) const {
     diagonal(ids, count, out);
@@ -131,6 +137,7 @@ class SampleSource final : public Source {
   Size sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  std::unique_ptr<Strips<double>> strips(const Index* rows, Size count) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override;
@@ -198,6 +205,7 @@ class SubsetSource final : public Source {
   Size sweep(const Sweep<double>& work, Team& team) const override;
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
+  std::unique_ptr<Strips<double>> strips(const Index* rows, Size count) const override;
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override {

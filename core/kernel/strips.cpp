@@ -23,56 +23,57 @@ bool all_zero(const Real* values) {
 template <class Real>
 Strips<Real>::Strips(const Samples& samples, const KernelSpec& kernel, const Index* rows,
                      Size n_rows)
-    : features_(samples.features()) {
-  const Size strips = (n_rows + kStripRows - 1) / kStripRows;
-  packed_.resize(strips * features_ * kStripRows);
+    : blocks_(dot_blocks(samples.features())) {
+  const Size strips = (n_rows + kStripRows - 1) / kStripRows, features = samples.features();
   norms_.resize(strips * kStripRows);
-  shortened_.resize(strips);
   const Real* norms = kernel.kind == KernelKind::gaussian ? samples.half_norms<Real>() : nullptr;
-  if (features_ >= kFewFeatures) {
-    present_.resize(strips * features_);
-    ends_.resize(strips * dot_blocks(features_));
-  }
+  std::vector<Real> strip(features * kStripRows);
   for (Size s = 0; s < strips; ++s) {
     const Index* ids = rows + s * kStripRows;
     const Size count = std::min(kStripRows, n_rows - s * kStripRows);
-    samples.pack(ids, count, kStripRows, packed_.data() + s * features_ * kStripRows);
+    samples.pack(ids, count, kStripRows, strip.data());
     if (norms != nullptr)
       for (Size r = 0; r < count; ++r) norms_[s * kStripRows + r] = norms[ids[r]];
-    if (features_ >= kFewFeatures) leave_out_zeros(s);
+    strips_.push_back({packed_.size(), kWhole});
+    if (features < kFewFeatures || !add_without_zeros(strip))
+      packed_.insert(packed_.end(), strip.begin(), strip.end());
+    if (s == 0) packed_.reserve(strips * packed_.size());
   }
 }
 
-// Moves the features that some row has to the front, in their order.
+// Keeps the features that some row has, in their order; false where that is most of them.
 template <class Real>
-void Strips<Real>::leave_out_zeros(Size s) {
-  Real* values = packed_.data() + s * features_ * kStripRows;
-  Index* present = present_.data() + s * features_;
+bool Strips<Real>::add_without_zeros(const std::vector<Real>& strip) {
+  const Size features = strip.size() / kStripRows;
+  found_.resize(features);
   Size count = 0;
-  for (Size k = 0; k < features_; ++k) {
-    present[count] = Index(k);
-    count += !all_zero(values + k * kStripRows);
+  for (Size k = 0; k < features; ++k) {
+    found_[count] = Index(k);
+    count += !all_zero(strip.data() + k * kStripRows);
   }
-  if (double(count) > kMostPresent * double(features_)) return;
-  shortened_[s] = true;
-  for (Size k = 0; k < count; ++k)
-    std::copy_n(values + Size(present[k]) * kStripRows, kStripRows, values + k * kStripRows);
-  Index* ends = ends_.data() + s * dot_blocks(features_);
-  Size end = 0;
-  for (Size block = 0; block < dot_blocks(features_); ++block) {
-    while (end < count && Size(present[end]) < (block + 1) * kDotBlock) ++end;
-    ends[block] = Index(end);
+  if (double(count) > kMostPresent * double(features)) return false;
+  strips_.back().lists = lists_.size();
+  for (Size block = 0, end = 0; block < blocks_; ++block) {
+    while (end < count && Size(found_[end]) < (block + 1) * kDotBlock) ++end;
+    lists_.push_back(Index(end));
   }
+  lists_.insert(lists_.end(), found_.begin(), found_.begin() + std::ptrdiff_t(count));
+  for (Size k = 0; k < count; ++k) {
+    const Real* values = strip.data() + Size(found_[k]) * kStripRows;
+    packed_.insert(packed_.end(), values, values + kStripRows);
+  }
+  return true;
 }
 
 template <class Real>
 void Strips<Real>::use(Size s, StripCall<Real>& call) const {
-  call.strip = packed_.data() + s * features_ * kStripRows;
+  const Strip& strip = strips_[s];
+  call.strip = packed_.data() + strip.values;
   call.strip_norms = norms_.data() + s * kStripRows;
   call.present = call.ends = nullptr;
-  if (!shortened_[s]) return;
-  call.present = present_.data() + s * features_;
-  call.ends = ends_.data() + s * dot_blocks(features_);
+  if (strip.lists == kWhole) return;
+  call.ends = lists_.data() + strip.lists;
+  call.present = call.ends + blocks_;
 }
 
 template class Strips<float>;

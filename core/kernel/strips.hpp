@@ -16,18 +16,23 @@ class Strips {
  public:
   Strips(const Samples& samples, const KernelSpec& kernel, const Index* rows, Size n_rows);
 
+  Size bytes() const { return packed_.size() * sizeof(Real) + lists_.size() * sizeof(Index); }
   // Makes strip s the rows of a call.
   void use(Size s, StripCall<Real>& call) const;
 
  private:
-  void leave_out_zeros(Size s);
+  static constexpr Size kWhole = Size(-1);
+  struct Strip {
+    Size values, lists;  // where they begin; no lists where no feature is left out
+  };
+  bool add_without_zeros(const std::vector<Real>& strip);
 
-  Size features_;
-  std::vector<Real> packed_;  // [strip][feature][kStripRows]
+  Size blocks_;
+  std::vector<Strip> strips_;
+  std::vector<Real> packed_;  // of each strip [feature][kStripRows]
+  std::vector<Index> lists_;  // of each shortened one, where blocks end, and the features present
+  std::vector<Index> found_;  // of the last one
   std::vector<Real> norms_;
-  std::vector<Index> present_;  // [strip][feature]: those left, of a shortened strip
-  std::vector<Index> ends_;     // [strip][block] among them
-  std::vector<char> shortened_;
 };
 
 }  // namespace widemargin

@@ -13,18 +13,26 @@ namespace {
 
 constexpr Size kRows = 64, kColumns = 256;  // a block of entries stays in the second-level cache
 static_assert(kColumns % kSegment == 0 && kSegment % kRows == 0);
-constexpr Size kPadding = 8;                // columns of a block: a multiple of it
+constexpr Size kPadding = 8;                  // columns of a block: a multiple of it
+constexpr Size kPackedBytes = Size(1) << 27;  // of rows packed once for all chunks of columns
 
-// Samples [begin, end) of one sign of the first weights.
+// Samples [begin, end) of one sign of the first weights; only those before `moved` have weights in
+// other vectors.
 struct Group {
-  Size begin, end;
+  Size begin, moved, end;
   bool positive;
+
+  Group part(Size first, Size count) const {
+    const Size last = std::min(first + count, end);
+    return {first, std::clamp(moved, first, last), last, positive};
+  }
 };
 
 // Products of the symmetric matrix with several vectors, one chunk of columns after the other. Of
 // the first vector, sums over positive and over negative weights are wanted on all rows: a block of
 // entries belongs to one group of rows and one of columns. Of the other vectors only weights' K
-// weights, so that what a block adds to its rows, counted twice above the diagonal, is enough.
+// weights, so that what a block adds to its rows, counted twice above the diagonal, is enough, and
+// only entries between moved samples count.
 class SymmetricProducts {
  public:
   std::vector<double> positive, negative;  // of the sizes of the first weights
@@ -45,7 +53,8 @@ class SymmetricProducts {
         n_vectors_(n_vectors) {
     for (const Group& group : groups_)
       for (Size row = group.begin; row < group.end; row += kRows)
-        blocks_.push_back({row, std::min(row + kRows, group.end), group.positive});
+        blocks_.push_back(group.part(row, kRows));
+    pack_rows();
   }
 
   bool run(const std::function<bool()>& proceed) {
@@ -56,8 +65,7 @@ class SymmetricProducts {
       const Near near(local ? near_segments(group) : nullptr);
       for (Size first = group.begin; first < group.end; first += width) {
         if (!proceed()) return false;
-        chunk({first, std::min(first + width, group.end), group.positive}, near.get(),
-              (first - group.begin) / kSegment);
+        chunk(group.part(first, width), near.get(), (first - group.begin) / kSegment);
       }
     }
     return true;
@@ -67,7 +75,8 @@ class SymmetricProducts {
   // Entries of some rows with columns of a chunk; weights of these columns lie a stride apart,
   // vector by vector.
   struct Block {
-    Size row, count;
+    Size row, count, moved;
+    Size moved_columns;  // at most
     double* const* entries;
     const double* weights;
     Size stride;
@@ -88,6 +97,23 @@ class SymmetricProducts {
   }
 
   std::vector<double>& sums_of(const Group& group) { return group.positive ? positive : negative; }
+
+  // The first blocks, which meet most columns, as far as memory allows.
+  void pack_rows() {
+    if (blocks_.empty()) return;
+    const auto pack = [&](const Group& block) {
+      return gram_.source().strips(rows_ + block.begin, block.end - block.begin);
+    };
+    packed_.resize(blocks_.size());
+    packed_[0] = pack(blocks_[0]);
+    if (packed_[0] == nullptr) return;
+    const Size most = kPackedBytes / std::max<Size>(1, packed_[0]->bytes());
+    const Size count = std::min(blocks_.size(), most);
+    const double cost = double(n_) * gram_.source().entry_cost();
+    team_.run(count, 1, cost, [&](Size begin, Size end) {
+      for (Size b = std::max<Size>(begin, 1); b < end; ++b) packed_[b] = pack(blocks_[b]);
+    });
+  }
 
   // Entries of these columns with all rows before their end, of a block of rows among these columns
   // those from the diagonal on: above it, entries serve their rows and, transposed, their columns.
@@ -115,19 +141,22 @@ class SymmetricProducts {
       for (Size r = 0; r < kRows; ++r) store[r] = entries.data() + r * padded;
       for (Size block = begin; block < end; ++block) {
         const Size row = blocks_[block].begin, next = std::min(blocks_[block].end, columns.end);
-        if (near && std::none_of(near->rows() + row, near->rows() + next, [&](const auto* own) {
-              return is_near(own, segment);
-            }))
+        if (near && std::none_of(near->rows() + row, near->rows() + next,
+                                 [&](const auto* own) { return is_near(own, segment); }))
           continue;
         const Size diagonal = row < first ? 0 : row - first;  // whole panels
         const Size square = row < first ? 0 : std::min(kRows, padded - diagonal);
         Sweep<double> work{rows_ + row, next - row, rows_ + first + diagonal, count - diagonal,
                            store.data()};
         if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = diagonal;
+        work.strips = packed_[block].get();
         source.sweep(work, alone);
         gram_.log().count(Purpose::certificate, work.n_rows * work.n_columns);
+        const Size moved = (columns.moved - first + kPadding - 1) / kPadding * kPadding;
         const Block evaluated{row,
                               work.n_rows,
+                              blocks_[block].moved - row,
+                              moved - std::min(moved, diagonal),
                               store.data(),
                               own.data() + diagonal,
                               padded,
@@ -145,27 +174,32 @@ class SymmetricProducts {
 
   // Columns [begin, end) of a block; those above the diagonal serve both sides.
   void multiply(const Block& block, Size begin, Size end, bool above) {
-    if (begin == end) return;
-    for (Size r = 0; r < block.count; r += kStripRows) {
-      const Size count = std::min(kStripRows, block.count - r), row = block.row + r;
-      for (Size v = 0; v < n_vectors_; v += kMostVectors) {
-        ProductCall call{};
-        call.n_vectors = std::min(kMostVectors, n_vectors_ - v);
-        call.n_columns = end - begin;
-        for (Size k = 0; k < kStripRows; ++k)
-          call.rows[k] = block.entries[k < count ? r + k : r] + begin;
-        for (Size u = 0; u < call.n_vectors; ++u)
-          call.column_weights[u] = block.weights + (v + u) * block.stride + begin;
-        if (v == 0 && above) {
-          std::copy_n(weights_ + row, count, call.row_weights);
-          call.transposed = block.transposed + begin;
-        }
-        routines<double>().products(call);
-        for (Size u = 0; u < call.n_vectors; ++u) {
-          double* to = v + u == 0 ? block.sums + row : others.data() + (v + u - 1) * n_ + row;
-          const double factor = v + u > 0 && above ? 2.0 : 1.0;
-          for (Size k = 0; k < count; ++k) to[k] += factor * call.sums[u][k];
-        }
+    multiply(block, block.count, 0, begin, end, above);
+    for (Size v = 1; v < n_vectors_; v += kMostVectors)
+      multiply(block, block.moved, v, begin, std::min(end, block.moved_columns), above);
+  }
+
+  // The first rows of a block with the first vector, or with some of the others from `vector` on.
+  void multiply(const Block& block, Size n_rows, Size vector, Size begin, Size end, bool above) {
+    if (begin >= end) return;
+    const double factor = vector > 0 && above ? 2.0 : 1.0;
+    for (Size r = 0; r < n_rows; r += kStripRows) {
+      const Size count = std::min(kStripRows, n_rows - r), row = block.row + r;
+      ProductCall call{};
+      call.n_vectors = vector == 0 ? 1 : std::min(kMostVectors, n_vectors_ - vector);
+      call.n_columns = end - begin;
+      for (Size k = 0; k < kStripRows; ++k)
+        call.rows[k] = block.entries[k < count ? r + k : r] + begin;
+      for (Size u = 0; u < call.n_vectors; ++u)
+        call.column_weights[u] = block.weights + (vector + u) * block.stride + begin;
+      if (vector == 0 && above) {
+        std::copy_n(weights_ + row, count, call.row_weights);
+        call.transposed = block.transposed + begin;
+      }
+      routines<double>().products(call);
+      for (Size u = 0; u < call.n_vectors; ++u) {
+        double* to = vector == 0 ? block.sums + row : others.data() + (vector + u - 1) * n_ + row;
+        for (Size k = 0; k < count; ++k) to[k] += factor * call.sums[u][k];
       }
     }
   }
@@ -178,30 +212,74 @@ class SymmetricProducts {
   const double* weights_;
   Size n_vectors_;
   std::vector<Group> blocks_;  // of rows
+  std::vector<std::unique_ptr<Strips<double>>> packed_;
 };
 
 // An order of the samples in which far ones come first, so that they are the rows of all entries
-// they have with near ones, and within either the signs of the weights are apart; and its groups.
-// Of a local kernel, these are in the order of places.
+// they have with near ones; within either the signs of the weights are apart, and of each sign
+// those that moved come first. Of a local kernel, both are in the order of places. And its groups.
 std::vector<Group> in_groups(const Source& source, const Index* rows, Size n, const double* weights,
-                             std::vector<Size>& order) {
+                             Size n_vectors, std::vector<Size>& order) {
   std::vector<Group> groups;
   order.reserve(n);
-  std::vector<char> far(n);
+  std::vector<char> far(n), moved(n, false);
   for (Size i = 0; i < n; ++i) far[i] = source.by_differences(rows[i]);
+  for (Size v = 1; v < n_vectors; ++v)
+    for (Size i = 0; i < n; ++i) moved[i] |= weights[v * n + i] != 0.0;
   for (const bool far_ones : {true, false})
     for (const bool positive : {true, false}) {
       const Size begin = order.size();
-      for (Size i = 0; i < n; ++i)
-        if (bool(far[i]) == far_ones && (weights[i] > 0.0) == positive) order.push_back(i);
-      if (source.near_share() < 1.0)
-        std::sort(order.begin() + std::ptrdiff_t(begin), order.end(), [&](Size i, Size j) {
-          return source.place(rows[i]) < source.place(rows[j]);
-        });
-      if (order.size() > begin) groups.push_back({begin, order.size(), positive});
+      const auto choose = [&](bool moved_ones) {
+        const Size first = order.size();
+        for (Size i = 0; i < n; ++i)
+          if (bool(far[i]) == far_ones && (weights[i] > 0.0) == positive &&
+              bool(moved[i]) == moved_ones)
+            order.push_back(i);
+        if (source.near_share() < 1.0)
+          std::sort(order.begin() + std::ptrdiff_t(first), order.end(),
+                    [&](Size i, Size j) { return source.place(rows[i]) < source.place(rows[j]); });
+      };
+      choose(true);
+      const Size end_of_moved = order.size();
+      choose(false);
+      if (order.size() > begin) groups.push_back({begin, end_of_moved, order.size(), positive});
     }
   return groups;
 }
+
+// An upper bound on weights' K weights from sums that are right to within their error.
+double above(const double* weights, const double* sums, const double* error, Size n) {
+  double square = 0.0, uncertain = 0.0, size = 0.0;
+  for (Size i = 0; i < n; ++i) {
+    square += weights[i] * sums[i];
+    size += std::abs(weights[i] * sums[i]);
+    uncertain += std::abs(weights[i]) * error[i];
+  }
+  return square + 1.01 * (uncertain + double(n + 4) * 0x1p-53 * size);
+}
+
+// Samples with a weight in one of the other vectors.
+struct Moved {
+  std::vector<Index> rows;
+  std::vector<double> weights, sums;
+
+  void add(Index row, double weight, double sum) {
+    rows.push_back(row);
+    weights.push_back(weight);
+    sums.push_back(sum);
+  }
+  double square_above(const Source& source) const {
+    const Size n = rows.size();
+    // Only the norm is asked for: where sizes count, no entry exceeds 1.
+    double total = 0.0;
+    for (const double weight : weights) total += std::abs(weight);
+    std::vector<double> sizes(n, total), error(n, 0.0);
+    Sweep<double> work{rows.data(), n, rows.data(), n, nullptr, weights.data()};
+    work.sizes = sizes.data();
+    source.rounding(work, error.data());
+    return above(weights.data(), sums.data(), error.data(), n);
+  }
+};
 
 }  // namespace
 
@@ -209,7 +287,7 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
                         Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares) {
   std::vector<Size> order;
-  const std::vector<Group> groups = in_groups(gram.source(), rows, n, weights, order);
+  const std::vector<Group> groups = in_groups(gram.source(), rows, n, weights, n_vectors, order);
   std::vector<Index> ordered(n);
   std::vector<double> own(n * n_vectors);
   for (Size i = 0; i < n; ++i) {
@@ -219,32 +297,23 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
   }
   SymmetricProducts products(gram, team, ordered, groups, own, n_vectors);
   if (!products.run(proceed)) return false;
-  std::vector<double> rounding(n), sizes(n), sums(n);
-  for (Size v = 0; v < n_vectors; ++v) {
-    const double* vector = weights + v * n;
-    double total = 0.0;
-    for (Size i = 0; i < n; ++i) total += std::abs(vector[i]);
-    for (Size i = 0; i < n; ++i) {
-      const double plus = products.positive[i], minus = products.negative[i];
-      sums[order[i]] = v == 0 ? plus - minus : products.others[(v - 1) * n + i];
-      // Of the others only the norm is asked for: where sizes count, no entry exceeds 1.
-      sizes[order[i]] = v == 0 ? plus + minus : total;
-    }
-    std::fill(rounding.begin(), rounding.end(), 0.0);
-    Sweep<double> work{rows, n, rows, n, nullptr, vector};
-    work.sizes = sizes.data();
-    gram.source().rounding(work, rounding.data());
-    if (v == 0) {
-      std::copy_n(sums.data(), n, values);
-      std::copy_n(rounding.data(), n, error);
-    }
-    double square = 0.0, uncertain = 0.0, size = 0.0;
-    for (Size i = 0; i < n; ++i) {
-      square += vector[i] * sums[i];
-      size += std::abs(vector[i] * sums[i]);
-      uncertain += std::abs(vector[i]) * rounding[i];
-    }
-    squares[v] = square + 1.01 * (uncertain + double(n + 4) * 0x1p-53 * size);
+  std::vector<double> sizes(n);
+  for (Size i = 0; i < n; ++i) {
+    const double plus = products.positive[i], minus = products.negative[i];
+    values[order[i]] = plus - minus;
+    sizes[order[i]] = plus + minus;
+  }
+  std::fill_n(error, n, 0.0);
+  Sweep<double> work{rows, n, rows, n, nullptr, weights};
+  work.sizes = sizes.data();
+  gram.source().rounding(work, error);
+  squares[0] = above(weights, values, error, n);
+  for (Size v = 1; v < n_vectors; ++v) {
+    Moved moved;
+    for (Size i = 0; i < n; ++i)
+      if (own[v * n + i] != 0.0)
+        moved.add(ordered[i], own[v * n + i], products.others[(v - 1) * n + i]);
+    squares[v] = moved.square_above(gram.source());
   }
   return true;
 }

@@ -17,6 +17,14 @@ inline typename Lanes<Real>::Vector tile_columns(const Real* panels, Size featur
   return load(panels + (v / vectors * features + k) * width + v % vectors * kLanes<Real>);
 }
 
+// Where a block of features ends, among those of the strip.
+template <class Real, bool shortened>
+inline Size block_end(const StripCall<Real>& call, Size block) {
+  if (shortened) return Size(call.ends[block]);
+  const Size whole = (block + 1) * kDotBlock;
+  return call.features < whole ? call.features : whole;
+}
+
 // dot[r] += the products of the features [begin, end) of a strip of four rows and a tile of columns
 template <class Real, bool shortened, Size vectors>
 __attribute__((always_inline)) inline void add_products(
@@ -38,42 +46,34 @@ __attribute__((always_inline)) inline void add_products(
   }
 }
 
-// Dot products of a strip and a tile of columns, summed by blocks of features.
+// Adds the blocks of features after the first one.
 template <class Real, bool shortened, Size vectors>
-__attribute__((always_inline)) inline void dot_products(
+__attribute__((always_inline)) inline void add_blocks(
     const StripCall<Real>& call, const Real* panels,
     typename Lanes<Real>::Vector (&dot)[kStripRows][vectors]) {
   using Vector = typename Lanes<Real>::Vector;
-  const Size features = call.features, blocks = dot_blocks(features);
-  Size begin = 0;
-  for (Size b = 0; b < blocks; ++b) {
-    const Size whole = features < (b + 1) * kDotBlock ? features : (b + 1) * kDotBlock;
-    const Size end = shortened ? Size(call.ends[b]) : whole;
-    if (b == 0) {
-      add_products<Real, shortened>(call, panels, begin, end, dot);
-    } else {
-      Vector block[kStripRows][vectors] = {};
-      add_products<Real, shortened>(call, panels, begin, end, block);
+  const Size blocks = dot_blocks(call.features);
+  for (Size b = 1; b < blocks; ++b) {
+    Vector block[kStripRows][vectors] = {};
+    add_products<Real, shortened>(call, panels, block_end<Real, shortened>(call, b - 1),
+                                  block_end<Real, shortened>(call, b), block);
 #pragma GCC unroll 4
-      for (Size r = 0; r < kStripRows; ++r)
+    for (Size r = 0; r < kStripRows; ++r)
 #pragma GCC unroll 4
-        for (Size v = 0; v < vectors; ++v) dot[r][v] += block[r][v];
-    }
-    begin = end;
+      for (Size v = 0; v < vectors; ++v) dot[r][v] += block[r][v];
   }
 }
 
-template <class Real, KernelKind kind, Size panels>
+template <class Real, KernelKind kind, bool shortened, Size panels>
 __attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& call, Size first) {
   using Vector = typename Lanes<Real>::Vector;
   constexpr Size vectors = panels * kPanelVectors<Real>, lanes = kLanes<Real>;
   const Real* own = call.panels + first * call.features * panel_width<Real>();
   const Size column = first * panel_width<Real>();
   Vector dot[kStripRows][vectors] = {};
-  if (call.present != nullptr)
-    dot_products<Real, true>(call, own, dot);
-  else
-    dot_products<Real, false>(call, own, dot);
+  if (call.features > 0)
+    add_products<Real, shortened>(call, own, 0, block_end<Real, shortened>(call, 0), dot);
+  add_blocks<Real, shortened>(call, own, dot);
 #pragma GCC unroll 4
   for (Size v = 0; v < vectors; ++v) {
     const Size c = column + v * lanes;
@@ -91,12 +91,18 @@ __attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& cal
   }
 }
 
-template <class Real, KernelKind kind>
-void strip_kind(const StripCall<Real>& call) {
+template <class Real, KernelKind kind, bool shortened>
+void strip_features(const StripCall<Real>& call) {
   Size p = 0;
   for (; p + kTilePanels <= call.n_panels; p += kTilePanels)
-    strip_tile<Real, kind, kTilePanels>(call, p);
-  for (; p < call.n_panels; ++p) strip_tile<Real, kind, 1>(call, p);
+    strip_tile<Real, kind, shortened, kTilePanels>(call, p);
+  for (; p < call.n_panels; ++p) strip_tile<Real, kind, shortened, 1>(call, p);
+}
+
+template <class Real, KernelKind kind>
+void strip_kind(const StripCall<Real>& call) {
+  if (call.present != nullptr) return strip_features<Real, kind, true>(call);
+  return strip_features<Real, kind, false>(call);
 }
 
 template <class Real>

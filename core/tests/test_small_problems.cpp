@@ -321,6 +321,20 @@ WIDEMARGIN_TEST(intercepts_are_weighted_quantiles) {
   require_close(optimal_intercept(problem, {values, errors, all}), 0.0, 0.0, "there is none");
 }
 
+WIDEMARGIN_TEST(an_intercept_lies_between_the_extremes_of_what_was_summed) {
+  // A tube around 0 and 1.6: the targets 1.6 and 1.5 leave b >= 0.6, the one that is far, b <= 1.
+  Alone one(3, 0.1);
+  const Index members[3] = {0, 1, 2};
+  const double linear[3] = {1.6, 1.5, 0.0}, kink[3] = {1.0, 1.0, 1.0};
+  const double lower[3] = {-1.0, -1.0, -1.0}, upper[3] = {1.0, 1.0, 1.0};
+  const double values[3] = {}, errors[3] = {}, beta[3] = {1e-16, 0.0, 0.0};
+  const bool summed[3] = {true, true, false};
+  const MatrixProblem problem{{3, linear, lower, upper, true, kink}, members, 0.0};
+  const CertifiedPoint point{one.table, problem, beta};
+  require_close(certify(point, {values, errors, summed}).intercept, 0.6, 1e-12, "at the margin");
+  require_close(certify(point, {values, errors, nullptr}).intercept, 0.8, 1e-12, "between both");
+}
+
 WIDEMARGIN_TEST(a_bound_without_room_for_the_sum_is_not_claimed) {
   Alone one(4, 0.1);
   for (Size k = 0; k < 4; ++k) one.beta[k] = one.lower[k] + one.upper[k];  // all at their bounds

@@ -24,7 +24,7 @@ warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, f
 def in_a_child(work):
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(60)
         work()
         os._exit(0)
     return child
@@ -44,18 +44,33 @@ def run(script):
     return done.stdout.strip()
 
 
-@needs_fork
-def test_fifty_forks_of_a_process_with_live_fits():
-    script = """
-from sklearn.datasets import make_moons
-from widemargin import SVC
+FITS = {
+    "small": "SVC(n_jobs=2).fit(X[:60], y[:60])",
+    "many rows": "SVC(C=10.0, n_jobs=2, max_iter=300).fit(X, y)",
+    "sparse": "SVC(n_jobs=2).fit(csr_array(X[:60]), y[:60])",
+    "regression": "SVR(n_jobs=2).fit(X[:60], y[:60])",
+    "updates": (
+        "SVC(keep_rows=True).fit(X[:50], y[:50]).partial_fit(X[50:60], y[50:60])"
+        ".forget([0, 1])"
+    ),
+}
 
-X, y = make_moons(60, noise=0.3, random_state=0)
+
+@needs_fork
+@pytest.mark.parametrize("kind", FITS)
+def test_fifty_forks_of_a_process_with_live_fits(kind):
+    script = f"""
+from scipy.sparse import csr_array
+from sklearn.datasets import make_moons
+from widemargin import SVC, SVR
+
+X, y = make_moons(2500, noise=0.3, random_state=0)
+warnings.simplefilter("ignore")  # of the limit of steps
 ended = threading.Event()
 
 
 def fit():
-    return SVC(n_jobs=2).fit(X, y).certificate_.gap
+    {FITS[kind]}
 
 
 def keep_fitting():
@@ -111,18 +126,22 @@ print(hung)
 
 
 @needs_fork
-def test_callbacks_being_opened_when_the_process_forks():
-    script = """
-from widemargin.estimators.base import sklearn_compat
+@pytest.mark.parametrize(
+    "lock", ["estimators.base.sklearn_compat._OPENING", "engine.held_columns._CLAIMS"]
+)
+def test_a_lock_of_the_process_that_is_held_when_it_forks(lock):
+    module, name = lock.rsplit(".", 1)
+    script = f"""
+from widemargin.{module} import {name} as lock
 
 
-def open_callbacks():
-    with sklearn_compat._OPENING:
+def enter():
+    with lock:
         pass
 
 
-with sklearn_compat._OPENING:
-    child = in_a_child(open_callbacks)
+with lock:
+    child = in_a_child(enter)
 print(failed([child]))
 """
     assert run(script) == "0"

@@ -7,12 +7,11 @@ two chunks of a stream few rows come and go, and few cross the margin.
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.numerics.products import transposed_times
+from widemargin.runtime.fork_lock import ForkLock
 
 from .gram import Gram
 from .kernels import Gaussian
@@ -25,7 +24,7 @@ ROOM = 8  # rows per spare slot: new rows come before others leave
 UNIT = 2.0**-53
 EXP2 = 4e-16  # of the power of an entry, relative
 SPARE = 1.01  # factor that covers the rounding of norms and sums
-_CLAIMS = threading.Lock()
+_CLAIMS = ForkLock()
 
 
 class HeldColumns:

@@ -5,8 +5,6 @@ Each is listed with what to do should it go away.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from inspect import signature
@@ -42,6 +40,8 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as indexed_params
 
+from widemargin.runtime.fork_lock import ForkLock
+
 # Callbacks (1.9 and later, experimental): progress bars and early stops of the user's
 # choice, ``SVC().set_callbacks(ProgressBar())``. Without them ``verbose`` shows a bar.
 try:
@@ -53,17 +53,7 @@ except ImportError:
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-_OPENING = threading.Lock()  # class pairs may be solved side by side
-
-
-def _new_lock() -> None:
-    """Replace the lock in a forked process, where no thread would release it."""
-    global _OPENING
-    _OPENING = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # POSIX
-    os.register_at_fork(after_in_child=_new_lock)
+_OPENING = ForkLock()  # class pairs may be solved side by side
 
 
 def validated(fit: Method) -> Method:
