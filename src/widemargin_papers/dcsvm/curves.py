@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -171,23 +171,38 @@ def _exact_curves(
         )
         return point(label, spent, solution.beta, decisions)
 
-    divided = dual_problem(data.X, data.y, C, kernel)
-    levels = timed_levels(divided, 4, SolveOptions())
+    problem_of = partial(dual_problem, data.X, data.y, C, kernel)
+    for label, spent, found in solved_ways(problem_of, SolveOptions(), _within):
+        if isinstance(found, Level):
+            model = early_model(found, data.X, kernel, [np.arange(n)])
+            decisions = model.decision(data.X_test)[:, 0]
+            yield from point(label, spent, found.betas[0], decisions)
+        else:
+            yield from whole(label, spent, found)
+
+
+def solved_ways(
+    problem_of: Callable[[], DualProblem],
+    options: SolveOptions,
+    within: Callable[[float], SolveOptions],
+) -> Iterator[tuple[str, float, Level | Solution]]:
+    """Yield what divide and conquer, then direct solves have after some seconds.
+
+    That is the levels, the whole problem from the last of them, and cold solves to
+    each of `TOLERANCES`; `within` returns the options of a solve to a tolerance.
+    """
+    divided = problem_of()
+    levels = timed_levels(divided, 4, options)
     for level, spent in levels:
-        model = early_model(level, data.X, kernel, [np.arange(n)])
-        decisions = model.decision(data.X_test)[:, 0]
-        label = f"DC {level.partition.n_clusters} clusters"
-        yield from point(label, spent, level.betas[0], decisions)
+        yield f"DC {level.partition.n_clusters} clusters", spent, level
     last, before = levels[-1]
-    spent, solution = processor_seconds(
-        lambda: conquer(divided, last.betas[0], _within(1e-3), refine=True,
-                        record=lambda _: None)
-    )  # fmt: skip
-    yield from whole("DC exact", before + spent, solution)
+    start, record = last.betas[0], lambda _: None
+    finish = partial(conquer, divided, start, within(1e-3), refine=True, record=record)
+    spent, solution = processor_seconds(finish)
+    yield "DC exact", before + spent, solution
     for tol in TOLERANCES:
-        fresh = dual_problem(data.X, data.y, C, kernel)
-        run = partial(solve, fresh, _within(tol))
-        yield from whole(f"SVC tol {tol:g}", *processor_seconds(run))
+        spent, solution = processor_seconds(partial(solve, problem_of(), within(tol)))
+        yield f"SVC tol {tol:g}", spent, solution
 
 
 def _within(tol: float) -> SolveOptions:

@@ -18,15 +18,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LIBSVM
 
 from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
-from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.multilevel.driver import conquer, precision_recall
+from widemargin.multilevel.driver import precision_recall
+from widemargin.multilevel.level import Level
 from widemargin_papers.harness.cells import Cell, Task, row_cells
 from widemargin_papers.harness.timing import processor_seconds
 
 from . import printed as paper
-from .curves import CUBIC, SPENT, TOLERANCES, dual_problem, timed_levels
+from .curves import CUBIC, SPENT, dual_problem, solved_ways
 from .splits import FILES, Split, subset
 
 TABLE = "Support vectors found, Figure 2 c, d, g, h"
@@ -67,36 +67,19 @@ def found_over_time(title: str, shrinking: bool, n: int) -> Iterable[Cell]:
     C, kernel = KERNELS[title]
     problem = partial(dual_problem, data.X, data.y, C, kernel, intercept=True)
     final = solve(problem(), SolveOptions(tol=1e-4)).support
-    points = [
-        *by_levels(problem(), SolveOptions(shrinking=shrinking)),
-        *(by_tolerance(problem(), tol, shrinking) for tol in TOLERANCES),
-        *by_steps(data, C, kernel, shrinking),
-    ]
+    points: list[Point] = []
+
+    def within(tol: float) -> SolveOptions:
+        return SolveOptions(tol=tol, shrinking=shrinking)
+
+    for label, spent, found in solved_ways(problem, within(1e-3), within):
+        beta = found.betas[0] if isinstance(found, Level) else found.beta
+        points.append((label, spent, np.flatnonzero(beta)))
+    points += by_steps(data, C, kernel, shrinking)
     panel = f"covtype {title} {_words(shrinking)}, {n} rows"
     for label, spent, support in points:
         figures = {SPENT: spent, **precision_recall(support, final)}
         yield from row_cells(TABLE, f"{panel}, {label}", figures)
-
-
-def by_levels(problem: DualProblem, options: SolveOptions) -> Iterator[Point]:
-    """Yield the support vectors of each level of clusters, and of the whole problem."""
-    levels = timed_levels(problem, 4, options)
-    for level, spent in levels:
-        found = np.flatnonzero(level.betas[0])
-        yield f"DC {level.partition.n_clusters} clusters", spent, found
-    last, before = levels[-1]
-    spent, solution = processor_seconds(
-        lambda: conquer(problem, last.betas[0], options, refine=True,
-                        record=lambda _: None)
-    )  # fmt: skip
-    yield "DC exact", before + spent, solution.support
-
-
-def by_tolerance(problem: DualProblem, tol: float, shrinking: bool) -> Point:
-    """Return the support vectors of a cold solve by the engine, to a tolerance."""
-    options = SolveOptions(tol=tol, shrinking=shrinking)
-    spent, solution = processor_seconds(lambda: solve(problem, options))
-    return f"SVC tol {tol:g}", spent, solution.support
 
 
 def by_steps(data: Split, C: float, kernel: Kernel, shrinking: bool) -> Iterator[Point]:

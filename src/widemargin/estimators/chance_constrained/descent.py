@@ -13,7 +13,7 @@ the average and the best b exactly).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -138,13 +138,7 @@ def visited(
         descent.b,
         descent.mean_b,
         descent.steps,
-        kappa=rule.kappa,
-        rows_total=rule.rows_total,
-        fit_intercept=rule.fit_intercept,
-        refined=rule.refined,
-        radius=rule.radius,
-        delay=rule.delay,
-        unit_of_cost=rule.unit_of_cost,
+        **asdict(rule),
     )
     return moved
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,33 +83,15 @@ def stochastic(
     monitor : callable, optional
         Called with the record of each stage, of the first of the problems.
     """
-    started, history = time.perf_counter(), []
+    started = time.perf_counter()
     rules, n_features = _rules(blocks, numbers, refine)
     descents = [Descent.start(n_features) for _ in rules]
     visits = blocks
     if workers > 1 and blocks.resident:
         (parts,) = blocks.map(lambda item: item.split(workers))
         visits = InMemory(parts)
-
-    def record(stage: str, epoch: int, model: Model) -> None:
-        value = None  # rows outside of memory are not read for the objective
-        if blocks.resident:
-            number = numbers[0]
-            value = next(
-                blocks.map(lambda item: objective(item.scaled[number], *model))
-            )
-        history.append(
-            {
-                "stage": stage,
-                "size": epoch,
-                "seconds": time.perf_counter() - started,
-                "objective": value,
-                "gap": None,
-            }
-        )
-        if monitor is not None:
-            monitor(history[-1])
-
+    history: list[Stage] = []
+    record = partial(_record, blocks, numbers[0], started, history, monitor)
     status = "epochs"
     for epoch in range(1, epochs + 1):
         try:
@@ -129,19 +111,32 @@ def stochastic(
         models = _refitted(blocks, numbers, rules, models, memory_mb)
         record("refit", epoch, models[0])
     seconds = time.perf_counter() - started
-    return [
-        ChanceSolution(
-            w,
-            b,
-            None,
-            _as_found(blocks, k, w, b),
-            status,
-            descent.steps,
-            seconds,
-            history,
-        )
-        for k, (w, b), descent in zip(numbers, models, descents, strict=True)
-    ]
+    solutions = []
+    for k, (w, b), descent in zip(numbers, models, descents, strict=True):
+        found = w, b, None, _as_found(blocks, k, w, b), status
+        solutions.append(ChanceSolution(*found, descent.steps, seconds, history))
+    return solutions
+
+
+def _record(
+    blocks: Problems,
+    number: int,
+    started: float,
+    history: list[Stage],
+    monitor: Callable[[Stage], None] | None,
+    stage: str,
+    epoch: int,
+    model: Model,
+) -> None:
+    """Append a stage record; rows outside of memory are not read for the objective."""
+    value = None
+    if blocks.resident:
+        value = next(blocks.map(lambda item: objective(item.scaled[number], *model)))
+    seconds = time.perf_counter() - started
+    figures = {"seconds": seconds, "objective": value, "gap": None}
+    history.append({"stage": stage, "size": epoch} | figures)
+    if monitor is not None:
+        monitor(history[-1])
 
 
 def _rules(
