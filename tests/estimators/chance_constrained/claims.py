@@ -136,15 +136,12 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
         parts = [(X[r], y[r], {k: v[r] for k, v in extras.items()}) for r in rows]
         if case.end == "blocks":
             return model.fit_blocks(parts)
-        return model._trained_on(
-            DaskBlocks(
-                [
-                    {"X": part, "y": labels, **more, "first": int(r[0])}
-                    for (part, labels, more), r in zip(parts, rows, strict=True)
-                ],
-                identity,
-            )
-        )
+        chunks = [
+            {"X": part, "y": labels, **more, "first": int(r[0])}
+            for (part, labels, more), r in zip(parts, rows, strict=True)
+        ]
+        model._train_on(DaskBlocks(chunks, identity))
+        return model
 
 
 class Interruption:

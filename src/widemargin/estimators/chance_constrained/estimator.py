@@ -26,7 +26,7 @@ from .block_sources import (
     user_blocks,
 )
 from .training import stepped, train, train_on_features
-from .uncertain_model import UncertainModel, keeping_model
+from .uncertain_model import UncertainModel
 
 
 def _is_stochastic(estimator: Any) -> bool:
@@ -268,9 +268,8 @@ class ChanceConstrainedSVC(UncertainModel):
         self : object
             The fitted estimator.
         """
-        with keeping_model(self):
-            rows = Block(X, y, covariance, covariance_factor, sample_weight)
-            return self._trained_on(self._source(rows))
+        rows = Block(X, y, covariance, covariance_factor, sample_weight)
+        return self._all_or_nothing(lambda new: new._train_on(new._source(rows)))
 
     def _source(self, rows: Block) -> Source[Block]:
         """Return the rows as blocks; those in memory are checked."""
@@ -287,12 +286,11 @@ class ChanceConstrainedSVC(UncertainModel):
         refuse_large(X)
         return replace(rows, X=X, y=y)
 
-    def _trained_on(self, source: Source[Block]) -> Self:
+    def _train_on(self, source: Source[Block]) -> None:
         method = train if self.kernel == "linear" else train_on_features
         trained = method(source, self, self._generator())
         self._keep(trained.model)
         trained.raise_or_warn(self.tol)
-        return self
 
     def _generator(self) -> np.random.Generator:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -315,8 +313,7 @@ class ChanceConstrainedSVC(UncertainModel):
         self : object
             The fitted estimator.
         """
-        with keeping_model(self):
-            return self._trained_on(user_blocks(blocks))
+        return self._all_or_nothing(lambda new: new._train_on(user_blocks(blocks)))
 
     @available_if(_takes_steps)  # type: ignore[untyped-decorator]
     @validated
@@ -351,10 +348,12 @@ class ChanceConstrainedSVC(UncertainModel):
         self : object
             The estimator.
         """
-        with keeping_model(self):
-            former = self._kept()
-            rows = Block(X, y, covariance, covariance_factor, sample_weight)
-            rows = self._checked_rows(rows, reset=former is None)
-            draws = self._generator
-            self._keep(stepped(former, rows, self, classes, n_samples_total, draws))
-        return self
+        rows = Block(X, y, covariance, covariance_factor, sample_weight)
+
+        def step(new: Self) -> None:
+            former = new._kept()
+            checked = new._checked_rows(rows, reset=former is None)
+            draws = new._generator
+            new._keep(stepped(former, checked, new, classes, n_samples_total, draws))
+
+        return self._all_or_nothing(step)

@@ -68,7 +68,7 @@ class Trained(NamedTuple):
                 f"relative gap {gap}, tol {tol:g}): raise max_iter or max_time, "
                 "or set standardize=True.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.base.atomic_attributes import WholeState
 from widemargin.estimators.base.notebook import CertificateInNotebooks
 from widemargin.estimators.base.probabilities import WithoutProbabilities
 from widemargin.estimators.base.validation import checked_samples
@@ -57,24 +57,12 @@ class FittedModel:
     bounded_share: Any = None
 
 
-@contextmanager
-def keeping_model(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was, if fitting it ends by an exception.
-
-    One that had no model keeps what Ctrl-C left of the first, if that is a model.
-    """
-    former = dict(vars(estimator))
-    try:
-        yield
-    except BaseException as error:
-        first = isinstance(error, KeyboardInterrupt) and "coef_" not in former
-        if not first or "coef_" not in vars(estimator):
-            estimator.__dict__ = former
-        raise
-
-
 class UncertainModel(
-    CertificateInNotebooks, WithoutProbabilities, ClassifierMixin, BaseEstimator
+    WholeState,
+    CertificateInNotebooks,
+    WithoutProbabilities,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """A classifier of samples with error bars, linear or in random features."""
 
@@ -89,6 +77,17 @@ class UncertainModel(
     scale_: Floats
     _online: dict[str, Any] | None
     _seen: Floats | None
+
+    def _all_or_nothing(self, fit: Callable[[Self], None]) -> Self:
+        """Fit, or stay as before; Ctrl-C in a first fit leaves the model reached."""
+        shadow = self._shadow()
+        try:
+            fit(shadow)
+        except KeyboardInterrupt:
+            if hasattr(shadow, "coef_") and not hasattr(self, "coef_"):
+                self._replaced_by(shadow)
+            raise
+        return self._replaced_by(shadow)
 
     def _keep(self, model: FittedModel) -> None:
         """Write the fitted attributes; drop those of an earlier model."""
