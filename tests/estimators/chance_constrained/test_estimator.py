@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from widemargin import SVC, ChanceConstrainedSVC
+from widemargin.estimators.chance_constrained import uncertain_model
 
 
 def clouds(n=80, d=3, seed=0):
@@ -331,3 +332,19 @@ def test_clone_and_verbose(capsys):
     again = clone(model).fit(X, y)
     assert again.certificate_.gap <= 1e-9 * again.certificate_.objective
     assert again.covariance is not model.covariance
+
+
+def test_a_prediction_is_of_one_model(monkeypatch):
+    """The labels, too, where another thread has fitted others meanwhile."""
+    X, y = load_iris(return_X_y=True)
+    model = ChanceConstrainedSVC().fit(X, y)
+    expected, times = model.predict(X), uncertain_model.times
+
+    def refitting(*product):
+        monkeypatch.undo()
+        model.fit(X, y + 10)
+        return times(*product)
+
+    monkeypatch.setattr(uncertain_model, "times", refitting)
+    assert_array_equal(model.predict(X), expected)
+    assert set(model.predict(X)) == {10, 11, 12}

@@ -147,7 +147,8 @@ class UncertainModel(
             Decision values.
         """
         check_is_fitted(self)
-        return self._values(checked_samples(self, X, reset=False, order=None))
+        model = self._at_once()
+        return model._values(checked_samples(model, X, reset=False, order=None))
 
     def _values(self, X: Any) -> Floats:
         """Return the decision values of samples that were checked."""
@@ -171,7 +172,8 @@ class UncertainModel(
         ndarray of shape (n,)
             Labels out of ``classes_``.
         """
-        return self._answers(self.decision_function(X))
+        model = self._at_once()
+        return model._answers(model.decision_function(X))
 
     def _answers(self, values: Floats) -> NDArray[Any]:
         """Return the labels of decision values."""
@@ -216,8 +218,8 @@ class UncertainModel(
             Upper bounds, between 0 and 1.
         """
         check_is_fitted(self)
-        stated = np.ones(1)
-        return self._bounds(X, covariance, y, covariance_factor, bound, stated).ravel()
+        given = X, covariance, y, covariance_factor, bound
+        return self._at_once()._bounds(*given, np.ones(1)).ravel()
 
     def covariance_sensitivity(
         self,
@@ -260,8 +262,9 @@ class UncertainModel(
                 "multiply the covariances."
             )
         factors = np.concatenate([[1.0], factors])
-        bounds = self._bounds(X, covariance, y, covariance_factor, bound, factors)
-        certain = bounds <= self.risk
+        model, given = self._at_once(), (X, covariance, y, covariance_factor, bound)
+        bounds = model._bounds(*given, factors)
+        certain = bounds <= model.risk
         return Bunch(
             scales=factors,
             bounds=bounds,
