@@ -133,7 +133,9 @@ void Samples::copy_row(Size i, Real* out) const {
 }
 
 float Samples::coordinate(Index id, Size feature) const {
-  return value<float>(Size(id) * features_ + feature, feature);
+  const Size at = Size(id) * features_ + feature;
+  const double given = dense32_ ? double(dense32_[at]) : dense64_[at];
+  return float(shift_.empty() ? given : bounded((given - shift_[feature]) * scale_));
 }
 
 // The dense samples in the precision and the coordinates of the tiles; the caller's own array when
