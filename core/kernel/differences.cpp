@@ -140,8 +140,7 @@ void deliver(const Sweep<Real>& work, Size row, Real* store, Size first, Size co
   if (store)
     for (Size c = 0; c < count; ++c) store[c] = Real(std::max(entries[c], least));
   if (work.accumulate)
-    for (Size c = 0; c < count; ++c)
-      work.accumulate[first + c] += work.weights[row] * entries[c];
+    for (Size c = 0; c < count; ++c) work.accumulate[first + c] += work.weights[row] * entries[c];
 }
 
 template <class Real, class Differences>
@@ -170,8 +169,8 @@ Size sweep_pieces(const KernelSpec& kernel, const Samples& row_samples,
 
 // The same of near segments.
 template <class Real>
-Size sweep_near(const KernelSpec& kernel, const Samples& row_samples,
-                const Samples& column_samples, const Sweep<Real>& work, Team& team) {
+Size sweep_near(const KernelSpec& kernel, const Samples& row_samples, const Samples& column_samples,
+                const Sweep<Real>& work, Team& team) {
   static_assert(kColumns == kSegment);
   const double cost =
       2.0 * double(work.n_rows) * double(work.n_columns) * column_samples.entry_cost();

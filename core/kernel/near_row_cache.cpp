@@ -194,7 +194,8 @@ void NearRowCache<Real>::block(const Position* positions, Size count, Size first
 
 template <class Real>
 std::vector<const Real*> NearRowCache<Real>::table(Team& team) {
-  const Size count = columns_.size(), padded = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
+  const Size count = columns_.size(),
+             padded = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
   if (count * padded * sizeof(Real) > budget_) return {};
   table_.assign(count * padded, Real(0));
   std::vector<Real*> store(count);

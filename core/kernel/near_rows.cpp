@@ -15,7 +15,8 @@ template <class Real>
 NearRows<Real>::NearRows(Size samples, Size budget_bytes) : numbers_(samples, kNone) {
   constexpr Size piece = kSegment * sizeof(Real);
   const Size row = segments_of(samples) * piece;
-  slab_ = std::make_unique<Slab>(std::max(std::min(budget_bytes, samples * row), kFewestRows * row));
+  slab_ =
+      std::make_unique<Slab>(std::max(std::min(budget_bytes, samples * row), kFewestRows * row));
   memory_ = static_cast<Real*>(slab_->data());
   capacity_ = std::min(slab_->bytes() / piece, Size(std::numeric_limits<Index>::max()));
 }

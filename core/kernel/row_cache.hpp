@@ -27,7 +27,7 @@ class RowCache {
   virtual bool local() const { return false; }
   // Whether that many rows over all samples can be kept.
   virtual bool has_room_for(Size rows) const = 0;
-  virtual Size held() const = 0;                                  // rows
+  virtual Size held() const = 0;                                      // rows
   virtual Size incomplete(const std::vector<Index>& rows) const = 0;  // how many of them
 
   // Makes `wanted` (a set of samples) the columns: those present keep their order, the others

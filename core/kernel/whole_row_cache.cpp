@@ -13,7 +13,8 @@ WholeRowCache<Real>::WholeRowCache(const Source& source, Size budget_bytes, Work
     : RowCache<Real>(source, log), slots_(source.size(), budget_bytes) {}
 
 template <class Real>
-const ByPosition<Index>& WholeRowCache<Real>::arrange(const std::vector<Index>& wanted, Team& team) {
+const ByPosition<Index>& WholeRowCache<Real>::arrange(const std::vector<Index>& wanted,
+                                                      Team& team) {
   const WorkLog::Timer timer(log_, Activity::arranging);
   auto [kept, columns] = this->arrangement(wanted);
   if (kept.size() < columns_.size())
@@ -37,7 +38,7 @@ void WholeRowCache<Real>::set_columns(ByPosition<Index> columns) {
 
 template <class Real>
 void WholeRowCache<Real>::extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
-                            const double* weights, double* gradient, Team& team) {
+                                 const double* weights, double* gradient, Team& team) {
   const Size before = columns_.size();
   touched_slots(rows.data(), rows.size());
   slots_.release_unused();
@@ -88,8 +89,8 @@ std::vector<Slot> WholeRowCache<Real>::touched_slots(const Index* rows, Size cou
 // gradient[c] += sum_k weights[k] rows[k][c] for c < width
 template <class Real>
 void WholeRowCache<Real>::add_rows(const std::vector<const Real*>& rows,
-                              const std::vector<double>& weights, Size width, double* gradient,
-                              Team& team) {
+                                   const std::vector<double>& weights, Size width, double* gradient,
+                                   Team& team) {
   if (rows.empty()) return;
   const WorkLog::Timer timer(log_, Activity::row_sums);
   team.run(width, 16, double(width) * double(rows.size()) * 0.5, [&](Size begin, Size end) {
@@ -104,8 +105,8 @@ void WholeRowCache<Real>::add_rows(const std::vector<const Real*>& rows,
 // rows that were incomplete to the gradient, where there is one.
 template <class Real>
 void WholeRowCache<Real>::complete(const Index* rows, const std::vector<Slot>& slots,
-                              const double* weights, double* gradient, Purpose purpose,
-                              Team& team) {
+                                   const double* weights, double* gradient, Purpose purpose,
+                                   Team& team) {
   const Size width = columns_.size();
   // Rows with the same known prefix are completed together; prefix 0 is a new row.
   std::map<Size, std::vector<Size>> missing;
@@ -148,8 +149,8 @@ void WholeRowCache<Real>::complete(const Index* rows, const std::vector<Slot>& s
 }
 
 template <class Real>
-void WholeRowCache<Real>::apply(const Index* rows, const double* weights, const char* keep, Size count,
-                           double* gradient, Team& team) {
+void WholeRowCache<Real>::apply(const Index* rows, const double* weights, const char* keep,
+                                Size count, double* gradient, Team& team) {
   std::vector<Slot> slots = touched_slots(rows, count);
   std::vector<const Real*> complete_rows;
   std::vector<double> complete_weights;
@@ -184,7 +185,7 @@ std::vector<const Real*> WholeRowCache<Real>::table(Team& team) {
 
 template <class Real>
 void WholeRowCache<Real>::block(const Position* positions, Size count, Size first, Size stride,
-                           Real* out, Team& team) {
+                                Real* out, Team& team) {
   std::vector<Index> ids(count), absent;
   std::vector<Real*> store;
   Position last{};

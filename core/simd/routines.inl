@@ -10,8 +10,8 @@ namespace {
 #include "simd/pairs.inl"
 #include "simd/tiles.inl"
 // after the tiles, whose columns it reads
-#include "simd/sample_differences.inl"
 #include "simd/boxes.inl"
+#include "simd/sample_differences.inl"
 #include "simd/symmetric_products.inl"
 
 #ifdef __AVX512F__
@@ -41,10 +41,9 @@ Routines<Real> make_table() {
 
 template <class Real>
 Routines<Real> make_table() {
-  return {strip<Real>,       distances<Real>,   sparse<Real>, sparse_distances,
-          panel_norms<Real>, sparse_norm<Real>, pairs<Real>,  combine<Real>,
-          times_rows<Real>,  sum_rows<Real>,    products,     transposed<Real>,
-          box_distances};
+  return {strip<Real>,       distances<Real>,  sparse<Real>,  sparse_distances, panel_norms<Real>,
+          sparse_norm<Real>, pairs<Real>,      combine<Real>, times_rows<Real>, sum_rows<Real>,
+          products,          transposed<Real>, box_distances};
 }
 
 #endif

@@ -264,7 +264,8 @@ void ActiveSet<Real>::grow() {
 template <class Real>
 bool ActiveSet<Real>::rows_are_worth_keeping() const {
   const double share = double(support()) / double(universe_);
-  return (cache_.local() || cache_.entry_cost() >= kKeepCost) && cache_.has_room_for(Size(share * double(remaining_)));
+  return (cache_.local() || cache_.entry_cost() >= kKeepCost) &&
+         cache_.has_room_for(Size(share * double(remaining_)));
 }
 
 // The samples of a new stage become active; the rows of support vectors are extended by them.

@@ -49,8 +49,7 @@ class ActiveSet {
   }
   double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
   bool is_free(Position p) const {
-    return can_fall(p) && can_grow(p) &&
-           !(betas_[p] == 0.0 && problem_.stops_at_zero(samples_[p]));
+    return can_fall(p) && can_grow(p) && !(betas_[p] == 0.0 && problem_.stops_at_zero(samples_[p]));
   }
   Size free_count() const {
     Size count = 0;

@@ -202,13 +202,15 @@ class FarRowsFirst final : public Source {
   void diagonal(const Index* ids, Size count, double* out) const override {
     base_->diagonal(ids, count, out);
   }
-  void sweep(const Sweep<float>& work, Team& team) const override { base_->sweep(work, team); }
-  void sweep(const Sweep<double>& work, Team& team) const override {
+  Size sweep(const Sweep<float>& work, Team& team) const override {
+    return base_->sweep(work, team);
+  }
+  Size sweep(const Sweep<double>& work, Team& team) const override {
     for (Size r = 0; r < work.n_rows; ++r)
       for (Size c = 0; c < work.n_columns; ++c)
         require(by_differences(work.rows[r]) || !by_differences(work.columns[c]),
                 "of a far and a near sample the far one is the row");
-    base_->sweep(work, team);
+    return base_->sweep(work, team);
   }
   void rounding(const Sweep<float>& work, double* error) const override {
     base_->rounding(work, error);

@@ -99,7 +99,7 @@ def _system_seconds() -> float:
 def _rate(X: object) -> float:
     """Return float32 entries evaluated in a second, by one thread.
 
-    The kernel is wide: of a narrow one entries are left out, and it is none of the tile.
+    The kernel is a wide one: of a narrow one, entries are left out.
     """
     gram = Gram(X, Gaussian(1e-6), cache_mb=1, threads=1)
     weights = np.zeros(len(gram))
