@@ -11,7 +11,8 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kBlock = 32;    // rows evaluated at a time, whole panels; columns from there on
+constexpr Size kBlock = 32;        // rows evaluated at a time, whole panels; columns from there on
+constexpr double kCopyCost = 1.5;  // of an entry: one of fewer features takes no longer than a copy
 constexpr double kNear = 0.1;  // of the kink, or the largest linear term: how far beyond is near
 
 // Whether a member stays at zero, where its gradient lies between two numbers and the level between
@@ -79,10 +80,11 @@ void NearMargin::evaluate(const std::vector<Size>& members) {
   }
   const bool first_places =
       n_rows_ == wanted.size() && std::equal(wanted.begin(), wanted.end(), members_.begin());
-  if (first_places && point_.table().mirrors()) return evaluate_by_symmetry(store);
+  Gram& gram = point_.table().gram();
+  if (first_places && point_.table().mirrors() && gram.source().entry_cost() >= kCopyCost)
+    return evaluate_by_symmetry(store);
   const std::vector<Index> rows = samples_of(point_.problem(), wanted);
   const std::vector<Index> columns = samples_of(point_.problem(), members_);
-  Gram& gram = point_.table().gram();
   Team alone(1);
   const Size evaluated = gram.source().sweep(
       Sweep<double>{rows.data(), rows.size(), columns.data(), columns.size(), store.data()}, alone);

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .feasible import project
+from .forecast import solved_by_few_rows
 from .gram import Gram
 from .kernel_table import BatchOptions, BatchSolution, KernelTable, ProblemBatch
 from .kernels import CallableKernel, Kernel, Linear
@@ -144,6 +145,9 @@ def solve_together(
         segments = row_segments(gram.n, *places, options.threads, gram.cache_mb)
         options = replace(options, threads=segments.threads)
         return KernelTable(gram, segments=segments).solve(batch, options, start)
+    solved = solved_by_few_rows(gram, batch, options) if start is None else None
+    if solved is not None:
+        return solved
     grouped = batch.count >= GROUPED and gram.n >= LONG
     order = grouped_rows(gram.n, *places)[0] if grouped else None
     return KernelTable(gram, order).solve(batch, options, start)
