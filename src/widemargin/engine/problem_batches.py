@@ -74,8 +74,8 @@ def _fits(gram: Gram, problems: Sequence[OnRows]) -> bool:
 
 def _members(problems: Sequence[OnRows]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the concatenated rows of problems, and where each begins."""
-    offsets = np.array([0, *accumulate(one.rows.size for one in problems)])
     rows = [one.rows for one in problems]
+    offsets = np.array([0, *accumulate([own.size for own in rows])])
     return offsets, np.concatenate(rows, dtype=np.int32, casting="unsafe")
 
 
@@ -121,7 +121,7 @@ def start_of(
     share of every box, from which it goes to a vertex if all are such.
     """
     cold = all(one.start is None for one in problems)
-    if cold and (batch.totals is None or not batch.totals.any()):
+    if cold and (batch.totals is None or not any(batch.totals.tolist())):
         return options, None
     starts = np.zeros(batch.members.size)
     for number, one in enumerate(problems):

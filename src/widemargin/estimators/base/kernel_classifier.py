@@ -109,7 +109,10 @@ class KernelClassifier(
 
     def _costs(self, data: LabelledData) -> Vector:
         """Return C times class weight times sample weight."""
-        costs: Vector = self.C * self._class_weights(data)[data.labels]
+        if self.class_weight is None:
+            costs = np.full(data.labels.size, float(self.C))
+        else:
+            costs = self.C * self._class_weights(data)[data.labels]
         return costs if data.weights is None else costs * data.weights
 
     def _tasks(

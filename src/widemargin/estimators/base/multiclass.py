@@ -218,8 +218,8 @@ def pair_start(
 def vote(decisions: Vector, n_classes: int) -> NDArray[np.intp]:
     """Return the class with most pair votes; ties go to the lowest class number."""
     tables = _pair_tables(n_classes)
-    wins = (decisions > 0).astype(np.intp)
-    votes = np.einsum("np,pk->nk", wins, tables.points) + tables.losses
+    wins = (decisions > 0).astype(np.float32)  # counts are exact
+    votes = np.einsum("np,kp->nk", wins, tables.points) + tables.losses
     return np.asarray(votes.argmax(axis=1))
 
 
@@ -230,7 +230,7 @@ class _PairTables:
     first: Indices  # class of each pair
     second: Indices
     with_others: Indices  # pair of each class with its m-th other one
-    points: Indices  # by pair and class: what a win of the first class changes
+    points: NDArray[np.float32]  # by class and pair: what a win of the first changes
     losses: Indices  # votes of each class if no first class wins
 
 
@@ -240,8 +240,8 @@ def _pair_tables(n_classes: int) -> _PairTables:
     pairs = np.arange(first.size)
     number = np.zeros((n_classes, n_classes), dtype=np.intp)
     number[first, second] = number[second, first] = pairs
-    points = np.zeros((first.size, n_classes), dtype=np.intp)
-    points[pairs, first], points[pairs, second] = 1, -1
+    points = np.zeros((n_classes, first.size), dtype=np.float32)
+    points[first, pairs], points[second, pairs] = 1, -1
     return _PairTables(
         first=first,
         second=second,
