@@ -87,27 +87,59 @@ def vertex(problem: DualProblem) -> Vector:
     """Return a vertex of the feasible set where the origin is infeasible.
 
     The projection of the origin would have every variable free, and each would take
-    pair steps to its bound. From the gradient there, estimated on some columns of the
-    kernel matrix, one step of Frank and Wolfe leads to bounds that mostly stay.
+    pair steps to its bound. From the gradient at a point within, estimated on some
+    columns of the kernel matrix, one step of Frank and Wolfe leads to bounds that
+    mostly stay.
     """
-    lower, upper, n = problem.lower, problem.upper, problem.n
-    assert problem.total is not None
-    total = problem.total
-    centre = project(np.zeros(n), lower, upper, total)
+    n = problem.n
     columns = np.random.default_rng(0).permutation(n)[:PROBES]
     sample = np.zeros(n)
-    sample[columns] = centre[columns] * (n / columns.size)
+    sample[columns] = _within(problem)[columns] * (n / columns.size)
     values = problem.gram.roughly_times(sample)
-    order = np.argsort(values - problem.linear, kind="stable")
-    beta = lower.copy()
-    room = np.cumsum((upper - lower)[order])
-    full = int(np.searchsorted(room, total - float(lower.sum()), side="right"))
-    beta[order[:full]] = upper[order[:full]]
-    if full < n:
-        last = order[full]
-        beta[last] = np.clip(
-            total - (beta.sum() - lower[last]), lower[last], upper[last]
-        )
+    return lowest_vertex(problem, values - problem.linear)
+
+
+def _within(problem: DualProblem) -> Vector:
+    """Return the feasible point that is as far between its bounds for each member."""
+    lower, upper, total = problem.lower, problem.upper, problem.total
+    assert total is not None
+    room = float((upper - lower).sum())
+    if not 0.0 < room < np.inf:
+        return project(np.zeros(problem.n), lower, upper, total)
+    return lower + (total - float(lower.sum())) / room * (upper - lower)
+
+
+def lowest_vertex(problem: DualProblem, gradient: Vector) -> Vector:
+    """Return a vertex at which ``gradient' beta`` is least.
+
+    Members of the least gradients are at their upper bounds, as many as the total
+    allows (of equal ones the first), the others at their lower bounds; one member may
+    be between.
+    """
+    lower, upper, total = problem.lower, problem.upper, problem.total
+    assert total is not None
+    room = upper - lower
+    left = total - float(lower.sum())
+    widest = float(room.max())
+    if widest == room.min():
+        full = int(left // widest) if widest > 0.0 else problem.n
+    else:
+        order = np.argsort(gradient)
+        full = int(np.searchsorted(np.cumsum(room[order]), left, side="right"))
+    if full >= problem.n:
+        return project(upper, lower, upper, total)
+    threshold = np.partition(gradient, full)[full]
+    below = gradient < threshold
+    beta = np.where(below, upper, lower)
+    left -= float(room[below].sum())
+    equal = np.flatnonzero(gradient == threshold)
+    filled = np.cumsum(room[equal])
+    full = int(np.searchsorted(filled, left, side="right"))
+    beta[equal[:full]] = upper[equal[:full]]
+    if full < equal.size:
+        last = equal[full]
+        partly = left - (float(filled[full - 1]) if full > 0 else 0.0)
+        beta[last] = np.clip(lower[last] + partly, lower[last], upper[last])
     return project(beta, lower, upper, total)
 
 
