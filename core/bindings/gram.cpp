@@ -160,6 +160,21 @@ void bounded_times(Gram& gram, In<Index> indices, In<double> weights, In<Index> 
                            columns.shape(0), out.data(), error.data());
 }
 
+// Calls with a team and a function that is false once a signal has come, which is raised.
+template <class Call>
+void until_signal(Gram& gram, const Call& call) {
+  bool ended = false;
+  {
+    nb::gil_scoped_release release;
+    Team team(gram.threads());
+    ended = call(team, [] {
+      nb::gil_scoped_acquire acquire;
+      return PyErr_CheckSignals() == 0;
+    });
+  }
+  if (!ended) throw nb::python_error();
+}
+
 void products(Gram& gram, In<Index> indices, In2<double> weights, InOut<double> values,
               InOut<double> error, InOut<double> squares) {
   check_indices(indices, gram.size(), "indices");
@@ -167,19 +182,24 @@ void products(Gram& gram, In<Index> indices, In2<double> weights, InOut<double> 
   if (weights.shape(1) != n || squares.shape(0) != weights.shape(0) || values.shape(0) != n ||
       error.shape(0) != n)
     throw std::invalid_argument("weights, values, error and squares must fit the indices");
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    Team team(gram.threads());
-    interrupted = !symmetric_products(
-        gram, team, indices.data(), n, weights.data(), weights.shape(0),
-        [] {
-          nb::gil_scoped_acquire acquire;
-          return PyErr_CheckSignals() == 0;
-        },
-        values.data(), error.data(), squares.data());
-  }
-  if (interrupted) throw nb::python_error();
+  until_signal(gram, [&](Team& team, const auto& proceed) {
+    return symmetric_products(gram, team, indices.data(), n, weights.data(), weights.shape(0),
+                              proceed, values.data(), error.data(), squares.data());
+  });
+}
+
+// Of several vectors, on all of the indices.
+void sums(Gram& gram, In<Index> indices, In2<double> weights, InOut2<double> values,
+          InOut2<double> error) {
+  check_indices(indices, gram.size(), "indices");
+  const Size n = indices.shape(0), n_vectors = weights.shape(0);
+  for (const auto& table : {values, error})
+    if (weights.shape(1) != n || table.shape(0) != n_vectors || table.shape(1) != n)
+      throw std::invalid_argument("weights, values and error must fit the indices");
+  until_signal(gram, [&](Team& team, const auto& proceed) {
+    return symmetric_sums(gram, team, indices.data(), n, weights.data(), n_vectors, proceed,
+                          values.data(), error.data());
+  });
 }
 
 // sum_j weights[j] K(z, x_j) for other samples z, with bounds on the rounding if asked for, or all
@@ -355,6 +375,8 @@ void bind_gram(nb::module_& module) {
       .def("products", &products, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("values").noconvert(), nb::arg("error").noconvert(),
            nb::arg("squares").noconvert())
+      .def("sums", &sums, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("error").noconvert())
       .def("add_rows", &add_rows, nb::arg("indices").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("out").noconvert())
       .def(

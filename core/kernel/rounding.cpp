@@ -44,14 +44,19 @@ double sum_of_sizes(const double* weights, Size count) {
 // their sizes, where no row has more than the half squared norm `largest`. A row at distance t from
 // the column has at most its norm + t, and an entry 2^(-t^2 / 2): rows far out count for little. By
 // Jensen's inequality t is on average at most sqrt(2 log2(total / size)), total the sum of the
-// weights (mathematics 8.2).
+// weights (mathematics 8.2). From sqrt(2 / ln 2) on, 2^(-t^2 / 2) (a + t)^2 falls with t for any a
+// that is not negative: with no less than that, the bound on a sum grows with `size`, which may
+// then be larger than the sum of the sizes.
+constexpr double kLeastDistance = 1.7;
+
 template <class Real>
 double expansion_share(double half_norm, double largest, Size terms, double size, double total) {
   const double of_any_row = expansion_error<Real>(half_norm, largest, terms);
   const double exponent = std::log1p(of_any_row);
   const double spare = kSpare * (1.0 + of_any_row);  // sizes are sums of rounded entries
   if (!(exponent > 0.0 && exponent < 1.0 && size > 0.0)) return of_any_row;
-  const double distance = std::sqrt(2.0 * std::log2(std::max(1.0, spare * total / size)));
+  const double mean_distance = std::sqrt(2.0 * std::log2(std::max(1.0, spare * total / size)));
+  const double distance = std::max(kLeastDistance, mean_distance);
   const double both = 2.0 * std::sqrt(2.0 * kSpare * half_norm) + distance;
   const double units = double(terms + 8) * unit_roundoff<Real>();
   const double mean = kLn2 * kSpare * units * 0.5 * both * both;

@@ -16,8 +16,8 @@ static_assert(kColumns % kSegment == 0 && kSegment % kRows == 0);
 constexpr Size kPadding = 8;                  // columns of a block: a multiple of it
 constexpr Size kPackedBytes = Size(1) << 27;  // of rows packed once for all chunks of columns
 
-// Samples [begin, end) of one sign of the first weights; only those before `moved` have weights in
-// other vectors.
+// Samples [begin, end), of one sign of the first weights where signs are apart; only those before
+// `moved` have weights in vectors that are no points.
 struct Group {
   Size begin, moved, end;
   bool positive;
@@ -29,28 +29,29 @@ struct Group {
 };
 
 // Products of the symmetric matrix with several vectors, one chunk of columns after the other. Of
-// the first vector, sums over positive and over negative weights are wanted on all rows: a block of
-// entries belongs to one group of rows and one of columns. Of the other vectors only weights' K
-// weights, so that what a block adds to its rows, counted twice above the diagonal, is enough, and
-// only entries between moved samples count.
+// the first vectors, the points, sums are wanted on all rows, of positive and of negative groups
+// apart: a block of entries belongs to one group of rows and one of columns. Of the other vectors
+// only weights' K weights, so that what a block adds to its rows, counted twice above the diagonal,
+// is enough, and only entries between moved samples count.
 class SymmetricProducts {
  public:
-  std::vector<double> positive, negative;  // of the sizes of the first weights
-  std::vector<double> others;              // (n_vectors - 1) x n
+  std::vector<double> positive, negative;  // n_points x n, of the sizes of the weights
+  std::vector<double> others;              // (n_vectors - n_points) x n
 
   SymmetricProducts(Gram& gram, Team& team, const std::vector<Index>& rows,
                     const std::vector<Group>& groups, const std::vector<double>& weights,
-                    Size n_vectors)
-      : positive(rows.size(), 0.0),
+                    Size n_vectors, Size n_points)
+      : positive(rows.size() * n_points, 0.0),
         negative(positive),
-        others(rows.size() * (n_vectors - 1), 0.0),
+        others(rows.size() * (n_vectors - n_points), 0.0),
         gram_(gram),
         team_(team),
         rows_(rows.data()),
         n_(rows.size()),
         groups_(groups),
         weights_(weights.data()),
-        n_vectors_(n_vectors) {
+        n_vectors_(n_vectors),
+        n_points_(n_points) {
     for (const Group& group : groups_)
       for (Size row = group.begin; row < group.end; row += kRows)
         blocks_.push_back(group.part(row, kRows));
@@ -80,8 +81,8 @@ class SymmetricProducts {
     double* const* entries;
     const double* weights;
     Size stride;
-    double* transposed;  // sums of the columns
-    double* sums;        // of the rows: those of the columns' sign
+    double* transposed;  // sums of the columns, point by point a stride apart
+    double* sums;        // of the rows, point by point: those of the columns' sign
   };
 
   using Near = std::unique_ptr<NearSegments>;
@@ -131,7 +132,8 @@ class SymmetricProducts {
       return block.begin < columns.end;
     });
     const Size n_blocks = Size(last - blocks_.begin());
-    std::vector<double> transposed(n_blocks * padded, 0.0);
+    const Size stride = n_points_ * padded;  // of the sums of a block
+    std::vector<double> transposed(n_blocks * stride, 0.0);
     const double cost = double(first + count) * double(count) * 2.0 * source.entry_cost() *
                         (near ? source.near_share() : 1.0);
     team_.run(n_blocks, 1, cost, [&](Size begin, Size end) {
@@ -160,45 +162,55 @@ class SymmetricProducts {
                               store.data(),
                               own.data() + diagonal,
                               padded,
-                              transposed.data() + block * padded + diagonal,
+                              transposed.data() + block * stride + diagonal,
                               sums_of(columns).data()};
         multiply(evaluated, 0, square, false);
         multiply(evaluated, square, padded - diagonal, true);
       }
     });
-    for (Size block = 0; block < n_blocks; ++block) {
-      double* to = sums_of(blocks_[block]).data() + first;
-      for (Size c = 0; c < count; ++c) to[c] += transposed[block * padded + c];
-    }
+    const double additions = double(n_blocks) * double(stride);
+    team_.run(n_points_, 1, additions, [&](Size begin, Size end) {
+      for (Size point = begin; point < end; ++point)
+        for (Size block = 0; block < n_blocks; ++block) {
+          double* to = sums_of(blocks_[block]).data() + point * n_ + first;
+          const double* from = transposed.data() + block * stride + point * padded;
+          for (Size c = 0; c < count; ++c) to[c] += from[c];
+        }
+    });
   }
 
   // Columns [begin, end) of a block; those above the diagonal serve both sides.
   void multiply(const Block& block, Size begin, Size end, bool above) {
-    multiply(block, block.count, 0, begin, end, above);
-    for (Size v = 1; v < n_vectors_; v += kMostVectors)
-      multiply(block, block.moved, v, begin, std::min(end, block.moved_columns), above);
+    for (Size v = 0; v < n_points_; v += kMostVectors)
+      multiply(block, block.count, v, std::min(kMostVectors, n_points_ - v), begin, end, above);
+    const Size moved = std::min(end, block.moved_columns);
+    for (Size v = n_points_; v < n_vectors_; v += kMostVectors)
+      multiply(block, block.moved, v, std::min(kMostVectors, n_vectors_ - v), begin, moved, above);
   }
 
-  // The first rows of a block with the first vector, or with some of the others from `vector` on.
-  void multiply(const Block& block, Size n_rows, Size vector, Size begin, Size end, bool above) {
+  // The first rows of a block with some of the points, or some of the others, from `vector` on.
+  void multiply(const Block& block, Size n_rows, Size vector, Size n_vectors, Size begin, Size end,
+                bool above) {
     if (begin >= end) return;
-    const double factor = vector > 0 && above ? 2.0 : 1.0;
+    const bool points = vector < n_points_;
+    const double factor = !points && above ? 2.0 : 1.0;
     for (Size r = 0; r < n_rows; r += kStripRows) {
       const Size count = std::min(kStripRows, n_rows - r), row = block.row + r;
       ProductCall call{};
-      call.n_vectors = vector == 0 ? 1 : std::min(kMostVectors, n_vectors_ - vector);
+      call.n_vectors = n_vectors;
       call.n_columns = end - begin;
       for (Size k = 0; k < kStripRows; ++k)
         call.rows[k] = block.entries[k < count ? r + k : r] + begin;
-      for (Size u = 0; u < call.n_vectors; ++u)
+      for (Size u = 0; u < n_vectors; ++u) {
         call.column_weights[u] = block.weights + (vector + u) * block.stride + begin;
-      if (vector == 0 && above) {
-        std::copy_n(weights_ + row, count, call.row_weights);
-        call.transposed = block.transposed + begin;
+        if (!points || !above) continue;
+        std::copy_n(weights_ + (vector + u) * n_ + row, count, call.row_weights[u]);
+        call.transposed[u] = block.transposed + (vector + u) * block.stride + begin;
       }
       routines<double>().products(call);
-      for (Size u = 0; u < call.n_vectors; ++u) {
-        double* to = vector == 0 ? block.sums + row : others.data() + (vector + u - 1) * n_ + row;
+      for (Size u = 0; u < n_vectors; ++u) {
+        double* to = points ? block.sums + (vector + u) * n_ + row
+                            : others.data() + (vector + u - n_points_) * n_ + row;
         for (Size k = 0; k < count; ++k) to[k] += factor * call.sums[u][k];
       }
     }
@@ -210,7 +222,7 @@ class SymmetricProducts {
   Size n_;
   const std::vector<Group>& groups_;
   const double* weights_;
-  Size n_vectors_;
+  Size n_vectors_, n_points_;
   std::vector<Group> blocks_;  // of rows
   std::vector<std::unique_ptr<Strips<double>>> packed_;
 };
@@ -295,7 +307,7 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
     own[i] = std::abs(weights[order[i]]);
     for (Size v = 1; v < n_vectors; ++v) own[v * n + i] = weights[v * n + order[i]];
   }
-  SymmetricProducts products(gram, team, ordered, groups, own, n_vectors);
+  SymmetricProducts products(gram, team, ordered, groups, own, n_vectors, 1);
   if (!products.run(proceed)) return false;
   std::vector<double> sizes(n);
   for (Size i = 0; i < n; ++i) {
@@ -314,6 +326,39 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
       if (own[v * n + i] != 0.0)
         moved.add(ordered[i], own[v * n + i], products.others[(v - 1) * n + i]);
     squares[v] = moved.square_above(gram.source());
+  }
+  return true;
+}
+
+bool symmetric_sums(Gram& gram, Team& team, const Index* rows, Size n, const double* weights,
+                    Size n_vectors, const std::function<bool()>& proceed, double* values,
+                    double* error) {
+  std::vector<Size> order;
+  const std::vector<double> ones(n, 1.0);  // signs are not apart
+  const std::vector<Group> groups = in_groups(gram.source(), rows, n, ones.data(), 1, order);
+  std::vector<Index> ordered(n);
+  std::vector<double> own(n * (n_vectors + 1), 0.0);  // the last one: sizes of no vector exceed it
+  double* largest = own.data() + n_vectors * n;
+  for (Size i = 0; i < n; ++i) {
+    ordered[i] = rows[order[i]];
+    for (Size v = 0; v < n_vectors; ++v) {
+      const double weight = own[v * n + i] = weights[v * n + order[i]];
+      largest[i] = std::max(largest[i], std::abs(weight));
+    }
+  }
+  SymmetricProducts products(gram, team, ordered, groups, own, n_vectors + 1, n_vectors + 1);
+  if (!products.run(proceed)) return false;
+  std::vector<double> sizes(n), most(n), bound(n, 0.0);
+  for (Size i = 0; i < n; ++i) {
+    sizes[order[i]] = products.positive[n_vectors * n + i];
+    most[order[i]] = largest[i];
+  }
+  Sweep<double> work{rows, n, rows, n, nullptr, most.data()};
+  work.sizes = sizes.data();
+  gram.source().rounding(work, bound.data());
+  for (Size v = 0; v < n_vectors; ++v) {
+    std::copy_n(bound.data(), n, error + v * n);
+    for (Size i = 0; i < n; ++i) values[v * n + order[i]] = products.positive[v * n + i];
   }
   return true;
 }

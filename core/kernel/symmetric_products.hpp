@@ -18,4 +18,10 @@ bool symmetric_products(Gram& gram, Team& team, const Index* rows, Size n, const
                         Size n_vectors, const std::function<bool()>& proceed, double* values,
                         double* error, double* squares);
 
+// The products of several vectors, each entry evaluated once for all of them: values and error are
+// n_vectors x n. The rounding is bounded for weights as large as those of any vector.
+bool symmetric_sums(Gram& gram, Team& team, const Index* rows, Size n, const double* weights,
+                    Size n_vectors, const std::function<bool()>& proceed, double* values,
+                    double* error);
+
 }  // namespace widemargin

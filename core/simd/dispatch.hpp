@@ -145,15 +145,15 @@ static void note_sides(const PairCall<Real>& call, Size k) {
 
 constexpr Size kMostVectors = 4;
 
-// A strip of rows of doubles against several vectors; of the first on both sides.
+// A strip of rows of doubles against several vectors; of those with a place for it on both sides.
 struct ProductCall {
   Size n_vectors;  // at most kMostVectors
   Size n_columns;  // a multiple of 8; weights of the padding are zero, its entries finite
   const double* rows[kStripRows];
   const double* column_weights[kMostVectors];  // n_columns
   double sums[kMostVectors][kStripRows];       // rows times column weights
-  double row_weights[kStripRows];
-  double* transposed;  // n_columns; += columns times row weights, or nullptr
+  double row_weights[kMostVectors][kStripRows];
+  double* transposed[kMostVectors];  // n_columns; += columns times row weights, or nullptr
 };
 
 template <class Real>

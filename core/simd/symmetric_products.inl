@@ -20,12 +20,13 @@ void products_of(ProductCall& call) {
         const Vector weights = load(call.column_weights[v] + column);
 #pragma GCC unroll 4
         for (Size r = 0; r < kStripRows; ++r) along[v][r][part] += entries[r] * weights;
+        double* transposed = call.transposed[v];
+        if (transposed == nullptr) continue;
+        const double* own = call.row_weights[v];
+        const Vector sum = (own[0] * entries[0] + own[1] * entries[1]) +
+                           (own[2] * entries[2] + own[3] * entries[3]);
+        save(transposed + column, load(transposed + column) + sum);
       }
-      if (call.transposed == nullptr) continue;
-      const double* own = call.row_weights;
-      const Vector sum =
-          (own[0] * entries[0] + own[1] * entries[1]) + (own[2] * entries[2] + own[3] * entries[3]);
-      save(call.transposed + column, load(call.transposed + column) + sum);
     }
   }
   for (Size v = 0; v < n_vectors; ++v)

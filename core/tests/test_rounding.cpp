@@ -193,6 +193,58 @@ WIDEMARGIN_TEST(symmetric_products_are_bounded_and_the_same_for_any_team) {
     }
 }
 
+WIDEMARGIN_TEST(sums_of_several_vectors_are_bounded_and_the_same_for_any_team) {
+  constexpr Size kVectors = 6;
+  for (const Size n : {Size(1), Size(70), Size(700)})
+    for (const KernelSpec& spec : kKernels) {
+      const Data data = moved(n, 4, 30.0, false);
+      const auto all = testing::all_samples(n);
+      std::vector<double> weights;
+      for (Size v = 0; v < kVectors; ++v)
+        for (Size i = 0; i < n; ++i)
+          weights.push_back((i + v) % 3 ? 0.1 * double(v) : -double(i % 7));
+      std::vector<double> first;
+      for (const int threads : {1, 3}) {
+        Gram gram(data.dense(spec), Size(1) << 20, threads);
+        Team team(threads);
+        std::vector<double> values(kVectors * n), error(kVectors * n);
+        require(symmetric_sums(
+                    gram, team, all.data(), n, weights.data(), kVectors, [] { return true; },
+                    values.data(), error.data()),
+                "not stopped");
+        if (first.empty()) first = values;
+        require(first == values, "the same for any number of threads");
+        if (n > 70) continue;  // long double is slow
+        for (Size v = 0; v < kVectors; ++v)
+          for (Size i = 0; i < n; ++i) {
+            long double sum = 0.0L;
+            for (Size j = 0; j < n; ++j) sum += weights[v * n + j] * exact_kernel(data, spec, i, j);
+            require(std::abs(values[v * n + i] - double(sum)) <= error[v * n + i],
+                    "value within its bound");
+          }
+      }
+    }
+}
+
+// Sizes may be those of larger weights: a bound must not fall where they grow.
+WIDEMARGIN_TEST(bounds_on_rounding_grow_with_the_sizes) {
+  const KernelSpec spec{KernelKind::gaussian, 0.3, 0.0, 1};
+  Data data(40, 60, 3);
+  for (Size k = 0; k < data.features; ++k) data.values[k] = 0.0;  // at the centre, nearly
+  const auto source = data.dense(spec);
+  const auto all = testing::all_samples(data.n);
+  const std::vector<double> weights(data.n, 1.0);
+  std::vector<double> before(data.n, 0.0);
+  for (double size = 1e-3; size <= double(data.n); size *= 1.05) {
+    std::vector<double> sizes(data.n, size), error(data.n, 0.0);
+    Sweep<double> work{all.data(), data.n, all.data(), data.n, nullptr, weights.data()};
+    work.sizes = sizes.data();
+    source->rounding(work, error.data());
+    for (Size i = 0; i < data.n; ++i) require(error[i] >= before[i], "a larger size");
+    before = error;
+  }
+}
+
 // A source that refuses entries whose error rounding() does not count: by the norm expansion with a
 // far column that is then taken for the row.
 class FarRowsFirst final : public Source {

@@ -86,6 +86,8 @@ class Descent:
         refinement adds to them the columns that changed since.
     exact : bool
         Whether the gradient is that of ``known``.
+    near : KnownPoint or None
+        The start, where the rounding of its products is known.
     status : Status
         How the last run ended.
     """
@@ -123,6 +125,9 @@ class Descent:
         self.exact = False
         # By Newton's method, in float64: float32 rows of large features would undo it.
         self._solved = linear and violation(problem, beta, values) <= options.tol
+        self.near = None
+        if isinstance(start, Solution) and start.problem.n == problem.n:
+            self.near = start.known_point()
         self.status = Status.START
         self._stagnation = Stagnation(problem)
         earlier = () if options.screen is None else options.screen.checks
@@ -178,6 +183,7 @@ class Descent:
             screened=None if screen is None else screen.checks[self._checked :],
             exact=self.exact,
             evidence=evidence,
+            near=self.near,
         )
 
     def float32_suffices(self, tol: float) -> bool:
@@ -297,6 +303,7 @@ class Descent:
         self, tol: float, steps: int, single: bool = True
     ) -> _core.SolverOptions:
         options = self.options
+        proved = options.certify or options.proved_later
         return _core.SolverOptions(
             tolerance=tol,
             max_steps=steps,
@@ -307,7 +314,7 @@ class Descent:
             seed=options.seed,
             single_precision=single,
             every_gradient=options.every_value,
-            entry_error=self._entry_error if single and options.certify else 0.0,
+            entry_error=self._entry_error if single and proved else 0.0,
         )
 
     def _arrays(self) -> tuple[Any, Vector, Vector, Vector]:

@@ -30,6 +30,7 @@ from .verification import (
     UNKNOWN,
     BoundedValues,
     Evidence,
+    KnownPoint,
     verify,
     verify_closely,
 )
@@ -74,6 +75,8 @@ class Solution:
         What a screening rule found at each of its checks, if there was one.
     kept_intercept : float, optional
         The intercept where it is known already, as of a model that is updated.
+    near : KnownPoint, optional
+        Where the solve began, if ``K`` times that point is known with its rounding.
     """
 
     problem: DualProblem
@@ -87,6 +90,7 @@ class Solution:
     checked: BoundedValues | None = None
     screened: list[dict[str, float]] | None = None
     kept_intercept: float | None = None
+    near: KnownPoint | None = None
 
     @property
     def stale(self) -> NDArray[np.bool_] | None:
@@ -127,6 +131,12 @@ class Solution:
             kink = None if kink is None else kink[known]
         return optimal_intercept(values, linear, lower, upper, p.total, kink)
 
+    def known_point(self) -> KnownPoint | None:
+        """Return the point with its verified values, if all of them are."""
+        if self.checked is None or not self.checked.summed.all():
+            return None
+        return KnownPoint(self.beta, self.checked)
+
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the samples with a non-zero coefficient."""
@@ -148,8 +158,13 @@ class Solution:
             return self
         late = self.status in (Status.MAX_TIME, Status.INTERRUPTED)
         checked = verify(
-            self.problem, self.beta, self.known_values, self.evidence, late=late
-        )
+            self.problem, self.beta, self.known_values, self.evidence,
+            near=self.near, late=late,
+        )  # fmt: skip
+        return self.checked_by(checked)
+
+    def checked_by(self, checked: BoundedValues) -> Solution:
+        """Return the same point with values that were verified."""
         # Exact values are as good, and some of the others are float32 sums.
         values = self.known_values if self.exact else checked.values
         return replace(self, known_values=values, checked=checked)

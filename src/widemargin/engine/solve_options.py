@@ -110,6 +110,9 @@ class SolveOptions:
         be at most ``tol``. False for a step on the way to another problem: the status
         is then what float32 rows say, and :func:`widemargin.engine.solve.proved`
         verifies it later.
+    proved_later : bool
+        Whether a solve without ``certify`` leaves as much room for the rounding of
+        float32 rows as one with it, since its solution will be verified.
     second_sum : SecondSum, optional
         Keeps the sum of ``|beta|`` that the start has; the problem of the solution is
         then that at the multiplier found. Needs "blocks" and an intercept.
@@ -127,6 +130,7 @@ class SolveOptions:
     screen: Screen | None = None
     every_value: bool = False
     certify: bool = True
+    proved_later: bool = False
     second_sum: SecondSum | None = None
 
     def __post_init__(self) -> None:

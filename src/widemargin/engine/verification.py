@@ -10,6 +10,7 @@ and by Cauchy-Schwarz it has moved by at most ``||w - w_then|| sqrt(K_ii)`` sinc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
+class KnownPoint:
+    """A point whose ``K beta`` is bounded at every member: others follow from it."""
+
+    beta: Vector
+    known: BoundedValues
+
+
+@dataclass(frozen=True, eq=False)
 class BoundedValues:
     """``K beta`` to within ``errors``, for every member.
 
@@ -97,6 +106,7 @@ def verify(
     values: Vector,
     evidence: Evidence | None = None,
     *,
+    near: KnownPoint | None = None,
     late: bool = False,
 ) -> BoundedValues:
     """Return ``K beta`` with bounds on its rounding.
@@ -111,6 +121,8 @@ def verify(
         What is known of ``K beta``.
     evidence : Evidence, optional
         How much of that can be trusted; nothing by default.
+    near : KnownPoint, optional
+        A point to start from where few coefficients have changed since.
     late : bool
         The time is up: members that would take long to evaluate keep a wide bound.
     """
@@ -123,6 +135,10 @@ def verify(
     given = isinstance(gram.kernel, Precomputed | CallableKernel)
     if given or support.size * problem.n <= AT_ONCE:
         return _everywhere(*gram.bounded_times(beta, np.arange(problem.n)))
+    if near is not None:
+        changed = np.count_nonzero(beta != near.beta)
+        if changed * problem.n < 0.5 * support.size**2:  # entries, these by symmetry
+            return verify_change(problem, near.known, near.beta, beta)
     known = _from_anchors(gram, beta, support, values, evidence)
     _Open(problem, beta, known, late).settle()
     return known
@@ -153,6 +169,16 @@ def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
     return _everywhere(*problem.gram.bounded_times(beta, np.arange(problem.n)))
 
 
+def verify_several(gram: Gram, betas: Vector) -> list[BoundedValues]:
+    """Return ``K beta`` of every member for each row ``beta`` of a table.
+
+    Each entry is evaluated once for all of them, by symmetry, in float64.
+    """
+    values, errors = np.empty_like(betas), np.empty_like(betas)
+    gram._core.sums(np.arange(gram.n, dtype=np.int32), betas, values, errors)
+    return [_everywhere(*pair) for pair in zip(values, errors, strict=True)]
+
+
 def simply_summed(problem: DualProblem, beta: Vector) -> bool:
     """Whether all values are summed anew, with no use of what was known before."""
     small = np.count_nonzero(beta) * problem.n <= AT_ONCE  # no accumulated rounding
@@ -180,8 +206,35 @@ def verify_change(
         moved, rounding = problem.gram.bounded_times(change, np.arange(problem.n))
     else:
         moved, rounding = columns.bounded_times(problem.gram, change)
-    values = known.values + moved
     lengths = np.sqrt(np.maximum(problem.gram.diagonal(), 0.0))
+    return _moved(known, change, moved, rounding, lengths)
+
+
+def verify_changes(
+    gram: Gram, points: Sequence[KnownPoint], betas: Vector
+) -> list[BoundedValues]:
+    """Return the same for each row of a table, its known point being one of several.
+
+    Each entry is evaluated once for all of them, by symmetry.
+    """
+    changes = betas - [point.beta for point in points]
+    lengths = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    every = zip(points, changes, verify_several(gram, changes), strict=True)
+    return [
+        _moved(point.known, change, moved.values, moved.errors, lengths)
+        for point, change, moved in every
+    ]
+
+
+def _moved(
+    known: BoundedValues,
+    change: Vector,
+    moved: Vector,
+    rounding: Vector,
+    lengths: Vector,
+) -> BoundedValues:
+    """Add the product of a rounded change to known values."""
+    values = known.values + moved
     reach = UNIT * float((np.abs(change) * lengths).sum())
     errors = known.errors + rounding + UNIT * np.abs(values) + reach * lengths
     return _everywhere(values, SPARE * errors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,12 +16,14 @@ from sklearn.metrics import d2_pinball_score
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
+from widemargin.engine.solve_options import SolveOptions
 
 from .base.conformal_calibration import calibration_moves, weighted_quantile
 from .base.fitted_model import FittedExpansion
 from .base.sklearn_compat import Interval, StrOptions
-from .base.task import BoxTask
+from .base.task import Answer, BoxTask, Task
 from .base.training_data import TargetData
+from .base.vertex_solves import begin_at_vertices, prove
 from .incremental import IncrementalRegressor
 from .incremental.update_state import UpdateState
 
@@ -273,6 +275,25 @@ n_features_in_, feature_names_in_
         else:
             self.calibration_ = moves
         return answers, complete
+
+    def _solve_or_stop(
+        self,
+        tasks: Sequence[BoxTask],
+        solve_task: Callable[[BoxTask], Answer] | None = None,
+    ) -> tuple[list[Any], bool]:
+        if self.solver == "divide":
+            return super()._solve_or_stop(tasks, solve_task)
+        gram = tasks[0].gram
+        begin_at_vertices(tasks)
+        answers, complete = super()._solve_or_stop(tasks, solve_task)
+        if not complete:
+            return answers, False
+        options = super()._solve_options(gram.n, tasks[0])
+        return prove(gram, tasks, answers, options), True
+
+    def _solve_options(self, n: int, task: Task) -> SolveOptions:
+        options, later = super()._solve_options(n, task), task.proved_later
+        return replace(options, certify=not later, proved_later=later)
 
     def _model(
         self,

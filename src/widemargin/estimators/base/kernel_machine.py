@@ -63,7 +63,7 @@ EXACT_SIZE = 2000
 EXACT_MARGIN = 600
 POLISH_RULES = {"auto": "auto", True: "always", False: "never"}
 PARALLEL_TASKS = 4  # from this many tasks on, they run side by side
-MOST_VIEWS = 8  # of the same rows, each with its share of the memory
+MOST_VIEWS = 4  # of the same rows, each with its share of the memory
 
 Data = TypeVar("Data", bound=TrainingData)
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -349,7 +349,7 @@ class KernelMachine(
         """Build the problem of a task, solve it, record it."""
         problem = self._problem(task)
         options = self._solve_options(problem.n, task)
-        solution = self._solve(problem, options, task.start, task.history.append)
+        solution = self._solve(problem, options, task.begin, task.history.append)
         task.history.append(summary(solution, "finish" if task.history else "solve"))
         return solution
 

@@ -13,6 +13,7 @@ from widemargin.engine.certificate import Certificate
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -70,6 +71,10 @@ class Task:
         The answer, once it is there.
     stopped : Interrupted or None
         The point at which Ctrl-C met the solve.
+    vertex : Solution or None
+        A start with its kernel products, in the place of the origin.
+    proved_later : bool
+        Whether the fit verifies the solutions of its tasks together.
     """
 
     gram: Gram
@@ -80,6 +85,13 @@ class Task:
     deadline: Deadline = field(default=NEVER, kw_only=True)
     solution: Answer | None = field(default=None, kw_only=True)
     stopped: Interrupted | None = field(default=None, kw_only=True)
+    vertex: Solution | None = field(default=None, kw_only=True)
+    proved_later: bool = field(default=False, kw_only=True)
+
+    @property
+    def begin(self) -> Vector | Solution | None:
+        """Where the solve begins; None for the origin."""
+        return self.start if self.vertex is None else self.vertex
 
 
 @dataclass
