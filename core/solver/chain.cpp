@@ -75,6 +75,21 @@ void take_excess(const Problem& to, const double* gradient, double excess, doubl
   } while (excess != 0.0 && !order.empty());
 }
 
+constexpr double kRounding = 1e-12;  // of a box: what sums of coefficients may miss its ends by
+
+// Moves beta as the solution of a similar problem moved, from zero where there is none before. Ends
+// of the box, and zero, are met exactly: a member that misses its bound by rounding would count as
+// a free one.
+void follow(const double* before, const double* after, const Problem& to, double* beta) {
+  for (Size k = 0; k < to.n; ++k) {
+    const double moved = beta[k] + (after[k] - (before == nullptr ? 0.0 : before[k]));
+    const double room = kRounding * (to.upper[k] - to.lower[k]);
+    beta[k] = std::min(std::max(moved, to.lower[k]), to.upper[k]);
+    for (const double end : {to.lower[k], 0.0, to.upper[k]})
+      if (std::abs(moved - end) <= room) beta[k] = end;
+  }
+}
+
 }  // namespace
 
 void carry_over(const Problem& from, const Problem& to, const double* gradient, double* beta) {
@@ -121,6 +136,9 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
   MatrixPoint<Real> point(rows, problems[0], betas, {part.others, part.n_others});
   FaceStep<Real> face;
   std::vector<double> gradient(m);
+  const auto note_gradient = [&] {
+    for (Size k = 0; k < m; ++k) gradient[k] = point.gradient(k);
+  };
   MatrixSolver<Real> solver(point, proceed, block, &face);
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
@@ -128,9 +146,21 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
       double* own = values + step * (m + part.n_others);
       if (chain.started) {
         point.take(problems[step], beta, own);
+      } else if (chain.similar != nullptr) {
+        if (step > 0) std::copy_n(betas + (step - 1) * m, m, beta);
+        std::vector<double> next(beta, beta + m);
+        const double* after = chain.similar + step * m;
+        follow(step > 0 ? after - m : nullptr, after, problems[step], next.data());
+        point.go_to(problems[step], beta, next);
+        if (chain.equality) {
+          note_gradient();
+          const double excess = std::accumulate(next.begin(), next.end(), 0.0);
+          take_excess(problems[step], gradient.data(), excess, next.data());
+          point.go_to(problems[step], beta, next);
+        }
       } else if (step > 0) {
         std::copy_n(betas + (step - 1) * m, m, beta);
-        for (Size k = 0; k < m; ++k) gradient[k] = point.gradient(k);
+        note_gradient();
         carry_over(problems[step - 1], problems[step], gradient.data(), beta);
         point.take(problems[step], beta);
       }

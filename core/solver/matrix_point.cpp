@@ -161,6 +161,21 @@ void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta) {
 }
 
 template <class Real>
+void MatrixPoint<Real>::go_to(const MatrixProblem& problem, double* beta,
+                              const std::vector<double>& targets) {
+  problem_ = &problem;
+  beta_ = beta;
+  std::vector<Size> moved;
+  std::vector<double> to;
+  for (Size k = 0; k < problem.n; ++k) {
+    if (targets[k] == beta_[k]) continue;
+    moved.push_back(k);
+    to.push_back(targets[k]);
+  }
+  move(moved, to);
+}
+
+template <class Real>
 void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta, const double* values) {
   problem_ = &problem;
   beta_ = beta;

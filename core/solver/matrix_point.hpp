@@ -89,6 +89,8 @@ class MatrixPoint {
   void move(const std::vector<Size>& members, const std::vector<double>& targets);
   // Goes on with another problem over the same members, from another point of these.
   void take(const MatrixProblem& problem, double* beta);
+  // The same where beta is that of the point up to now: it moves to `targets`.
+  void go_to(const MatrixProblem& problem, double* beta, const std::vector<double>& targets);
   // The same where K beta is known, as values() has it.
   void take(const MatrixProblem& problem, double* beta, const double* values);
   // Sums the gradient anew.

@@ -253,6 +253,7 @@ def solve_chain(
     options: SolverOptions,
     monitor: _Monitor = None,
     started: bool = False,
+    similar: _F | None = None,
 ) -> _Result: ...
 def solve_pairs(
     gram: Gram,

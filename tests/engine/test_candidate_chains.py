@@ -23,7 +23,7 @@ COSTS = (0.1, 1.0, 10.0, 100.0)
 
 @pytest.fixture(autouse=True)
 def few_first_candidates(monkeypatch):
-    monkeypatch.setattr(candidate_chains, "FIRST_CANDIDATES", 200)
+    monkeypatch.setattr(candidate_chains, "FIRST_ROWS", 200)
     monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 1.0)
 
 

@@ -52,6 +52,27 @@ def chain_of(n, gamma, intercept, tol, dtype):
     return gram, members, others, problems, found
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_start_moves_as_the_solutions_of_similar_problems(intercept):
+    gram, members, others, problems, found = chain_of(
+        800, 0.3, intercept, 1e-7, np.float64
+    )
+    matrix = kernel_matrix(gram, np.float64)
+    given = matrix, members, others, problems, 1e-5
+    own = np.array([step.beta for step in found])
+    for step, same in zip(solve_chain(*given, similar=own), found, strict=True):
+        assert step.n_iter == 0  # the start is the solution
+        assert_allclose(step.values, same.values, atol=1e-6 * (1 + abs(own).max()))
+    wild = own[::-1] + np.random.default_rng(0).standard_normal(own.shape)
+    for step, same in zip(solve_chain(*given, similar=wild), found, strict=True):
+        terms = step.problem
+        assert step.converged and step.violation <= 1e-5
+        assert np.all((terms.lower <= step.beta) & (step.beta <= terms.upper))
+        assert_allclose(
+            step.values + step.intercept, same.values + same.intercept, atol=1e-3
+        )
+
+
 # 120 members are one working set, 600 need several, of 40 in 800 rows are gathered
 @pytest.mark.parametrize("n", [160, 800])
 @pytest.mark.parametrize("intercept", [True, False])

@@ -20,8 +20,7 @@ GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
 def solved(monkeypatch):
     """Take 200 rows for many, and note which searches their candidates solved."""
     monkeypatch.setattr(shared_fits, "MANY_ROWS", 100)
-    monkeypatch.setattr(candidate_chains, "FIRST_CANDIDATES", 50)
-    monkeypatch.setattr(candidate_chains, "FIRST_MEMBERS", 10)
+    monkeypatch.setattr(candidate_chains, "FIRST_ROWS", 50)
     monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 1.0)
     noted = []
     by_candidates = shared_fits.solve_by_candidates
