@@ -1,10 +1,10 @@
 """
-A frontier that forgets
+A boundary that forgets
 =======================
 
 A one-class model of normal operation whose rows come and go: a machine gets a second
 mode, an early fault turns out to be among the training rows, an old mode is retired.
-After each step the frontier is that of a new fit on the live rows.
+After each step the boundary is that of a new fit on the live rows.
 """
 
 # %%
@@ -30,7 +30,7 @@ model = OneClassSVM(nu=0.02, gamma=0.8).fit(np.array(list(rows.values())), ids=[
 
 
 def show(axis, title):
-    """Draw the frontier, and say how far it is from that of a new fit."""
+    """Draw the boundary, and say how far it is from that of a new fit."""
     live = np.array(list(rows.values()))
     fresh = clone(model).fit(live)
     difference = np.abs(model.decision_function(live) - fresh.decision_function(live))

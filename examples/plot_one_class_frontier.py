@@ -1,6 +1,6 @@
 """
-A frontier around the normal samples
-====================================
+A boundary around the normal samples
+=====================================
 
 A one-class SVM encloses most samples; ``nu`` bounds the share that is left outside.
 """

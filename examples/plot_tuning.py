@@ -3,7 +3,7 @@ A tuned model, and what each row is worth
 =========================================
 
 ``SVCCV`` tries a grid of C and gamma whose fits share their kernel values. Then
-leave-one-out says, exactly and without another fit, which rows were learnt by heart.
+leave-one-out says, exactly and without another fit, which rows were memorised.
 """
 
 # %%
@@ -25,13 +25,14 @@ tuned = SVCCV(Cs=np.geomspace(0.1, 1000, 8), gammas=np.geomspace(1e-3, 0.3, 8)).
 for record in tuned.history_:
     print(record)
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
 settings = tuned.cv_results_["params"][:64]
 Cs = sorted({setting["C"] for setting in settings})
 gammas = sorted({setting["gamma"] for setting in settings})
 scores = tuned.cv_results_["mean_test_score"][:64].reshape(8, 8)
 names = [[f"{value:.2g}" for value in values] for values in (gammas, Cs)]
-GridDisplay(scores, *names, "gamma", "C", quantity="accuracy").plot(ax=axes[0])
+GridDisplay(scores, *names, "gamma", "C", quantity="accuracy").plot(ax=axis)
+plt.show()
 
 # %%
 # Every row by the model of all others. The most influential rows are those without
@@ -40,5 +41,6 @@ model = SVC(C=tuned.C_, gamma=tuned.gamma_, keep_rows=True).fit(X, y)
 found = leave_one_out(model)
 print(f"leave-one-out error {found.error:.3f}, {found.removed} rows removed")
 print("most influential rows:", found.most_influential(5))
-LeaveOneOutDisplay(found).plot(ax=axes[1])
+figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
+LeaveOneOutDisplay(found).plot(ax=axis)
 plt.show()

@@ -169,7 +169,7 @@ def test_accuracies_below_the_papers_are_counted():
         "2 of 3",
         "1 of 3",
         "71.0 to 72.0",
-        "–",
+        "\N{EN DASH}",
         "74.68 ± 3.39",
     ]
     assert "ionosphere" not in rows
