@@ -109,12 +109,15 @@ def identity(item: Item) -> Item:
 class Source(ABC, Generic[Item]):
     """Blocks, or what was made of them, that can be read any number of times.
 
-    ``resident``: all rows are one checked block that stays in memory; ``parallel``:
-    `visits` works on all blocks at the same time.
+    ``resident``: all rows are one checked block that stays in memory.
     """
 
     resident: ClassVar[bool] = False
-    parallel: bool = False
+
+    @property
+    def parallel(self) -> bool:
+        """Whether `visits` works on all blocks at the same time."""
+        return False
 
     @abstractmethod
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
@@ -143,7 +146,7 @@ class InMemory(Source[Item]):
     resident: ClassVar[bool] = True
 
     @property
-    def parallel(self) -> bool:  # type: ignore[override]
+    def parallel(self) -> bool:
         """Whether there are several parts."""
         return len(self.parts) > 1
 
@@ -263,7 +266,11 @@ class DaskBlocks(Source[Item]):
 
     chunks: list[dict[str, Any]]
     prepare: Callable[[Block], Item]
-    parallel: bool = True
+
+    @property
+    def parallel(self) -> bool:
+        """All chunks are worked on at the same time."""
+        return True
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Prepare every chunk on its worker."""

@@ -113,8 +113,18 @@ def stochastic(
     seconds = time.perf_counter() - started
     solutions = []
     for k, (w, b), descent in zip(numbers, models, descents, strict=True):
-        found = w, b, None, _as_found(blocks, k, w, b), status
-        solutions.append(ChanceSolution(*found, descent.steps, seconds, history))
+        solutions.append(
+            ChanceSolution(
+                w=w,
+                b=b,
+                dual=None,
+                evidence=_as_found(blocks, k, w, b),
+                ended=status,
+                n_iter=descent.steps,
+                seconds=seconds,
+                history=history,
+            )
+        )
     return solutions
 
 
