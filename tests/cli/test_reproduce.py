@@ -21,7 +21,7 @@ from widemargin_papers.harness.cells import Cell, Task
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """A small paper in the place of a real one; the list says what has run."""
+    """A small paper in place of a real one; the list says what has run."""
     ran: list[str] = []
 
     def row(name: str, ours: float) -> Any:
@@ -41,7 +41,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     paper.figures = lambda cells: {"figure": Figure()}
     monkeypatch.setattr(papers, "paper_modules", lambda name: (paper, paper))
     monkeypatch.setattr(
-        papers.ResultStore, "has", lambda self, key: key in self.records
+        papers.ResultStore, "has", lambda self, key, any_commit: key in self.records
     )
     (tmp_path / "heart").write_text("1 1:1\n")
     monkeypatch.chdir(tmp_path)
