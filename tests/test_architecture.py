@@ -311,6 +311,10 @@ BANNED = {
     r"\bin play\b": "active",
     r"\bdear(er)?\b": "costly",
     r"\bassume_the_worst\b": "bound_unseen_gradients",
+    r"\boffences?\b": "error",
+    r"\bbeyond floating point\b|\bleaves? floating point\b": "overflows",
+    r"\bin the place of\b": "in place of, instead of",
+    r"\btells? of\b": "describes, reveals, depends on",
 }
 #: the same of Python alone
 UNITS = "row|class|pair|task|line|sample|record|setting|thread|output|member|feature"

@@ -48,8 +48,8 @@ nb::tuple csv(nb::bytes text, std::int64_t first_line, char separator, std::int6
   nb::list categories;
   for (const Distinct& column : parsed.categories) categories.append(as_list(column));
   return nb::make_tuple(as_array(std::move(parsed.values)), as_array(std::move(parsed.labels)),
-                        as_list(parsed.distinct), parsed.rows, parsed.lines,
-                        as_tuple(parsed.error), parsed.text_column, categories, parsed.missing);
+                        as_list(parsed.distinct), parsed.rows, parsed.lines, as_tuple(parsed.error),
+                        parsed.text_column, categories, parsed.missing);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class KeptSlabs {
     return best == nullptr ? Mapping{} : std::exchange(*best, Mapping{});
   }
 
-  // Keeps the mapping in the place of the smallest, or gives it back.
+  // Keeps the mapping in place of the smallest, or gives it back.
   void put(Mapping mapping) {
     if (offer_pages(mapping.memory, mapping.bytes)) {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -104,7 +104,7 @@ class Source {
   virtual bool semidefinite() const { return false; }
   // Whether float entries are good to about 1e-6: false where the norm expansion loses digits.
   virtual bool single_precision_suffices() const { return true; }
-  // Whether the bounds of rounding() hold as well for sums of entries K[j, i] in the place of
+  // Whether the bounds of rounding() hold as well for sums of entries K[j, i] in place of
   // K[i, j], rounded to single precision if they were.
   virtual bool mirrors() const { return false; }
   // Whether rows of this sample are evaluated by differences in double precision: rounding() counts

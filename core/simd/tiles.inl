@@ -5,7 +5,7 @@ constexpr Size kLanes = sizeof(typename Lanes<Real>::Vector) / sizeof(Real);
 template <class Real>
 constexpr Size kPanelVectors = panel_width<Real>() / kLanes<Real>;
 
-// A tile is four rows and so many panels of columns: its sums stay in registers, and there are
+// A tile is four rows and this many panels of columns: its sums stay in registers, and there are
 // enough of them to hide the latency of a product (8 of 16 registers with AVX2, 16 of 32).
 constexpr Size kTilePanels = WIDEMARGIN_VECTOR_BYTES == 64 ? 4 : 1;
 

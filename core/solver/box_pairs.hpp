@@ -16,7 +16,7 @@
 
 namespace widemargin {
 
-constexpr double kLeastDiagonal = 1e-12;  // in the place of a smaller curvature
+constexpr double kLeastDiagonal = 1e-12;  // in place of a smaller curvature
 constexpr double kSingular = 1e-12;       // determinant of a pair, per unit of its diagonal
 constexpr double kBoundRounding = 1e-15;  // of the box: this near a bound is at the bound
 

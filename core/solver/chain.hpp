@@ -36,7 +36,7 @@ struct ChainSteps {
 };
 
 // The start of a problem from the solution of one with another box: members at a bound stay there,
-// the others keep their value, and the sum is mended along the gradient of that solution
+// the others keep their value, and the sum is restored along the gradient of that solution
 // (mathematics 9.4).
 void carry_over(const Problem& from, const Problem& to, const double* gradient, double* beta);
 

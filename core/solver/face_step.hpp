@@ -22,9 +22,9 @@ namespace widemargin {
 template <class Real>
 class FaceStep {
  public:
-  // Whether so many free members are not too many.
+  // Whether a step of this many free members is affordable.
   static bool suits(Size free_members);
-  // Entries of factors that a first step of so many free members goes through.
+  // Entries of factors that a first step of this many free members goes through.
   static double first_work(Size free_members);
 
   // Moves the point, always of the same members of the same matrix: the factor is kept, and only

@@ -11,7 +11,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kGap = 64;     // shorter gaps between columns are summed, not skipped
-constexpr Index kProbed = 8;  // one row of so many tells where to begin
+constexpr Index kProbed = 8;  // one row in this many tells where to begin
 
 }  // namespace
 

@@ -29,8 +29,8 @@ class MatrixSolver {
                FaceStep<Real>* face = nullptr)
       : point_(point), proceed_(proceed), block_(block), face_(face) {}
 
-  // Solves the problem of the point, from there, to the tolerance with at most so many steps; with
-  // a second sum it is relative to the margin. A start that is optimal already costs one look.
+  // Solves the problem of the point, from there, to the tolerance with at most this many steps;
+  // with a second sum it is relative to the margin. A start that is optimal already costs one look.
   Outcome run(double relative, long max_steps);
 
  private:

@@ -23,7 +23,7 @@
 
 namespace widemargin {
 
-constexpr double kLeastCurvature = 1e-12;  // LIBSVM's TAU, in the place of a curvature <= 0
+constexpr double kLeastCurvature = 1e-12;  // LIBSVM's TAU, in place of a curvature <= 0
 
 // What a rule sees.
 struct PairState {

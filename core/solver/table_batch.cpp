@@ -267,7 +267,8 @@ void announce(const Batch& batch, RowPieces& pieces) {
 }
 
 // Calls work for all problems, each thread with memory that it keeps, on several threads; the
-// calling one, which alone hears Ctrl-C, goes on asking while it waits for the last of the others.
+// calling one, which alone receives Ctrl-C, goes on polling while it waits for the last of the
+// others.
 void side_by_side(Size count, int threads, BatchControl& control,
                   const std::function<void(Size, ArrangedProblem&)>& work) {
   std::atomic<Size> next{0};

@@ -261,11 +261,11 @@ WIDEMARGIN_TEST(a_start_carried_to_another_box_is_feasible_and_keeps_its_bounds)
   double beta[4] = {-1.0, 1.0, -0.25, 0.25};
   carry_over(from, to, gradient, beta);
   require(beta[0] == -3.0 && beta[1] == 3.0, "bounded ones go to the new bound");
-  require_close(std::accumulate(beta, beta + 4, 0.0), 0.0, 1e-15, "the sum is mended");
+  require_close(std::accumulate(beta, beta + 4, 0.0), 0.0, 1e-15, "the sum is restored");
   double half[4] = {-1.0, 0.5, 0.0, 0.5};  // two bounds cannot both move
   carry_over(from, to, gradient, half);
   require(half[0] == -3.0 && half[1] == 0.5 && half[2] == 0.0 && half[3] == 2.5,
-          "the member of the least slope mends the sum");
+          "the member of the least slope restores the sum");
 }
 
 WIDEMARGIN_TEST(a_start_carried_to_another_box_stops_at_kinks_before_it_crosses_them) {

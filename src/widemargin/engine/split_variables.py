@@ -41,7 +41,7 @@ def two_sides(
 ) -> tuple[Vector, Vector, Vector]:
     """Return linear term and box of the two sides of each member.
 
-    Without a kink the arrays as they are. In the place of the linear term a residual
+    Without a kink the arrays as they are. In place of the linear term a residual
     serves as well: it is shifted likewise.
     """
     if kink is None:

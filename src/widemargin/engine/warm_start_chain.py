@@ -125,7 +125,7 @@ class MatrixMemory:
         self._bytes = np.empty(0, dtype=np.uint8)
 
     def matrix(self, n: int, dtype: Any) -> Matrix:
-        """Return a matrix of any numbers, in the place of the one before."""
+        """Return a matrix with arbitrary entries, which replaces the one before."""
         needed = n * n * np.dtype(dtype).itemsize
         if needed > self._bytes.size:
             self._bytes = self._bytes[:0]  # frees the former before

@@ -13,7 +13,7 @@ from widemargin.engine.status import Status
 
 @dataclass(frozen=True)
 class CertifiedPoint:
-    """A class pair's coefficients and their certificate, in the place of a solution.
+    """A class pair's coefficients and their certificate, in place of a solution.
 
     That of an exact fit on blocks is over all rows, that of a level belongs to the
     problem with the block kernel (Lemma 1).

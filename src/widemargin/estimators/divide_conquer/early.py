@@ -161,7 +161,7 @@ def early_model(
     rows : sequence of index arrays
         Training rows of each pair.
     loans : sequence of Loan
-        Local models of clusters that lacked a class, in the place of constants.
+        Local models of clusters that lacked a class, in place of constants.
     """
     partition, n_pairs = level.partition, len(rows)
     clusters, owners, pairs, values = [], [], [], []

@@ -170,7 +170,7 @@ def _unchangeable(array: Any) -> bool:
 
 
 def trimmed(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return string ids no wider than their longest: a width may tell of a lost one."""
+    """Return string ids no wider than the longest: a width may reveal a removed one."""
     if ids.dtype.kind == "U" and ids.size:
         return np.array(ids.tolist())
     return ids.copy()
@@ -184,7 +184,7 @@ def check_row_ids(ids: Any, X: Any) -> NDArray[Any] | None:
 
 
 def check_ids(ids: Any, n: int) -> NDArray[Any]:
-    """Return given ids as an array, or say what is wrong with them."""
+    """Return given ids as an array; a ValueError names what is wrong."""
     listed = _listed(ids, "ids")
     if len(listed) != n:
         raise ValueError(f"ids has {len(listed)} entries for {n} rows; give one each.")

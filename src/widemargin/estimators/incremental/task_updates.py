@@ -328,8 +328,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """Return what the update of a task has to reach, and how it may.
 
         A solve is that of ``fit``. It may begin at the former point unless rows leave:
-        within the tolerance that point tells of them. What is to begin at nothing waits
-        for the other tasks.
+        within the tolerance it depends on them. What is to begin at nothing waits for
+        the other tasks.
         """
         options = self._solve_options(target.n, task)
         plain = target.kink is None and not target.total

@@ -15,7 +15,7 @@ Indices = NDArray[np.intp]
 
 
 def check_window(window: Any, entering: int) -> int | None:
-    """Return the number of rows that may stay, or say what is wrong with it."""
+    """Return how many rows may stay; a ValueError names what is wrong."""
     if window is None:
         return None
     if isinstance(window, bool | np.bool_) or not isinstance(window, Integral):

@@ -70,7 +70,7 @@ def refuse_unproven(mechanism: str, adjacency: str) -> None:
 
 
 def refuse_out_of_range(epsilon: float, cost: float, radius: float) -> None:
-    """Refuse public numbers whose squares and products would leave floating point.
+    """Refuse public numbers whose squares and products would overflow.
 
     Training would fail on them for some data and not for others.
     """
