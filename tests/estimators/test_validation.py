@@ -139,3 +139,20 @@ def test_weights_that_no_sum_can_hold_are_named(kind):
     with pytest.raises(ValueError, match=r"sample_weight reaches 1e\+300.*Divide all"):
         kind().fit(X, y, sample_weight=np.full(50, 1e300))
     assert kind().fit(X, y, sample_weight=np.full(50, 1e3)).support_.size
+
+
+@pytest.mark.parametrize("labels", [
+    [-1.0, 1.0, 1.0, -1.0], [3.0, 0.0, 3.0], [0.5, 1.5, 0.5], [1e300, -1e300],
+    [2.0], [-7.0, 1e9], [0.0, 1e17, 1.0],
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_labels_that_are_floats_are_numbered_as_by_sorting(labels, kind):
+    with np.errstate(over="ignore"):
+        y = np.tile(np.array(labels, dtype=np.float64), 9).astype(kind)
+    if not np.isfinite(y).all():
+        return
+    classes, numbers = class_numbers(y)
+    expected, places = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(numbers, places)
+    assert classes.dtype == kind and numbers.dtype == np.intp

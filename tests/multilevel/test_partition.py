@@ -349,3 +349,24 @@ def test_order_of_labels_is_stable(n_labels):
     labels[:2] = n_labels - 1, 0  # the largest of each width
     expected = np.argsort(labels, kind="stable")
     assert_array_equal(routing.order_of(labels, n_labels), expected)
+
+
+def test_threads_send_rows_to_the_same_clusters(monkeypatch):
+    monkeypatch.setattr(routing, "_BLOCK", 1 << 11)  # rows for several blocks
+    X = blobs(n=5000)
+    alone = divide(X, Gaussian(0.1), 32, seed=0)
+    for threads in (2, 3):
+        together = divide(X, Gaussian(0.1), 32, seed=0, threads=threads)
+        assert_array_equal(together.labels, alone.labels)
+        assert_array_equal(alone.router.assign(X, threads), alone.cells)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), Linear(), Polynomial(9, 1e9, 0.0)])
+def test_mass_apart_is_the_share_of_the_double_sum(kernel):
+    """Also where float32 has no number for the entries."""
+    X, labels = blobs(n=300), np.random.default_rng(0).integers(7, size=300)
+    labels[labels == 3] = 4  # a number without rows
+    K = np.abs(Gram(X, kernel).rows(np.arange(300)))
+    np.fill_diagonal(K, 0.0)
+    apart = K[labels[:, None] != labels].sum() / K.sum()
+    assert_allclose(partition.mass_apart(X, kernel, labels), apart, rtol=1e-5)

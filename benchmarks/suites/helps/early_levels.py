@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,11 @@ from sklearn.metrics import (
 from sklearn.model_selection import train_test_split
 
 from widemargin import SVC, DivideConquerSVC
+from widemargin.estimators.divide_conquer import estimator
+from widemargin.estimators.divide_conquer.level_evidence import (
+    RowsInMemory,
+    levels_by_evidence,
+)
 from widemargin.estimators.divide_conquer.level_quality import EarlyWarning
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import (
@@ -34,7 +40,7 @@ from widemargin_papers.harness.datasets import (
 )
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
-from widemargin_papers.harness.timing import processor_seconds, spending
+from widemargin_papers.harness.timing import Spent, processor_seconds, spending
 
 Vector = NDArray[np.float64]
 Loader = Callable[[], tuple[Vector, Vector]]
@@ -140,19 +146,41 @@ def measured(setting: Setting) -> Record:
         record[title]["warned"] = warned
     early = contestants["early"]
     record["clusters"] = early.early_.n_clusters
-    given, asked = _at_given_level(early, train, y_train), record["early"]["seconds"]
-    record["evidence_share"] = round(max(0.0, 1.0 - given / max(asked, 1e-9)), 3)
+    record["evidence_share"] = round(_evidence_share(early, train, y_train), 3)
     return record
 
 
-def _at_given_level(early: DivideConquerSVC, X: Vector, y: NDArray[np.intp]) -> float:
-    """Return the processor seconds of a fit whose level is given."""
-    stages = [stage["stage"] for stage in early.history_]
-    if not any(stage.startswith("evidence") for stage in stages):
-        return np.inf
-    level = next(int(name.split()[1]) for name in stages if name.startswith("level "))
-    given = clone(early).set_params(early_level=level)
-    return processor_seconds(lambda: given.fit(X, y))[0]
+def _evidence_share(early: DivideConquerSVC, X: Vector, y: NDArray[np.intp]) -> float:
+    """Return the share of a fit's processor time that choosing its level takes.
+
+    Both are measured in one fit: two fits differ by more than the share. Dividing the
+    rows is no part of it: a fit whose level is given does so too.
+    """
+    asked, divided = Spent(), Spent()
+    choosing = partial(_timed, levels_by_evidence, asked)
+    dividing = _timed_method(RowsInMemory.divided, divided)
+    with (
+        patch.object(estimator, "levels_by_evidence", choosing),
+        patch.object(RowsInMemory, "divided", dividing),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        whole, _ = processor_seconds(lambda: clone(early).fit(X, y))
+    return (asked.processor - divided.processor) / max(whole, 1e-9)
+
+
+def _timed(run: Callable[..., Any], total: Spent, *given: Any, **more: Any) -> Any:
+    with spending() as spent:
+        found = run(*given, **more)
+    total.processor += spent.processor
+    return found
+
+
+def _timed_method(method: Callable[..., Any], total: Spent) -> Callable[..., Any]:
+    def timed(self: Any, *given: Any) -> Any:
+        return _timed(method, total, self, *given)
+
+    return timed
 
 
 def _figures(model: Any, test: Vector, truth: NDArray[np.intp]) -> dict[str, Any]:

@@ -84,6 +84,9 @@ def joined_terms(problems: Sequence[Any]) -> Terms | None:
 
     None where they differ in their totals, or some have a kink and others not.
     """
+    if len(problems) == 1:
+        [own] = problems
+        return Terms(own.linear, own.lower, own.upper, own.total, own.kink)
     total, kinks = problems[0].total, [one.kink for one in problems]
     with_kink = [kink for kink in kinks if kink is not None]
     if len(with_kink) not in (0, len(kinks)):

@@ -17,7 +17,7 @@ def prepared_samples(X: Any, kernel: Kernel) -> Any:
     """Bring samples into the form the core reads, copying only where it must."""
     if isinstance(kernel, CallableKernel):
         return X
-    if sparse.issparse(X):
+    if type(X) is not np.ndarray and sparse.issparse(X):
         refuse_damaged(X)
         if isinstance(kernel, Precomputed):
             return np.ascontiguousarray(X.toarray())
@@ -92,6 +92,6 @@ def matched(Z: Any, X: Any) -> Any:
 
 def array_parts(X: Any) -> tuple[Any, ...]:
     """Return the arrays of the samples, as the core takes them."""
-    if sparse.issparse(X):
-        return X.data, X.indices, X.indptr, X.shape[1]
-    return (X,)
+    if type(X) is np.ndarray or not sparse.issparse(X):
+        return (X,)
+    return X.data, X.indices, X.indptr, X.shape[1]

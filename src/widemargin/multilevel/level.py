@@ -212,7 +212,8 @@ def solve_cluster(
     Takes and returns plain data, so that it can run in a thread, a process or on
     another machine. `shared` is what its Gram may use (:meth:`Limits.shared`).
     """
-    options = replace(options, monitor=check_cancelled)
+    if options.monitor is not check_cancelled:
+        options = replace(options, monitor=check_cancelled)
     constant = [_constant(part) for part in parts]
     left = [part for part, one in zip(parts, constant, strict=True) if one is None]
     if left:
@@ -312,6 +313,8 @@ def solve_level(
     shared = limits.shared(partition.n_clusters)
     # large clusters first, so that none is left to a single worker at the end
     order = np.argsort(-partition.sizes, kind="stable")
+    options = replace(options, monitor=check_cancelled)
+    moved = [start if start.any() else None for start in starts]
 
     def job(cluster: int) -> tuple[Any, ...]:
         """Return the samples of a cluster, and of each problem its part of them."""
@@ -319,7 +322,7 @@ def solve_level(
         parts = [
             _part(problem, start, own[cluster], chosen, inside)
             for problem, start, own, chosen in zip(
-                problems, starts, members, rows, strict=True
+                problems, moved, members, rows, strict=True
             )
             if len(own[cluster])
         ]
@@ -376,15 +379,22 @@ def _by_cluster(partition: Partition, rows: Indices) -> list[Indices]:
 
 
 def _part(
-    problem: DualProblem, start: Vector, own: Indices, rows: Indices, inside: Indices
+    problem: DualProblem,
+    start: Vector | None,
+    own: Indices,
+    rows: Indices,
+    inside: Indices,
 ) -> Part:
-    """Restriction of a problem to the cluster with samples `inside`."""
+    """Restriction of a problem, at `start`, to the cluster with samples `inside`."""
+    begun = None if start is None else start[own]
+    total = 0.0 if begun is None else float(begun.sum())
+    whole = own.size == inside.size
     return Part(
-        np.searchsorted(inside, rows[own]),
+        np.arange(own.size) if whole else np.searchsorted(inside, rows[own]),
         problem.linear[own],
         problem.lower[own],
         problem.upper[own],
-        None if problem.total is None else float(start[own].sum()),
-        start[own] if start[own].any() else None,
+        None if problem.total is None else total,
+        begun if begun is not None and begun.any() else None,
         None if problem.kink is None else problem.kink[own],
     )

@@ -11,6 +11,7 @@ Dhillon (2014), and a random partition. How a point finds its cluster is in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -120,6 +121,7 @@ def divide(
     sample_size: int | None = None,
     candidates: Indices | None = None,
     seed: int = 0,
+    threads: int = 1,
 ) -> Partition:
     """Partition the rows of `X` into at most `n_clusters` clusters.
 
@@ -145,6 +147,8 @@ def divide(
         support vectors); by default from all.
     seed : int
         Seed of every random choice made here.
+    threads : int
+        Threads that send rows to their clusters. Results do not depend on it.
     """
     rng = np.random.default_rng(seed)
     clustering = resolve_clustering(clustering, kernel)
@@ -154,7 +158,8 @@ def divide(
     if clustering == "random":
         return _compact(RandomRouter(n_clusters, odd_numbers(X.shape[1], rng)), X)
 
-    return _by_means(X, kernel, n_clusters, clustering, sample_size, candidates, rng)
+    drawing = sample_size, candidates, rng
+    return _by_means(X, kernel, n_clusters, clustering, *drawing, threads)
 
 
 def _by_means(
@@ -165,6 +170,7 @@ def _by_means(
     sample_size: int | None,
     candidates: Indices | None,
     rng: np.random.Generator,
+    threads: int,
 ) -> Partition:
     """Partition by the means of a clustered sample; see :func:`divide`."""
     n = X.shape[0]
@@ -177,7 +183,8 @@ def _by_means(
     if candidates is None:  # the sample stands for all: split before looking at all
         cap = 0.9 * GIANT * mass.sum() / n_clusters
         labels = split_giants(space, labels, mass, n_clusters, cap, rng)
-    partition = _compact(_router(space, labels, mass, X, kernel, drawn), X)
+    router = _router(space, labels, mass, X, kernel, drawn)
+    partition = _compact(router, X, threads)
 
     # a sample of support vectors, or an unlucky one, may misjudge sizes: look at all
     for _ in range(3):
@@ -195,7 +202,8 @@ def _by_means(
         split = split_giants(space, labels, stands_for, n_clusters, cap, rng)
         if np.array_equal(split, labels):
             break
-        partition = _compact(_router(space, split, mass, X, kernel, drawn), X)
+        router = _router(space, split, mass, X, kernel, drawn)
+        partition = _compact(router, X, threads)
     return partition
 
 
@@ -240,11 +248,16 @@ def mass_apart(
 ) -> float:
     """Share of the kernel mass between rows of different labels; of `most` rows."""
     drawn = _draw(np.arange(X.shape[0]), most, np.random.default_rng(seed))
-    block = np.abs(_kernel_block(X, kernel, drawn))
+    drawn = drawn[np.argsort(labels[drawn], kind="stable")]  # each label in one piece
+    block = _kernel_block(X, kernel, drawn, np.float32)
+    np.abs(block, out=block)
     np.fill_diagonal(block, 0.0)
-    own, total = labels[drawn], float(block.sum())
-    places = [np.flatnonzero(own == label) for label in np.unique(own)]
-    within = sum(float(block[np.ix_(rows, rows)].sum()) for rows in places)
+    ends = np.cumsum(np.bincount(labels[drawn])).tolist()
+    total = float(block.sum(dtype=np.float64))
+    within = sum(
+        float(block[first:end, first:end].sum(dtype=np.float64))
+        for first, end in zip([0, *ends], ends, strict=False)
+    )
     return max(0.0, total - within) / max(total, 1e-300)
 
 
@@ -283,12 +296,19 @@ def _distinct(X: Samples, kernel: Kernel, drawn: Indices) -> tuple[Indices, Arra
     return drawn, np.ones(len(drawn))
 
 
-def _kernel_block(X: Samples, kernel: Kernel, drawn: Indices | None) -> Array:
-    """Kernel matrix of the drawn points."""
+def _kernel_block(
+    X: Samples,
+    kernel: Kernel,
+    drawn: Indices | None,
+    dtype: type[np.floating] = np.float64,
+) -> NDArray[Any]:
+    """Kernel matrix of the drawn points, in float32 at most where that suffices."""
     if isinstance(kernel, Precomputed):
-        return np.asarray(X if drawn is None else X[np.ix_(drawn, drawn)], np.float64)
+        return np.array(X if drawn is None else X[np.ix_(drawn, drawn)], np.float64)
     gram = Gram(X if drawn is None else X[drawn], kernel)
-    return np.asarray(gram.rows(np.arange(gram.n)))
+    suffices = gram.single_precision_suffices and not gram.overflows
+    every = np.arange(gram.n)
+    return np.asarray(gram.rows(every, dtype=dtype if suffices else np.float64))
 
 
 def _space(
@@ -314,16 +334,16 @@ def _router(
     return KernelRouter(kept, drawn, *space.means(labels, mass), kernel)
 
 
-def _compact(router: Router, X: Samples) -> Partition:
+def _compact(router: Router, X: Samples, threads: int = 1) -> Partition:
     """Partition of `X` by a router, without the clusters that got no point."""
-    cells = router.assign(X)
+    cells = router.assign(X, threads)
     sizes = np.bincount(cells, minlength=router.n_clusters)
     if np.all(sizes > 0):
         return Partition(router, np.arange(router.n_clusters), cells)
     if isinstance(router, RandomRouter):
         groups = np.cumsum(sizes > 0) - 1
         return Partition(router, np.maximum(groups, 0), cells)
-    return _compact(_kept(router, np.flatnonzero(sizes > 0)), X)
+    return _compact(_kept(router, np.flatnonzero(sizes > 0)), X, threads)
 
 
 def _kept(router: Router, kept: Indices) -> Router:

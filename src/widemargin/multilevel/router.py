@@ -14,6 +14,8 @@ dot product, so that ``W`` collapses to the mean vectors.
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -47,7 +49,7 @@ class Router(Protocol):
         """Number of clusters that points are sent to."""
         ...
 
-    def assign(self, Z: Samples) -> Indices:
+    def assign(self, Z: Samples, threads: int = 1) -> Indices:
         """Cluster of each row of `Z`."""
         ...
 
@@ -66,7 +68,7 @@ class _NearestCentre:
         """Squared distance to each centre, less a constant of the point."""
         raise TypeError("a router of centres defines its scores")
 
-    def assign(self, Z: Samples) -> Indices:
+    def assign(self, Z: Samples, threads: int = 1) -> Indices:
         """Cluster of each row of `Z`, the same whatever rows are beside it.
 
         A matrix product rounds differently for other block shapes, so that a point
@@ -80,21 +82,30 @@ class _NearestCentre:
         if n * self.n_clusters > _MANY:  # hashing is cheap in comparison
             first, back = distinct_rows(Z)
             if 2 * len(first) <= n:
-                return self.assign(Z[first])[back]
+                return self.assign(Z[first], threads)[back]
         rows = max(64, _BLOCK // self.n_clusters)
-        for start in range(0, n, rows):
+
+        def assign_from(start: int) -> None:
             block = Z[start : start + rows]
             labels[start : start + rows] = self._assign_block(block)
+
+        starts = range(0, n, rows)
+        if threads > 1 and len(starts) > threads:
+            with ThreadPoolExecutor(threads) as pool:
+                deque(pool.map(assign_from, starts), maxlen=0)
+        else:
+            for start in starts:
+                assign_from(start)
         return labels
 
     def _assign_block(self, Z: Samples) -> Indices:
         scores = self.scores(Z, np.float32)
         labels = np.asarray(scores.argmin(axis=1))
         best = scores[np.arange(len(labels)), labels]
-        scale = float(np.abs(scores).max())
-        close = np.flatnonzero(
-            np.count_nonzero(scores <= (best + 1e-5 * scale)[:, None], axis=1) > 1
-        )
+        scale = max(float(scores.max()), -float(best.min()))  # the largest size
+        near = np.flatnonzero(scores <= (best + 1e-5 * scale)[:, None])
+        counts = np.bincount(near // self.n_clusters, minlength=len(labels))
+        close = np.flatnonzero(counts > 1)
         if len(close):
             exact = self.scores(Z[close], np.float64)
             slack = 1e-9 * np.abs(exact).max(axis=1, keepdims=True)
@@ -193,7 +204,7 @@ class RandomRouter:
     n_clusters: int
     multipliers: NDArray[np.uint64]
 
-    def assign(self, Z: Samples) -> Indices:
+    def assign(self, Z: Samples, threads: int = 1) -> Indices:
         """Cluster of each row of `Z`."""
         high = row_hashes(Z, self.multipliers) >> np.uint64(33)
         hashed = high % np.uint64(self.n_clusters)

@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin.engine.gram import Gram
+from widemargin.estimators.divide_conquer import early as early_models
 from widemargin.estimators.divide_conquer import level_evidence
 from widemargin.estimators.divide_conquer.level_quality import (
     EarlyWarning,
@@ -18,6 +19,7 @@ from widemargin.estimators.divide_conquer.level_quality import (
     area_under_curve,
     disappointing,
 )
+from widemargin.multilevel.router import InputRouter
 
 TEST = 4000
 RANKED = ((20, 0.95), (10, 0.9), (5, 0.92))  # one row of so many is wrong, and the AUC
@@ -245,3 +247,26 @@ def test_the_loss_is_the_worse_of_two_figures_over_all_steps():
     ranked = Evidence(1, Quality(right, truth, 0.9), coarser, truth, 1, 50, 20, 0.0)
     assert np.isclose(ranked.loss, 0.03)
     assert ranked.entries(1000) == 400_000
+
+
+def test_rows_whose_clusters_are_known_are_not_routed_again(smooth, monkeypatch):
+    X, y, _, _ = smooth
+    routed, assign = [], InputRouter.assign
+
+    def counted(self, Z, threads=1):
+        routed.append(Z.shape[0])
+        return assign(self, Z, threads)
+
+    monkeypatch.setattr(InputRouter, "assign", counted)
+    model = early(early_tolerance=0.02).fit(X, y)
+    assert len(evidence_of(model)) == 2
+    assert routed == [len(X)] * 2  # the clusters asked about, and those taken
+
+
+def test_values_of_few_pairs_are_those_of_many(monkeypatch):
+    """A pair at a time or all together: the same to float32 entries."""
+    X, y, Z, _ = generated(6000, 8, n_classes=3)
+    model = early(early_level=2).fit(X, y)
+    apart = model.decision_function(Z)
+    monkeypatch.setattr(early_models, "FUSED", 0)
+    assert_allclose(apart, model.decision_function(Z), atol=1e-4)

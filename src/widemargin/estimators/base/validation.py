@@ -34,6 +34,7 @@ TILE = 1024  # rows and columns compared with their transpose at a time
 SYMMETRIC = 64 * float(np.finfo(np.float32).eps)  # asymmetry of float32 sums
 ONE_THREAD = 10**7  # multiplications that take no longer than to start another one
 LARGEST_WEIGHT = 1e100  # of a row, at most
+MOST_EXACT = 2.0**53  # whole numbers up to it are exact in float64
 
 
 def checked_samples(
@@ -105,11 +106,23 @@ def plain_labels(y: Any) -> bool:
 
 def class_numbers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels, and the number of each row's among them."""
-    if y.dtype.kind == "i" and y.size > 0:
-        found = numbered_classes(y)
-        if found is not None:
-            return np.array(found[0], dtype=y.dtype), found[1]
+    whole = _whole_numbers(y)
+    found = None if whole is None else numbered_classes(whole)
+    if found is not None:
+        return np.array(found[0], dtype=y.dtype), found[1]
     return np.unique(y, return_inverse=True)
+
+
+def _whole_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
+    """Return labels that are numbers without a fraction as integers; else None."""
+    if y.size == 0 or y.dtype.kind not in "if":
+        return None
+    if y.dtype.kind == "i":
+        return y
+    if not (-MOST_EXACT <= y.min() and y.max() <= MOST_EXACT):
+        return None
+    whole = y.astype(np.int64)
+    return whole if bool((whole == y).all()) else None
 
 
 def plain_targets(y: Any) -> bool:

@@ -32,6 +32,8 @@ from .single_class_clusters import Loan
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+FUSED = 6  # pairs of which each sums anew sooner than all share the float32 entries
+
 
 @dataclass(frozen=True)
 class EarlyModel:
@@ -98,13 +100,20 @@ class EarlyModel:
         """Number of class pairs."""
         return int(self.intercepts.shape[1])
 
-    def assign(self, Z: Samples) -> Indices:
+    def assign(self, Z: Samples, threads: int = 1) -> Indices:
         """Cluster of each row of `Z`."""
-        return self.groups[self.router.assign(Z)]
+        return self.groups[self.router.assign(Z, threads)]
 
     def decision(self, Z: Samples, threads: int = 1) -> Vector:
         """Decision value of each class pair at each row of `Z`, by its own cluster."""
-        labels = self.assign(Z)
+        # one cluster: as exact as SVC
+        labels = self.assign(Z, threads)
+        return self.decision_of(Z, labels, threads, exact=self.n_clusters == 1)
+
+    def decision_of(
+        self, Z: Samples, labels: Indices, threads: int = 1, *, exact: bool = False
+    ) -> Vector:
+        """Return the same of rows whose clusters are known; `exact`: in float64."""
         order = order_of(labels, self.n_clusters)
         ends = np.cumsum(np.bincount(labels, minlength=self.n_clusters))
         values = np.empty((Z.shape[0], self.n_pairs))
@@ -112,11 +121,13 @@ class EarlyModel:
         for cluster, end in enumerate(ends):
             if end > begin:
                 rows = order[begin:end]
-                values[rows] = self._local(cluster, Z[rows], threads)
+                values[rows] = self._local(cluster, Z[rows], threads, exact)
             begin = end
         return values
 
-    def _local(self, cluster: int, Z: Samples, threads: int) -> Vector:
+    def _local(
+        self, cluster: int, Z: Samples, threads: int, exact: bool = False
+    ) -> Vector:
         own = slice(self.starts[cluster], self.starts[cluster + 1])
         intercepts = self.intercepts[cluster]
         if own.start == own.stop:  # one class only: a constant
@@ -128,14 +139,15 @@ class EarlyModel:
             if gram is None:
                 gram = Gram(self.samples[own], self.kernel, threads=threads)
                 self._grams[cluster] = gram
-            values = self._sums(gram, Z, own)
+            values = self._sums(gram, Z, own, exact)
         return np.asarray(values + intercepts)
 
-    def _sums(self, gram: Gram, Z: Samples, own: slice) -> Vector:
-        single = self.n_clusters > 1 and gram.single_precision_suffices
-        dtype = np.float32 if single else np.float64  # one cluster: as exact as SVC
-        if self.n_pairs == 1:  # one vector of coefficients: the fused product
-            return gram.cross(Z, self.coefficients[own, 0], dtype=dtype)[:, None]
+    def _sums(self, gram: Gram, Z: Samples, own: slice, exact: bool) -> Vector:
+        single = not exact and gram.single_precision_suffices
+        dtype = np.float32 if single else np.float64
+        if self.n_pairs == 1 or (single and self.n_pairs <= FUSED):
+            pairs = self.coefficients[own].T  # a vector at a time: the fused product
+            return np.column_stack([gram.cross(Z, pair, dtype=dtype) for pair in pairs])
         return gram.cross(Z, self.coefficients[own], dtype=dtype)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin.engine.kernels import Kernel, Precomputed
+from widemargin.estimators.base.multiclass import one_vs_rest_scores
+from widemargin.estimators.base.validation import effective_threads
 from widemargin.multilevel.partition import Partition, coarsen, divide, mass_apart
 from widemargin.multilevel.router import Samples
 from widemargin.runtime.deadline import NEVER, Deadline
@@ -94,6 +96,9 @@ class RowSource(Protocol):
     def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
         """Return some clusters of a level."""
 
+    def cells(self, level: Partition, rows: Rows) -> Indices:
+        """Return the cell of each of some rows of the regions."""
+
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw random rows that were not compared."""
 
@@ -117,6 +122,7 @@ class RowsInMemory:
         return divide(
             self.sample.samples, self.kernel, clusters, seed=self.seed,
             clustering=self.machine.clustering, sample_size=self.machine.sample_size,
+            threads=effective_threads(self.machine.n_jobs),
         )  # fmt: skip
 
     def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
@@ -124,6 +130,10 @@ class RowsInMemory:
         chosen = drawn_regions(level.sizes, rng)
         share = training_share(level.sizes, chosen, self.machine.n_branches)
         return Regions(self.sample, [level.members(c) for c in chosen], share)
+
+    def cells(self, level: Partition, rows: Rows) -> Indices:
+        """Return the cell of each row, which is known."""
+        return level.cells[rows.numbers]
 
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw random rows that were not compared."""
@@ -172,13 +182,14 @@ def compare_levels(
     if len(np.unique(training.codes)) == 1:
         return None
     local = _settings(machine, kernel, seed, deadline)
-    cells = levels[0].router.assign(training.samples)
+    cells = source.cells(levels[0], training)
     models = models_of_clusters(
         local, *training[1:], [one.of_cells(cells) for one in levels]
     )
     if models is None:
         return None
-    finer, coarser = (_values(model, tested) for model in models)
+    cells = source.cells(levels[0], tested)
+    finer, coarser = (_values(model, tested, cells) for model in models)
     return Evidence(
         number,
         Quality.of(finer, tested.codes),
@@ -252,8 +263,9 @@ def _split(
 ) -> tuple[Indices, Indices]:
     """Split a region into rows that train and rows that compare, class by class."""
     training, compared = [], []
-    for own in np.unique(codes[members]):
-        shuffled = rng.permutation(members[codes[members] == own])
+    classes = codes[members]
+    for own in np.flatnonzero(np.bincount(classes)):
+        shuffled = rng.permutation(members[classes == own])
         cut = int(np.ceil(share * len(shuffled)))
         training.append(shuffled[:cut])
         compared.append(shuffled[cut:])
@@ -271,11 +283,23 @@ def _limited(pooled: Indices, codes: Indices, rng: np.random.Generator) -> Indic
     return pooled[kept[pooled]]
 
 
-def _values(model: Any, tested: Rows) -> Vector:
-    """Return a value of each class at each sample; of an absent class the least."""
-    given = model.decision_function(tested.samples)
-    if len(model.classes_) == 2:
-        given = np.column_stack([-given, given])
+def _values(model: Any, tested: Rows, cells: Indices | None = None) -> Vector:
+    """Return a value of each class at each sample; of an absent class the least.
+
+    `cells` are those of the samples, where they are known. Float32 entries will do.
+    """
+    threads, n, early = (
+        effective_threads(model.n_jobs),
+        len(model.classes_),
+        model.early_,
+    )
+    labels = early.assign(tested.samples) if cells is None else early.groups[cells]
+    decisions = early.decision_of(tested.samples, labels, threads)
+    n = len(model.classes_)
+    given = (
+        np.column_stack([-decisions, decisions]) if n == 2
+        else one_vs_rest_scores(decisions, n)
+    )  # fmt: skip
     n_classes = 1 + max(int(tested.codes.max()), int(model.classes_.max()))
     values = np.full((len(tested.codes), n_classes), -np.inf)
     values[:, model.classes_] = given

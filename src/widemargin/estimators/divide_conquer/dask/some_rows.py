@@ -113,6 +113,10 @@ class RowsOnWorkers:
             rows, members, training_share(held, every, self.machine.n_branches)
         )
 
+    def cells(self, level: Partition, rows: Rows) -> Indices:
+        """Route rows to their cells."""
+        return level.router.assign(rows.samples)
+
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw rows of the survey that were not compared."""
         others = np.flatnonzero(~np.isin(self.seen.rows, tested.numbers))
