@@ -113,10 +113,6 @@ void NearRowCache<Real>::evaluate(std::vector<Term> members, Size known, double*
   for (Size k = 0; k < count; ++k) {
     const Index row = members[k].row;
     if (row == Rows::kNone) continue;
-    // A segment that compaction has put together may be there though it is not near.
-    if (known % kSegment > 0 && !rows_[row].segments.empty() &&
-        rows_[row].segments.back() == Index(first))
-      near.insert(k, 0);
     if (!rows_.complete(row, width, first, near.rows()[k])) continue;
     rows[k] = pieces.data() + k * segments;
     const typename Rows::Row& own = rows_[row];
