@@ -14,6 +14,8 @@ namespace {
 constexpr Size kWhole = 512;           // members up to which all are in the working set
 constexpr Size kWholeInPlace = 2048;   // the same, where no entry has to be copied
 constexpr Size kCapacity = 512;        // of a working set
+constexpr Size kLargeCapacity = 2048;  // where the free members then fit
+constexpr double kFreeRoom = 1.25;     // of them
 constexpr Size kLazyFirst = 64;        // of the first one, where rows are evaluated as needed,
 constexpr Size kLazyCapacity = 256;    // and of the others: fewer are chosen for nothing
 constexpr double kLikelyShare = 0.5;   // of the violation, from which a step will need a row
@@ -28,6 +30,13 @@ constexpr double kMostVainSolves = 3;  // of all members that do not bring them 
 constexpr double kMostVainSets = 60;   // and of working sets
 constexpr double kFaceShare = 1.0;     // time of pair steps that go before a face step, in its own
 constexpr double kFactorSpeed = 1.0;   // entries of a factor in the time of one in a pair step
+
+// Free members that are not all in one set move in ever new ones, and each time their rows are
+// summed over all columns.
+Size pair_capacity(Size free_members) {
+  const double wanted = kFreeRoom * double(free_members);
+  return wanted > double(kLargeCapacity) ? kCapacity : std::max(kCapacity, Size(wanted));
+}
 
 using Candidates = std::vector<std::pair<double, Size>>;
 
@@ -88,14 +97,19 @@ bool MatrixSolver<Real>::lies_in_place() const {
   return true;
 }
 
+template <class Real>
+Size MatrixSolver<Real>::free_count() const {
+  Size count = 0;
+  for (Size k = 0; k < point_.problem().n; ++k) count += point_.is_free(k) ? 1 : 0;
+  return count;
+}
+
 // A face step is taken where pair steps have worked for as long as it takes, the sums over its rows
 // included: its entries and rows are counted.
 template <class Real>
 long MatrixSolver<Real>::steps_before_face() const {
   if (face_ == nullptr) return std::numeric_limits<long>::max();
-  const Size n = point_.problem().n;
-  Size free_members = 0;
-  for (Size k = 0; k < n; ++k) free_members += point_.is_free(k) ? 1 : 0;
+  const Size n = point_.problem().n, free_members = free_count();
   if (!FaceStep<Real>::suits(free_members)) return std::numeric_limits<long>::max();
   const double factor =
       face_->work() > 0.0 ? face_->work() : FaceStep<Real>::first_work(free_members);
@@ -112,7 +126,7 @@ void MatrixSolver<Real>::choose(const Extremes& extremes) {
   std::vector<char> chosen(n, 0);
   std::vector<Size> next;
   const Size lazy = members_.empty() ? kLazyFirst : kLazyCapacity;
-  const Size capacity = point_.rows().whole() ? kCapacity : lazy;
+  const Size capacity = point_.rows().whole() ? pair_capacity(free_count()) : lazy;
   next.reserve(capacity);
   const auto take = [&](Size k) {
     chosen[k] = 1;

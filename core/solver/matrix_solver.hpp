@@ -39,6 +39,7 @@ class MatrixSolver {
   };
 
   bool lies_in_place() const;
+  Size free_count() const;
   long steps_before_face() const;
   void choose(const Extremes& extremes);
   void clear_block();

@@ -103,11 +103,12 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 
 def test_a_fit_of_all_rows_takes_pair_steps_on_all_of_them():
-    X, y = clouds(1200, 20, seed=11)
+    X, y = clouds(2000, 20, seed=11)
     batch = alone(classification_problem(Gram(X, Gaussian(0.5)), y, 10.0))
-    # The same rows beside one more: theirs are copied, a working set at a time.
-    beside = replace(batch, members=np.delete(np.arange(1201, dtype=np.int32), 600))
-    samples = {"all": X, "some": np.insert(X, 600, 0.0, axis=0)}
+    # The same rows beside one more: theirs are copied, a working set at a time, as more
+    # of them are free than a large one holds.
+    beside = replace(batch, members=np.delete(np.arange(2001, dtype=np.int32), 1000))
+    samples = {"all": X, "some": np.insert(X, 1000, 0.0, axis=0)}
     solved = {
         rows: KernelTable(Gram(samples[rows], Gaussian(0.5))).solve(problem)
         for rows, problem in (("all", batch), ("some", beside))
