@@ -121,7 +121,7 @@ class Solution:
             return self.kept_intercept
         p = self.problem
         if self.checked is not None and not self.exact:
-            return self.checked.intercept(p)
+            return self.checked.intercept(p, self.beta)
         values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
         kink = p.kink
         if self.evidence is not None and (self.evidence.anchors == UNKNOWN).any():

@@ -27,7 +27,7 @@ from .held_columns import HeldColumns
 from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
-from .split_variables import growth_slopes
+from .split_variables import fall_slopes, growth_slopes
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -87,17 +87,27 @@ class BoundedValues:
     errors: Vector
     summed: NDArray[np.bool_]
 
-    def intercept(self, problem: DualProblem) -> float:
+    def intercept(self, problem: DualProblem, beta: Vector) -> float:
         """Return the optimal intercept for what was summed.
 
-        Members beyond the margin do not move it, whatever their value.
+        Members beyond the margin do not move it, whatever their value: where what was
+        summed leaves it an interval, it lies between the steepest slopes, which members
+        beyond the margin do not decide.
         """
         chosen = self.summed
-        return optimal_intercept(
-            self.values[chosen], problem.linear[chosen], problem.lower[chosen],
-            problem.upper[chosen], problem.total,
-            None if problem.kink is None else problem.kink[chosen],
-        )  # fmt: skip
+        values, linear, own = self.values[chosen], problem.linear[chosen], beta[chosen]
+        lower, upper = problem.lower[chosen], problem.upper[chosen]
+        kink = None if problem.kink is None else problem.kink[chosen]
+        best = optimal_intercept(values, linear, lower, upper, problem.total, kink)
+        if problem.total is None or chosen.all():
+            return best
+        growth = growth_slopes(own, values - linear, kink)
+        fall = fall_slopes(own, values - linear, kink)
+        least = float(growth.min(where=own < upper, initial=np.inf))
+        most = float(fall.max(where=own > lower, initial=-np.inf))
+        if not np.isfinite(least - most):
+            return best
+        return min(max(best, -max(least, most)), -min(least, most))
 
 
 def verify(
