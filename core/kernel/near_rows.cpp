@@ -113,7 +113,7 @@ void NearRows<Real>::keep(const std::vector<Position>& positions) {
     }
 }
 
-// Entries of segments that move are copied, and come in the place of what was there.
+// Entries of segments that move are copied, and replace what was there.
 template <class Real>
 void NearRows<Real>::keep_of(Row& row, const std::vector<Position>& positions,
                              const std::vector<Size>& starts, Size unmoved) {

@@ -82,17 +82,22 @@ double violation_above(const CertifiedPoint& point, const TableValues& known) {
   return extremes.violation(problem.equality) * (1.0 + kFew);
 }
 
-// Members that were not summed leave the optimal intercepts of the others only one end: -b must lie
-// between the extremes of these, too, which those that were not do not decide.
+// Of variables with a kink, those that were not summed leave the optimal intercepts of the others
+// only one end: -b must lie between the extremes of these, too, which those that were not do not
+// decide.
 double between_extremes(const CertifiedPoint& point, const TableValues& known, double intercept) {
   const MatrixProblem& problem = point.problem;
   if (known.summed == nullptr || !problem.equality) return intercept;
+  bool kinked = false;
   Extremes extremes;
-  for (Size k = 0; k < problem.n; ++k)
+  for (Size k = 0; k < problem.n; ++k) {
+    kinked |= problem.kink_of(Index(k)) > 0.0;
     if (known.summed[k])
       extremes.meet(known.values[k] - problem.linear[k], point.beta[k], problem.lower[k],
                     problem.upper[k], problem.kink_of(Index(k)));
-  if (extremes.lowest_up == kInfinity || extremes.highest_low == -kInfinity) return intercept;
+  }
+  if (!kinked || extremes.lowest_up == kInfinity || extremes.highest_low == -kInfinity)
+    return intercept;
   const double low = std::min(extremes.lowest_up, extremes.highest_low);
   const double high = std::max(extremes.lowest_up, extremes.highest_low);
   return std::clamp(intercept, -high, -low);

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from widemargin.engine.bounded_values import CURRENT, UNKNOWN, Evidence
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Sigmoid
 from widemargin.engine.problem import classification_problem
@@ -13,7 +14,7 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.engine.verification import CURRENT, UNKNOWN, Evidence, verify
+from widemargin.engine.verification import verify
 from widemargin.runtime.deadline import Deadline
 
 ROWS = 9_000

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from widemargin import _core
 from widemargin.engine import path, updates
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian, Linear, Polynomial
 from widemargin.engine.path.dependent_rows import independent, rank_bound
@@ -16,7 +17,6 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.engine.verification import BoundedValues
 
 from tests.certified import assert_certified, kernel_matrix
 

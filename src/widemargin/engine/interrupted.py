@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .bounded_values import Evidence
 from .feasible import project
 from .problem import DualProblem
 from .solution import Solution
 from .status import Status
-from .verification import Evidence
 
 Vector = NDArray[np.float64]
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from widemargin import _core
 from widemargin.runtime.deadline import NEVER, Deadline
 
+from .bounded_values import CURRENT, BoundedValues, Evidence
 from .gram import Gram
 from .problem import DualProblem, SecondSum
 from .row_segments import RowSegments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT, Monitor
 from .status import Status
-from .verification import CURRENT, BoundedValues, Evidence
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]

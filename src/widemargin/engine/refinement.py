@@ -19,6 +19,7 @@ from widemargin import _core
 from widemargin.numerics.products import transposed_times
 from widemargin.runtime.deadline import Deadline
 
+from .bounded_values import CURRENT, BoundedValues, Evidence
 from .certificate import dual_objective, violation
 from .feasible import project, starting_point
 from .intercept import optimal_intercept
@@ -32,7 +33,6 @@ from .solve_options import DrawnPairs, SolveOptions
 from .split_variables import by_sides, joined
 from .stagnation import Stagnation
 from .status import Status
-from .verification import CURRENT, BoundedValues, Evidence
 
 Vector = NDArray[np.float64]
 

@@ -13,12 +13,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .bounded_values import KnownPoint
 from .gram import Gram
 from .solution import Solution
 from .solve import proved, solve
 from .solve_options import SolveOptions
 from .status import Status
-from .verification import KnownPoint, verify_changes
+from .verification import verify_changes
 
 Vector = NDArray[np.float64]
 

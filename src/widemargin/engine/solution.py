@@ -13,6 +13,7 @@ from widemargin.numerics.cholesky import is_definite
 from widemargin.numerics.products import inner
 from widemargin.runtime.lazy import lazy_property
 
+from .bounded_values import CURRENT, UNKNOWN, BoundedValues, Evidence, KnownPoint
 from .bounds import dual_bound, gap_between, objective_bound, violation_bound
 from .certificate import (
     Certificate,
@@ -25,15 +26,7 @@ from .intercept import optimal_intercept
 from .kernels import CallableKernel, Precomputed
 from .problem import DualProblem
 from .status import Status
-from .verification import (
-    CURRENT,
-    UNKNOWN,
-    BoundedValues,
-    Evidence,
-    KnownPoint,
-    verify,
-    verify_closely,
-)
+from .verification import verify, verify_closely
 
 Vector = NDArray[np.float64]
 
@@ -121,7 +114,7 @@ class Solution:
             return self.kept_intercept
         p = self.problem
         if self.checked is not None and not self.exact:
-            return self.checked.intercept(p, self.beta)
+            return self.checked.intercept(p)
         values, linear, lower, upper = self.known_values, p.linear, p.lower, p.upper
         kink = p.kink
         if self.evidence is not None and (self.evidence.anchors == UNKNOWN).any():

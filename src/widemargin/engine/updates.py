@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine import path
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Linear
 from widemargin.engine.path import (
@@ -41,7 +42,6 @@ from widemargin.engine.update_costs import (
     stored_features,
 )
 from widemargin.engine.update_options import EXACTLY, UpdateOptions
-from widemargin.engine.verification import BoundedValues
 
 __all__ = [
     "EXACTLY",

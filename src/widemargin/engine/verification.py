@@ -11,7 +11,6 @@ and by Cauchy-Schwarz it has moved by at most ``||w - w_then|| sqrt(K_ii)`` sinc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,18 +20,18 @@ from scipy import sparse
 from widemargin.numerics.compensated import column_sums
 from widemargin.numerics.products import times, transposed_times
 
+from .bounded_values import UNKNOWN, BoundedValues, Evidence, KnownPoint
 from .bounds import BLOCK
 from .gram import Gram
 from .held_columns import HeldColumns
 from .intercept import optimal_intercept
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem
-from .split_variables import fall_slopes, growth_slopes
+from .split_variables import growth_slopes
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CURRENT, UNKNOWN = -1, -2  # core/solver/problem.hpp: which point a gradient belongs to
 UNIT = 2.0**-53
 SPARE = 1.01  # for bounds that are themselves rounded
 AT_ONCE = 200_000  # kernel entries up to which all values are simply summed in float64
@@ -40,74 +39,6 @@ EXTENDED = 100_000  # entries of X up to which linear products take extended pre
 FLOAT32_FIRST = 64  # members from which float32 sums are tried before float64 ones
 FLOAT32_PROBES = 16  # of them, on which it is seen whether float32 settles anything
 LATE_ENTRIES = 20_000_000  # entries evaluated at most once the time is up
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What is known of the values of ``K beta`` after a solve.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (n,)
-        Bounds on the rounding in the values; infinite where unknown.
-    anchors : ndarray of int32, shape (n,)
-        The point each value belongs to: ``CURRENT``, ``UNKNOWN`` (no value at all), or
-        the number of one of ``points``.
-    points : list of ndarray
-        Earlier points of the solve.
-    """
-
-    errors: Vector
-    anchors: NDArray[np.int32]
-    points: list[Vector]
-
-    @classmethod
-    def none(cls, n: int) -> Evidence:
-        """Nothing is known of any value."""
-        return cls(np.full(n, np.inf), np.full(n, UNKNOWN, dtype=np.int32), [])
-
-
-@dataclass(frozen=True, eq=False)
-class KnownPoint:
-    """A point whose ``K beta`` is bounded at every member: others follow from it."""
-
-    beta: Vector
-    known: BoundedValues
-
-
-@dataclass(frozen=True, eq=False)
-class BoundedValues:
-    """``K beta`` to within ``errors``, for every member.
-
-    Where not ``summed`` it is a value of an earlier point, or none: of members at zero
-    that are certain to lie beyond the margin, or that there was no time to look at.
-    """
-
-    values: Vector
-    errors: Vector
-    summed: NDArray[np.bool_]
-
-    def intercept(self, problem: DualProblem, beta: Vector) -> float:
-        """Return the optimal intercept for what was summed.
-
-        Members beyond the margin do not move it, whatever their value: where what was
-        summed leaves it an interval, it lies between the steepest slopes, which members
-        beyond the margin do not decide.
-        """
-        chosen = self.summed
-        values, linear, own = self.values[chosen], problem.linear[chosen], beta[chosen]
-        lower, upper = problem.lower[chosen], problem.upper[chosen]
-        kink = None if problem.kink is None else problem.kink[chosen]
-        best = optimal_intercept(values, linear, lower, upper, problem.total, kink)
-        if problem.total is None or chosen.all():
-            return best
-        growth = growth_slopes(own, values - linear, kink)
-        fall = fall_slopes(own, values - linear, kink)
-        least = float(growth.min(where=own < upper, initial=np.inf))
-        most = float(fall.max(where=own > lower, initial=-np.inf))
-        if not np.isfinite(least - most):
-            return best
-        return min(max(best, -max(least, most)), -min(least, most))
 
 
 def verify(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import CURRENT, Evidence
 from widemargin.engine.bounds import UNIT
 from widemargin.engine.certificate import violation
 from widemargin.engine.problem import DualProblem
@@ -25,7 +26,6 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.solve import NEARLY, proved, solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
-from widemargin.engine.verification import CURRENT, Evidence
 
 from .nu_polish import polish
 from .nu_problem import NuProblem

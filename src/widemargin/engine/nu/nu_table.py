@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import CURRENT, BoundedValues, Evidence
 from widemargin.engine.certificate import Certificate
 from widemargin.engine.kernel_table import BatchSolution, ProblemBatch
 from widemargin.engine.kernels import CallableKernel, Precomputed
@@ -19,7 +20,6 @@ from widemargin.engine.problem import SecondSum
 from widemargin.engine.solution import NOT_FINITE, Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
-from widemargin.engine.verification import CURRENT, BoundedValues, Evidence
 
 from .nu_problem import NuProblem
 from .nu_solution import NuSolution

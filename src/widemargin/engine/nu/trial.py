@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import CURRENT
 from widemargin.engine.certificate import primal_objective, violation
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Estimate, Solution, stage_record
-from widemargin.engine.verification import CURRENT
 
 from .nu_problem import NuProblem
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.certificate import violation
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
-from widemargin.engine.verification import BoundedValues
 
 from .end import repair
 from .follow import Start, follow

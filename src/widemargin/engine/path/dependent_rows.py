@@ -14,10 +14,11 @@ from math import comb
 
 import numpy as np
 
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.kernels import Linear, Polynomial
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin.engine.verification import BoundedValues, verify_all
+from widemargin.engine.verification import verify_all
 
 from .follow import Start, follow
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.certificate import violation
 from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.polish import EXACT, polish
@@ -15,12 +16,7 @@ from widemargin.engine.problem import DualProblem, only_point
 from widemargin.engine.solution import Solution
 from widemargin.engine.split_variables import joined
 from widemargin.engine.status import Status
-from widemargin.engine.verification import (
-    BoundedValues,
-    simply_summed,
-    verify_all,
-    verify_change,
-)
+from widemargin.engine.verification import simply_summed, verify_all, verify_change
 
 from .dependent_rows import independent
 from .follow import UNLIMITED, Limits, PathAccount, Start, follow, gradient_unit

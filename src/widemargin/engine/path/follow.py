@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import _core
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.gram import Gram
 from widemargin.engine.held_columns import HeldColumns
 from widemargin.engine.kernels import Precomputed
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
-from widemargin.engine.verification import BoundedValues
 from widemargin.runtime.cancellation import check_cancelled
 from widemargin.runtime.deadline import NEVER, Deadline
 

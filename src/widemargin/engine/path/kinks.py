@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.split_variables import by_sides, joined, split, twice
-from widemargin.engine.verification import BoundedValues
 
 
 def split_solution(solution: Solution) -> Solution:

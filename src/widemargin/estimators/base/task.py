@@ -72,7 +72,7 @@ class Task:
     stopped : Interrupted or None
         The point at which Ctrl-C met the solve.
     vertex : Solution or None
-        A start with its kernel products, in the place of the origin.
+        A start with its kernel products, instead of the origin.
     proved_later : bool
         Whether the fit verifies the solutions of its tasks together.
     """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.bounded_values import BoundedValues
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
@@ -15,7 +16,6 @@ from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
 from widemargin.engine.update_costs import SUMMED, least_seconds
 from widemargin.engine.updates import NEW
-from widemargin.engine.verification import BoundedValues
 
 from .columns_of_rows import ColumnsOfRows
 from .growing import appended
