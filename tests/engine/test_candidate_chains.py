@@ -27,7 +27,7 @@ def few_first_candidates(monkeypatch):
     monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 1.0)
 
 
-def chains_of(n, kind):
+def chains_of(n, kind, gamma=1.0):
     """Return a handle and three folds with the problems of four costs."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 2))
@@ -49,7 +49,7 @@ def chains_of(n, kind):
             total = None if kind == "no intercept" else 0.0
             problems.append(Terms(own, lower, upper, total, None))
         chains.append(Chain(members, others, problems))
-    return Gram(X, Gaussian(1.0)), chains
+    return Gram(X, Gaussian(gamma)), chains
 
 
 @pytest.mark.parametrize("kind", ["classes", "no intercept", "tube"])
@@ -98,6 +98,14 @@ def test_threads_change_nothing():
 def test_too_many_candidates_are_left_to_plain_fits():
     gram, chains = chains_of(1500, "classes")
     assert solve_by_candidates(gram, chains, 1e-3, np.float32, 210) is None
+
+
+def test_a_first_stage_of_support_vectors_alone_is_enough_to_give_up(monkeypatch):
+    """A kernel so narrow that every row is one: later stages would be for nothing."""
+    monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 0.75)
+    gram, chains = chains_of(1500, "classes", gamma=1e4)
+    assert solve_by_candidates(gram, chains, 1e-3, np.float32, 1500) is None
+    assert gram.evaluated < 0.2 * 1500**2
 
 
 def test_a_chain_that_was_ended_ends_all(monkeypatch):

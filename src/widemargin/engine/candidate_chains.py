@@ -241,7 +241,7 @@ def _surveyed(held: _HeldRows, cells: list[_Cell], tol: float) -> Mask | None:
 
     By stages of twice as many rows: of those that a stage adds, the ones that violate
     their conditions are candidates beside the support vectors so far. None where a
-    solve came to no end.
+    solve came to no end, or where most rows of a stage are candidates.
     """
     n, tol = held.gram.n, SURVEY_TOLERANCE * tol
     order = np.random.default_rng(0).permutation(cells[0].chain.members)
@@ -260,6 +260,8 @@ def _surveyed(held: _HeldRows, cells: list[_Cell], tol: float) -> Mask | None:
         near = NEAR if following is None else 0.0
         expected = [_expected(cell, candidates, seen, tol, near) for cell in cells]
         candidates = np.any(expected, axis=0)
+        if np.count_nonzero(candidates) > MOST_CANDIDATES * np.count_nonzero(seen):
+            return None
         similar = np.array([cell.beta for cell in cells])
     return candidates
 
