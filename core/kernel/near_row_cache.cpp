@@ -57,7 +57,7 @@ std::vector<typename NearRowCache<Real>::Term> NearRowCache<Real>::terms(const I
   rows_.begin_use();
   std::vector<Term> out(count);
   for (Size k = 0; k < count; ++k) {
-    out[k] = {rows[k], rows_.find(rows[k]), weights ? weights[k] : 0.0};
+    out[k] = {rows[k], source_.place(rows[k]), rows_.find(rows[k]), weights ? weights[k] : 0.0};
     if (out[k].row != Rows::kNone) rows_.touch(out[k].row);
   }
   return out;
@@ -65,9 +65,8 @@ std::vector<typename NearRowCache<Real>::Term> NearRowCache<Real>::terms(const I
 
 template <class Real>
 void NearRowCache<Real>::sort_by_place(std::vector<Term>& rows) const {
-  std::sort(rows.begin(), rows.end(), [&](const Term& a, const Term& b) {
-    return source_.place(a.sample) < source_.place(b.sample);
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const Term& a, const Term& b) { return a.place < b.place; });
 }
 
 template <class Real>

@@ -39,7 +39,7 @@ class NearRowCache final : public RowCache<Real> {
 
   // A row of a sum: its number among those kept, or none.
   struct Term {
-    Index sample, row;
+    Index sample, place, row;
     double weight;
   };
 

@@ -143,6 +143,7 @@ template <class Real>
 void ActiveSet<Real>::take_over(Position first) {
   gradients_.resize(size()), errors_.resize(size()), betas_.resize(size());
   lower_.resize(size()), upper_.resize(size()), kinks_.resize(size());
+  errors_known_ = true;
   for (Size k = Size(first); k < size(); ++k) {
     const Position p{k};
     const Index i = samples_[p];
@@ -168,8 +169,13 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
   }
   cache_.apply(changed.data(), change.data(), keep.data(), changed.size(), gradients_.data(),
                team_);
-  // float rows leave the rounding of every step ever taken
-  errors_ = ByPosition<double>(size(), kInfinity);
+  forget_errors();  // float rows leave the rounding of every step ever taken
+}
+
+template <class Real>
+void ActiveSet<Real>::forget_errors() {
+  if (errors_known_) errors_ = ByPosition<double>(size(), kInfinity);
+  errors_known_ = false;
 }
 
 // The certificate needs a bound on the rounding of active samples at zero; what it finds without
@@ -211,6 +217,7 @@ void ActiveSet<Real>::bound_rounding() {
     const double anew = sums[Size(p)] - problem_.linear[samples_[p]];
     errors_[p] = rounding[Size(p)] + std::abs(gradients_[p] - anew) + 0x1p-51 * std::abs(anew);
   }
+  errors_known_ = true;
 }
 
 template <class Real>
@@ -281,7 +288,7 @@ void ActiveSet<Real>::activate_stage() {
   samples_ = cache_.columns();
   take_over(Position(before));
   for (Size k = before; k < size(); ++k) gradients_[Position(k)] += sums[k];
-  errors_ = ByPosition<double>(size(), kInfinity);
+  forget_errors();
 }
 
 template <class Real>

@@ -49,7 +49,9 @@ class ActiveSet {
   }
   double fall_slope(Position p) const { return gradients_[p] + fall_offset(betas_[p], kinks_[p]); }
   bool is_free(Position p) const {
-    return can_fall(p) && can_grow(p) && !(betas_[p] == 0.0 && problem_.stops_at_zero(samples_[p]));
+    const double beta = betas_[p];
+    return beta > lower_[p] && beta < upper_[p] &&
+           !(beta == 0.0 && problem_.stops_at_zero(samples_[p]));
   }
   Size free_count() const {
     Size count = 0;
@@ -102,6 +104,7 @@ class ActiveSet {
   Progress store_active(long steps);
   void activate_stage();
   void take_over(Position first);
+  void forget_errors();
   std::vector<Index> support_samples() const;
   std::vector<Index> inactive() const;
 
@@ -119,6 +122,7 @@ class ActiveSet {
   // Of the active samples:
   ByPosition<Index> samples_;
   ByPosition<double> gradients_, errors_, betas_, lower_, upper_, kinks_;
+  bool errors_known_ = false;  // else all are infinite
 
   std::vector<Index> order_;  // universe, then later stages, then what screening has taken out
   Size universe_;
