@@ -47,8 +47,8 @@ class DivideConquerSVC(KernelClassifier):
     rows are clustered, an SVM is solved in each cluster, and
 
     - ``prediction="early"`` stops there: a point is judged by the model of its own
-      cluster. For local kernels within 0.1 points in 2 to 46 % of the time of ``SVC``
-      and 1/49 to 1/360 of scikit-learn's, in little memory. How many clusters a kernel
+      cluster. For local kernels within 0.1 points in 5 to 39 % of the time of ``SVC``
+      and 1/57 to 1/360 of scikit-learn's, in little memory. How many clusters a kernel
       allows is measured, and a warning says where they lose;
     - ``prediction="exact"`` goes on through levels of fewer and larger clusters to the
       whole problem, with the tolerance and certificate of ``SVC``. "auto" skips levels
