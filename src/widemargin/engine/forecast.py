@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 
 SAMPLES = 1000  # from which a matrix takes longer than the rows of few
 EVERY = 8  # sample of the first stage
-FEW = 0.125  # share of support vectors: chosen on segment0, yeast4, checked on five sets
+FEW = 0.125  # share of support vectors: chosen on segment0, yeast4, checked on five
 
 
 def solved_by_few_rows(
