@@ -242,6 +242,14 @@ def chance() -> Iterator[tuple[str, Fit]]:
         return model, X
 
     yield "chance partial_fit", steps
+    curved = ChanceConstrainedSVC(kernel="rbf", n_components=10, random_state=0)
+    yield "chance rbf", fitted(curved, X[:150], y[:150], covariance=boxes[:150])
+    threads = ChanceConstrainedSVC(n_jobs=2, **stochastic)  # type: ignore[arg-type]
+    yield "chance threads", fitted(threads, X, y)
+    yield "chance ssgd classes", fitted(model, *spheres(300, 6, 3))
+    yield "chance wide", fitted(ChanceConstrainedSVC(), *spheres(120, 700))
+    lacking = boxes * (np.arange(d) == 4) * 400.0  # so large that w avoids the feature
+    yield "chance corner", fitted(ChanceConstrainedSVC(), X, y, covariance=lacking)
 
 
 def private() -> Iterator[tuple[str, Fit]]:

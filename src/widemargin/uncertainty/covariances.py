@@ -33,8 +33,9 @@ _TOLERANCE = 1e-8  # relative: asymmetry and negative eigenvalues taken as round
 
 @dataclass(frozen=True)
 class Moments:
-    """Weighted count, mean and scatter of some samples; parts can be merged."""
+    """Rows, their weight, mean and scatter; those of parts can be merged."""
 
+    rows: int
     mass: float
     mean: Floats
     scatter: Floats
@@ -45,7 +46,8 @@ class Moments:
         shift = other.mean - self.mean
         scatter = self.scatter + other.scatter
         scatter += np.outer(shift, shift) * (self.mass * other.mass / mass)
-        return Moments(mass, self.mean + shift * (other.mass / mass), scatter)
+        mean = self.mean + shift * (other.mass / mass)
+        return Moments(self.rows + other.rows, mass, mean, scatter)
 
 
 def moments_of(X: Any, weights: Floats) -> Moments:
@@ -57,20 +59,15 @@ def moments_of(X: Any, weights: Floats) -> Moments:
         scatter = product.toarray() - mass * np.outer(mean, mean)
         scatter = np.asarray(scatter, dtype=np.float64)
         rounding = np.sqrt(np.finfo(np.float64).eps) * np.abs(mean)  # it cancelled
-        return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
-    scatter = np.zeros((X.shape[1], X.shape[1]))
-    for rows in blocks(X.shape[0]):
-        centred = dense_rows(X, rows) - mean
-        scatter += squares(centred * np.sqrt(weights[rows, None]))
-    rounding = np.finfo(X.dtype).eps * np.abs(mean)
-    return Moments(mass, mean, _without_rounding(scatter, mass, rounding))
-
-
-def _without_rounding(scatter: Floats, mass: float, rounding: Floats) -> Floats:
-    """Set to zero the scatter of features that are constant but for rounding."""
+    else:
+        scatter = np.zeros((X.shape[1], X.shape[1]))
+        for rows in blocks(X.shape[0]):
+            centred = dense_rows(X, rows) - mean
+            scatter += squares(centred * np.sqrt(weights[rows, None]))
+        rounding = np.finfo(X.dtype).eps * np.abs(mean)
     constant = np.diag(scatter) <= mass * np.square(8.0 * rounding)
-    scatter[constant, :] = scatter[:, constant] = 0.0
-    return scatter
+    scatter[constant, :] = scatter[:, constant] = 0.0  # constant but for rounding
+    return Moments(X.shape[0], mass, mean, scatter)
 
 
 def class_matrices(
@@ -82,25 +79,26 @@ def class_matrices(
     covariance unless it has no scatter at all (one sample: zero). None if rounding
     leaves open whether all matrices are semidefinite.
     """
-    matrices = []
-    for part, label in zip(moments, classes, strict=True):
-        matrix = part.scatter
-        if np.any(matrix):
-            _check_mass(part.mass, label)
-            matrix = matrix * (scale / (part.mass - 1.0))
-        matrices.append(matrix)
+    matrices = [
+        part.scatter * _unit(part.scatter, part.mass, scale, label)
+        for part, label in zip(moments, classes, strict=True)
+    ]
     table = FullTable(np.stack(matrices))
     proved = proven_shifts(table.entries, np.arange(len(table))) is None
     return table if proved else None
 
 
-def _check_mass(mass: float, label: Any) -> None:
+def _unit(scatter: Floats, mass: float, scale: float, label: Any) -> float:
+    """Return what makes the sample covariance of a class of its scatter, scaled."""
+    if not scatter.any():
+        return 1.0
     if mass <= 1.0:
         raise ValueError(
             f"covariance='class' reads sample_weight as numbers of repetitions, but "
             f"class {label} has a total weight of {mass:g}, too little for a "
             "sample covariance. Rescale the weights or give the covariance matrices."
         )
+    return scale / (mass - 1.0)
 
 
 def centred_rows(
@@ -130,16 +128,13 @@ def stacked_rows(first: Floats, second: Floats) -> Floats:
 
 
 def class_factors(
-    centred: list[Floats], masses: list[float], scale: float, classes: NDArray[Any]
+    centred: list[Floats], moments: list[Moments], scale: float, classes: NDArray[Any]
 ) -> FactorTable:
     """Return ``scale`` times the sample covariance of each class as ``L L'``."""
-    factors = []
-    for rows, mass, label in zip(centred, masses, classes, strict=True):
-        factor = rows.T
-        if factor.any():
-            _check_mass(mass, label)
-            factor = factor * np.sqrt(scale / (mass - 1.0))
-        factors.append(factor)
+    factors = [
+        rows.T * np.sqrt(_unit(rows, part.mass, scale, label))
+        for rows, part, label in zip(centred, moments, classes, strict=True)
+    ]
     rank = max(factor.shape[1] for factor in factors)
     padded = [np.pad(f, ((0, 0), (0, rank - f.shape[1]))) for f in factors]
     return FactorTable(np.stack(padded))

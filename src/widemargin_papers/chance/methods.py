@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widemargin.estimators.chance_constrained import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.block_sources import Block, InMemory
+from widemargin.estimators.chance_constrained.block_sources import Block, in_memory
 from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     objective,
@@ -30,7 +30,10 @@ from widemargin.estimators.chance_constrained.cone_programs import (
     sample_cones,
     shared_cones,
 )
-from widemargin.estimators.chance_constrained.first_pass import first_pass, in_memory
+from widemargin.estimators.chance_constrained.first_pass import (
+    BlockProblems,
+    first_pass,
+)
 from widemargin.estimators.chance_constrained.proven_solution import ChanceSolution
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin.estimators.chance_constrained.stochastic import stochastic
@@ -54,7 +57,7 @@ def class_problem(X: Floats, y: Floats, cost: float = C) -> ChanceProblem:
     """Return the paper's problem: a hundredth of each class's covariance."""
     model = ChanceConstrainedSVC(cost, risk=RISK, covariance_scale=COVARIANCE_SCALE)
     rows = Block(X, y)
-    return first_pass(InMemory([rows]), model).problems(rows).given[0]
+    return first_pass(in_memory([rows]), model).problems(rows).given[0]
 
 
 def run_stochastic(
@@ -62,7 +65,8 @@ def run_stochastic(
 ) -> ChanceSolution:
     """Run the stochastic method, published or refined, on one problem."""
     rng = np.random.default_rng(seed)
-    (found,) = stochastic(in_memory(problem), epochs=epochs, refine=refine, rng=rng)
+    blocks = in_memory([BlockProblems.of([problem])])
+    (found,) = stochastic(blocks, epochs=epochs, refine=refine, rng=rng)
     return found
 
 

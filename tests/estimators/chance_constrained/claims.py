@@ -15,8 +15,8 @@ from widemargin.estimators.chance_constrained import smoothed_newton as newton_m
 from widemargin.estimators.chance_constrained.block_sources import (
     Block,
     DaskBlocks,
-    InMemory,
     identity,
+    in_memory,
 )
 from widemargin.estimators.chance_constrained.first_pass import first_pass
 
@@ -192,7 +192,7 @@ def judge(case: Case, model: ChanceConstrainedSVC):
     centre = np.zeros(case.X.shape[1])
     if not fit_intercept:
         given, y, extras = case.arguments
-        centre = first_pass(InMemory([Block(given, y, **extras)]), model).scaling.mean
+        centre = first_pass(in_memory([Block(given, y, **extras)]), model).scaling.mean
     with localcontext(prec=DIGITS):
         problem.X = problem.X - exact(centre)
     return problem, exact(centre)

@@ -11,7 +11,7 @@ from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained import stochastic as solver
 from widemargin.estimators.chance_constrained.block_sources import (
     Block,
-    InMemory,
+    in_memory,
     user_blocks,
 )
 from widemargin.estimators.chance_constrained.first_pass import Scaling, first_pass
@@ -82,7 +82,7 @@ def test_singular_class_covariances_are_factors_in_blocks_too():
     parts = [(X[rows], y[rows]) for rows in np.split(np.arange(N), 3)]
     tables = [
         first_pass(source, model()).table
-        for source in (InMemory([Block(X, y)]), user_blocks(parts))
+        for source in (in_memory([Block(X, y)]), user_blocks(parts))
     ]
     null = np.array([1.0, 0.0, 1.0, 0.0, -1.0])
     for table in tables:

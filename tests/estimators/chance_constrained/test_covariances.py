@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained.block_sources import Block, InMemory
+from widemargin.estimators.chance_constrained.block_sources import Block, in_memory
 from widemargin.estimators.chance_constrained.first_pass import first_pass
 from widemargin.uncertainty.covariances import (
     class_matrices,
@@ -26,7 +26,7 @@ def class_covariances(X, labels, classes, weights, scale):
     """Return the table that a fit estimates from rows in memory."""
     rows = Block(X, classes[labels], sample_weight=weights)
     model = ChanceConstrainedSVC(covariance_scale=scale)
-    return first_pass(InMemory([rows]), model).table
+    return first_pass(in_memory([rows]), model).table
 
 
 @pytest.fixture

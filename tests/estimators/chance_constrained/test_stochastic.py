@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
 from widemargin import _core
+from widemargin.estimators.chance_constrained.block_sources import in_memory
 from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
     objective,
@@ -21,7 +20,7 @@ from widemargin.estimators.chance_constrained.descent import (
     make_rule,
     visited,
 )
-from widemargin.estimators.chance_constrained.first_pass import in_memory
+from widemargin.estimators.chance_constrained.first_pass import BlockProblems
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin.estimators.chance_constrained.stochastic import (
     refit,
@@ -82,14 +81,14 @@ def refined_steps(problem, order, radius):
 
 def run(problem, order, refined=False, **changes):
     rule = make_rule(cost_sums(problem), problem.kappa, problem.fit_intercept, refined)
-    rule = replace(rule, **changes)
+    rule = rule._replace(**changes)
     start = Descent.start(problem.shape[1])
     return visited(problem, np.asarray(order, dtype=np.int64), rule, start)
 
 
 def solved(problem, **options):
     """Run the solver on one problem in memory."""
-    (solution,) = stochastic(in_memory(problem), **options)
+    (solution,) = stochastic(in_memory([BlockProblems.of([problem])]), **options)
     return solution
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_X_y
 
 from widemargin.engine.sample_layout import refuse_damaged
 from widemargin.estimators.base.validation import check_weights
-from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -33,8 +32,10 @@ Draw = Callable[[Item, Generator], Order]
 LARGEST = 1e130  # its square leaves room for numbers of rows, costs and kappa^2
 
 
-@dataclass(frozen=True)
-class Block:
+EXTRAS = ["covariance", "covariance_factor", "sample_weight"]
+
+
+class Block(NamedTuple):
     """Some rows with what goes with them; ``first`` is the number of the first row."""
 
     X: Any
@@ -42,19 +43,13 @@ class Block:
     covariance: Any = None
     covariance_factor: Any = None
     sample_weight: Any = None
-    first: int = 0
+    first: Any = 0
 
     @property
     def given(self) -> dict[str, Any]:
         """The arrays that were given, by name."""
-        arrays = {
-            "X": self.X,
-            "y": self.y,
-            "covariance": self.covariance,
-            "covariance_factor": self.covariance_factor,
-            "sample_weight": self.sample_weight,
-        }
-        return {name: array for name, array in arrays.items() if array is not None}
+        every = self._replace(first=None)._asdict()
+        return {name: array for name, array in every.items() if array is not None}
 
     @property
     def own(self) -> bool:
@@ -73,9 +68,6 @@ class Block:
                 "they must be zero or more."
             )
         return weights
-
-
-EXTRAS = ["covariance", "covariance_factor", "sample_weight"]
 
 
 def refuse_large(X: Any) -> None:
@@ -98,7 +90,7 @@ def checked(block: Block) -> Block:
         accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
     )  # fmt: skip
     refuse_large(X)
-    return replace(block, X=X, y=y)
+    return block._replace(X=X, y=y)
 
 
 def identity(item: Item) -> Item:
@@ -109,15 +101,12 @@ def identity(item: Item) -> Item:
 class Source(ABC, Generic[Item]):
     """Blocks, or what was made of them, that can be read any number of times.
 
-    ``resident``: all rows are one checked block that stays in memory.
+    ``resident``: all rows are one checked block that stays in memory. ``parallel``:
+    all blocks are worked on at the same time.
     """
 
-    resident: ClassVar[bool] = False
-
-    @property
-    def parallel(self) -> bool:
-        """Whether `visits` works on all blocks at the same time."""
-        return False
+    resident: bool
+    parallel: bool
 
     @abstractmethod
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
@@ -139,59 +128,47 @@ class Source(ABC, Generic[Item]):
 
 
 @dataclass(frozen=True)
-class InMemory(Source[Item]):
-    """Data in memory: one block, or the parts of one, a thread for each."""
-
-    parts: list[Item]
-    resident: ClassVar[bool] = True
-
-    @property
-    def parallel(self) -> bool:
-        """Whether there are several parts."""
-        return len(self.parts) > 1
-
-    @lazy_property
-    def _apply(self) -> Callable[..., Iterator[Any]]:
-        return ThreadPoolExecutor(len(self.parts)).map if self.parallel else map
-
-    def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Prepare the block, or every part, once."""
-        return InMemory(list(self.map(prepare)))
-
-    def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to the block, or to all parts at the same time."""
-        return self._apply(work, self.parts)
-
-    def visits(
-        self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
-    ) -> Iterator[Result]:
-        """Draw all orders one after the other, then work at the same time."""
-        return self._apply(work, self.parts, [draw(part, rng) for part in self.parts])
-
-
-@dataclass(frozen=True)
-class SerialBlocks(Source[Item]):
-    """Blocks read one after the other, one in memory at a time.
+class LocalBlocks(Source[Item]):
+    """Blocks in memory, or read one after the other, one in memory at a time.
 
     ``passes`` starts a pass, in random order if it can and is given a generator.
     """
 
     passes: Callable[[Generator | None], Iterator[Item]]
+    resident: bool = False
+    parallel: bool = False
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Prepare every block when it is read."""
+        """Prepare what is in memory once, and other blocks whenever they are read."""
+        if self.resident:
+            return in_memory(list(self.map(prepare)))
         passes = self.passes
-        return SerialBlocks(lambda rng: map(prepare, passes(rng)))
+        return LocalBlocks(lambda rng: map(prepare, passes(rng)))
 
     def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to one block after the other."""
-        return map(work, self.passes(None))
+        """Apply ``work`` to one block after the other, or by a thread for each."""
+        return self._applied(work, self.passes(None))
 
     def visits(
         self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
     ) -> Iterator[Result]:
-        """Apply ``work`` to one block after the other, in random order if possible."""
-        return (work(item, draw(item, rng)) for item in self.passes(rng))
+        """Apply ``work`` as in `map`, to blocks in random order if possible."""
+        drawn = ((item, draw(item, rng)) for item in self.passes(rng))
+        return self._applied(lambda visit: work(*visit), drawn)
+
+    def _applied(
+        self, work: Callable[[Other], Result], items: Iterator[Other]
+    ) -> Iterator[Result]:
+        if not self.parallel:
+            return map(work, items)
+        parts = list(items)  # all orders are drawn before a thread starts
+        with ThreadPoolExecutor(len(parts)) as threads:
+            return iter(list(threads.map(work, parts)))
+
+
+def in_memory(parts: list[Item]) -> Source[Item]:
+    """Return data in memory as a source: one block, or the parts of one."""
+    return LocalBlocks(lambda _: iter(parts), resident=True, parallel=len(parts) > 1)
 
 
 def user_blocks(blocks: Any) -> Source[Block]:
@@ -221,7 +198,7 @@ def user_blocks(blocks: Any) -> Source[Block]:
             yield block
             first += len(block.y)
 
-    return SerialBlocks(passes)
+    return LocalBlocks(passes)
 
 
 def file_blocks(rows: Block, memory_mb: float) -> Source[Block]:
@@ -241,7 +218,7 @@ def file_blocks(rows: Block, memory_mb: float) -> Source[Block]:
     def passes(rng: Generator | None) -> Iterator[Block]:
         return map(load, range(count) if rng is None else rng.permutation(count))
 
-    return SerialBlocks(passes)
+    return LocalBlocks(passes)
 
 
 def _check_lengths(rows: Block) -> None:
@@ -266,11 +243,8 @@ class DaskBlocks(Source[Item]):
 
     chunks: list[dict[str, Any]]
     prepare: Callable[[Block], Item]
-
-    @property
-    def parallel(self) -> bool:
-        """All chunks are worked on at the same time."""
-        return True
+    resident: bool = False
+    parallel: bool = True
 
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Prepare every chunk on its worker."""

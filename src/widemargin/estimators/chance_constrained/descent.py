@@ -13,8 +13,9 @@ the average and the best b exactly).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +25,20 @@ from widemargin import _core
 from widemargin.estimators.base.validation import class_weights
 from widemargin.numerics.products import inner
 from widemargin.uncertainty.covariance_tables import FullTable
+from widemargin.uncertainty.covariances import given_covariances
 from widemargin.uncertainty.risk_bounds import safety_factor
 
 from .block_sources import Block
 from .chance_problem import ChanceProblem
 from .first_pass import ProblemBuilder, Scaling, Settings
+from .uncertain_model import FittedModel
 
 Floats = NDArray[np.float64]
 
 PERMUTATION = "permutation"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """The numbers of the step, the same for every visit.
 
     ``rows_total`` is the m of the step ``m c_i / t``; the last three concern the
@@ -52,8 +54,7 @@ class Rule:
     unit_of_cost: float = 1.0
 
 
-@dataclass
-class Descent:
+class Descent(NamedTuple):
     """Where a descent stands: the iterate, its average, and the number of steps."""
 
     w: Floats
@@ -124,8 +125,8 @@ def visited(
     samples: tuple[Any, Any, Any] = (np.ascontiguousarray(X), None, None)
     if sparse.issparse(X):
         samples = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
-    moved = replace(descent, w=descent.w.copy(), mean_w=descent.mean_w.copy())
-    moved.b, moved.mean_b, moved.steps = _core.subgradient_pass(
+    w, mean_w = descent.w.copy(), descent.mean_w.copy()
+    numbers = _core.subgradient_pass(
         *samples,
         np.ascontiguousarray(table.entries, dtype=np.float64),
         table.letter,
@@ -133,14 +134,12 @@ def visited(
         problem.signs,
         problem.costs,
         order.astype(np.int64, copy=False),
-        moved.w,
-        moved.mean_w,
-        descent.b,
-        descent.mean_b,
-        descent.steps,
-        **asdict(rule),
+        w,
+        mean_w,
+        *descent[2:],
+        **rule._asdict(),
     )
-    return moved
+    return Descent(w, mean_w, *numbers)
 
 
 def draw_order(
@@ -158,103 +157,125 @@ def averaged(descents: list[Descent], sizes: list[int]) -> Descent:
     All workers took their steps at the same time, so the clock is the longest one.
     """
     share = np.asarray(sizes, dtype=np.float64) / sum(sizes)
+    w, mean_w, b, mean_b, steps = zip(*descents, strict=True)
 
-    def mean(values: list[Any]) -> Any:
+    def mean(values: tuple[Any, ...]) -> Any:
         return np.tensordot(share, np.asarray(values), axes=1)
 
     return Descent(
-        mean([d.w for d in descents]),
-        mean([d.mean_w for d in descents]),
-        float(mean([d.b for d in descents])),
-        float(mean([d.mean_b for d in descents])),
-        max(d.steps for d in descents),
+        mean(w), mean(mean_w), float(mean(b)), float(mean(mean_b)), max(steps)
     )
 
 
-@dataclass(frozen=True)
-class OnlineDescent:
-    """The state behind ``partial_fit``, as arrays and numbers that a model file holds.
+# ---- a step for each new row --------------------------------------------------------
 
-    Descents of all binary problems: ``w`` and ``mean_w`` of shape (k, d), ``b`` with
-    the intercepts of both as columns; ``summaries`` are the `cost_sums` of
-    the rows seen so far; ``visits`` counts the steps of the whole history, those of
-    `fit` included.
+
+def stepped(
+    model: FittedModel | None,
+    rows: Block,
+    settings: Settings,
+    classes: Any,
+    n_samples_total: int | None,
+    generator: Callable[[], np.random.Generator],
+) -> FittedModel:
+    """Return the model after one stochastic step for each row (``partial_fit``).
+
+    What it goes on from are the descents of all binary problems (``online``) and the
+    `cost_sums` of the rows so far (``seen``).
     """
-
-    classes: NDArray[Any]
-    w: Floats
-    mean_w: Floats
-    b: Floats
-    steps: int
-    summaries: Floats
-    covariances: Floats | None
-    seed: int
-    visits: int
-
-    @classmethod
-    def start(
-        cls,
-        classes: NDArray[Any],
-        n_features: int,
-        covariances: Floats | None,
-        seed: int,
-    ) -> OnlineDescent:
-        """Return the descents of data of which no row was seen."""
-        k = 1 if len(classes) == 2 else len(classes)
-        w, b, sums = np.zeros((k, n_features)), np.zeros((k, 2)), np.zeros((k, 4))
-        return cls(classes, w, w, b, 0, sums, covariances, seed, 0)
-
-    def models(self, refined: bool) -> tuple[Floats, Floats]:
-        """Return coefficients and intercepts."""
-        w, column = (self.mean_w, 1) if refined else (self.w, 0)
-        return w, self.b[:, column].copy()
-
-    def stepped(
-        self, block: Block, settings: Settings, n_samples_total: int | None
-    ) -> OnlineDescent:
-        """Return the state after one visit of each row."""
-        weights = block.weights[block.weights > 0.0]
-        present = block.y[block.weights > 0.0]
-        unknown = np.setdiff1d(present, self.classes)
-        if len(unknown):
-            raise ValueError(
-                f"y has the labels {unknown.tolist()}, which are not in classes "
-                f"{self.classes.tolist()}."
-            )
-        if n_samples_total is not None and n_samples_total < 1:
-            raise ValueError(
-                f"n_samples_total must be at least 1, got {n_samples_total}: it is "
-                "the number of rows there will be in all."
-            )
-        kappa = safety_factor(settings.risk, settings.bound)
-        labels = np.searchsorted(self.classes, present)
-        factors = class_weights(settings.class_weight, self.classes, labels, weights)
-        builder = ProblemBuilder(
-            self.classes,
-            None if self.covariances is None else FullTable(self.covariances),
-            Scaling.identity(block.X.shape[1]),
-            settings.C * factors,
-            kappa,
-            settings.fit_intercept,
+    if model is None or model.online is None:
+        model = _begun(model, rows.X.shape[1], settings, classes, generator)
+    online, seen, classes = model.online, model.seen, model.classes
+    assert online is not None and seen is not None
+    weights = rows.weights
+    present, weights = rows.y[weights > 0.0], weights[weights > 0.0]
+    unknown = np.setdiff1d(present, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y has the labels {unknown.tolist()}, which are not in classes "
+            f"{classes.tolist()}."
         )
-        problems = builder.problems(block).given
-        rng = np.random.default_rng([self.seed, self.steps])
-        order = draw_order(len(present), settings.sampling, rng)
-        descents, summaries = [], []
-        for k, problem in enumerate(problems):
-            seen = self.summaries[k] + cost_sums(problem)
-            whole = extrapolated(seen, n_samples_total)
-            rule = make_rule(whole, kappa, settings.fit_intercept, settings.refine)
-            b, mean_b = self.b[k].tolist()
-            start = Descent(self.w[k], self.mean_w[k], b, mean_b, self.steps)
-            descents.append(visited(problem, order, rule, start))
-            summaries.append(seen)
-        return replace(
-            self,
-            w=np.stack([descent.w for descent in descents]),
-            mean_w=np.stack([descent.mean_w for descent in descents]),
-            b=np.array([(descent.b, descent.mean_b) for descent in descents]),
-            steps=descents[0].steps,
-            summaries=np.stack(summaries),
-            visits=self.visits + len(order),
+    if n_samples_total is not None and n_samples_total < 1:
+        raise ValueError(
+            f"n_samples_total must be at least 1, got {n_samples_total}: it is "
+            "the number of rows there will be in all."
         )
+    labels = np.searchsorted(classes, present)
+    builder = ProblemBuilder(
+        classes,
+        None if model.covariances is None else FullTable(model.covariances),
+        Scaling.identity(rows.X.shape[1]),
+        settings.C * class_weights(settings.class_weight, classes, labels, weights),
+        safety_factor(settings.risk, settings.bound),
+        settings.fit_intercept,
+    )
+    former = [Descent(**state) for state in online["descents"]]
+    rng = np.random.default_rng([online["seed"], former[0].steps])
+    order = draw_order(len(present), settings.sampling, rng)
+    problems = builder.problems(rows).given
+    seen = seen + [cost_sums(problem) for problem in problems]
+    descents = []
+    for problem, sums, descent in zip(problems, seen, former, strict=True):
+        whole = extrapolated(sums, n_samples_total)
+        rule = make_rule(whole, problem.kappa, problem.fit_intercept, settings.refine)
+        descents.append(visited(problem, order, rule, descent))
+    coef, intercept = zip(*(d.model(settings.refine) for d in descents), strict=True)
+    return replace(
+        model,
+        coef=np.stack(coef),
+        intercept=np.array(intercept),
+        n_iter=model.n_iter + len(order),
+        online=online | {"descents": [descent._asdict() for descent in descents]},
+        seen=seen,
+    )
+
+
+def _begun(
+    former: FittedModel | None,
+    n_features: int,
+    settings: Settings,
+    classes: Any,
+    generator: Callable[[], np.random.Generator],
+) -> FittedModel:
+    """Start from w = 0, or go on from a fitted model and the rows it has seen."""
+    if settings.standardize or settings.class_weight == "balanced":
+        raise ValueError(
+            "partial_fit cannot see all rows, so standardize=True and "
+            "class_weight='balanced' are not available: scale X and the "
+            "covariances beforehand and give the class weights as a dict."
+        )
+    if former is not None and classes is None:
+        classes = former.classes
+    if classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+    known = np.unique(classes)
+    if len(known) < 2:
+        raise ValueError(
+            "classes must hold at least two labels; the number of classes has to "
+            f"be greater than one; got {len(known)} class"
+        )
+    if former is not None and not np.array_equal(known, former.classes):
+        raise ValueError(
+            f"classes={known.tolist()} are not those of the fitted model, "
+            f"{former.classes.tolist()}."
+        )
+    if former is None:
+        k = 1 if len(known) == 2 else len(known)
+        zeros = np.zeros((k, n_features))
+        former = FittedModel(known, zeros, np.zeros(k), np.ones(n_features), None, 0)
+    if not isinstance(settings.covariance, str):
+        table = given_covariances(settings.covariance, known, n_features)
+        former = replace(former, covariances=table.entries)
+    # The refined method goes on as if each row of `fit` had been visited once: a new
+    # row then weighs as much as one of them, however many epochs `fit` made. The
+    # published one has no other clock than its steps.
+    seen = np.zeros((len(former.coef), 4)) if former.seen is None else former.seen
+    rows = int(seen[0, 0])
+    steps = rows if settings.refine else max(rows, former.n_iter)
+    descents = [
+        Descent(w, w, b, b, steps)._asdict()
+        for w, b in zip(former.coef, former.intercept.tolist(), strict=True)
+    ]
+    seed = int(generator().integers(2**31))
+    online = {"descents": descents, "seed": seed}
+    return replace(former, online=online, seen=seen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,14 +17,15 @@ from widemargin.uncertainty.covariances import CLASS
 
 from .block_sources import (
     Block,
-    InMemory,
     Source,
     dask_blocks,
     file_blocks,
+    in_memory,
     refuse_large,
     user_blocks,
 )
-from .training import stepped, train, train_on_features
+from .descent import stepped
+from .training import train, train_on_features
 from .uncertain_model import UncertainModel
 
 
@@ -277,14 +277,14 @@ class ChanceConstrainedSVC(UncertainModel):
             return dask_blocks(rows, self.solver)
         if isinstance(rows.X, np.memmap) and self.solver == "ssgd":
             return file_blocks(rows, self.memory_mb)
-        return InMemory([self._checked_rows(rows, reset=True)])
+        return in_memory([self._checked_rows(rows, reset=True)])
 
     def _checked_rows(self, rows: Block, *, reset: bool) -> Block:
         """Return samples checked as scikit-learn does, without changing float32."""
         X, y = checked_samples(self, rows.X, rows.y, reset=reset)
         check_classification_targets(y)
         refuse_large(X)
-        return replace(rows, X=X, y=y)
+        return rows._replace(X=X, y=y)
 
     def _train_on(self, source: Source[Block]) -> None:
         method = train if self.kernel == "linear" else train_on_features

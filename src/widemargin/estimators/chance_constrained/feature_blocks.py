@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -49,9 +48,8 @@ def lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
         factors.append(part[:, :, np.any(part, axis=(0, 1))])
     rank = max(1, *(part.shape[2] for part in factors))
     padded = [np.pad(f, ((0, 0), (0, 0), (0, rank - f.shape[2]))) for f in factors]
-    return replace(
-        block, X=means, covariance=None, covariance_factor=np.concatenate(padded)
-    )
+    joined = np.concatenate(padded)
+    return block._replace(X=means, covariance=None, covariance_factor=joined)
 
 
 def scale_gamma(source: Source[Block], scale: Floats) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from widemargin.uncertainty.covariances import (
 )
 from widemargin.uncertainty.risk_bounds import safety_factor
 
-from .block_sources import Block, InMemory, Source, checked
+from .block_sources import Block, Source, checked
 from .chance_problem import ChanceProblem
 
 Floats = NDArray[np.float64]
@@ -116,6 +116,12 @@ class BlockProblems:
     rows: NDArray[np.intp]
     n_given: int
 
+    @classmethod
+    def of(cls, given: list[ChanceProblem]) -> BlockProblems:
+        """Return problems that are solved as they are, all rows of which count."""
+        n, d = given[0].shape
+        return cls(given, Scaling.identity(d), np.arange(n), n)
+
     @lazy_property
     def scaled(self) -> list[ChanceProblem]:
         """The problems as they are solved: means and covariances scaled."""
@@ -126,20 +132,13 @@ class BlockProblems:
 
     def split(self, count: int) -> list[BlockProblems]:
         """Return the scaled problems in `count` parts of every count-th sample."""
-        n, d = self.scaled[0].shape
         parts = []
-        for first in range(min(count, n)):
-            rows = np.arange(first, n, count)
+        for first in range(min(count, self.scaled[0].shape[0])):
+            rows = np.arange(first, self.scaled[0].shape[0], count)
             part = self.scaled[0].take(rows)
             own = [replace(part, signs=p.signs[rows]) for p in self.scaled]
-            parts.append(BlockProblems(own, Scaling.identity(d), rows, len(rows)))
+            parts.append(BlockProblems.of(own))
         return parts
-
-
-def in_memory(problem: ChanceProblem) -> Source[BlockProblems]:
-    """Return a single problem as a source of problems."""
-    n, d = problem.shape
-    return InMemory([BlockProblems([problem], Scaling.identity(d), np.arange(n), n)])
 
 
 @dataclass(frozen=True)
@@ -216,37 +215,21 @@ def _floating(X: Any) -> Any:
     return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
-class _ClassSummary(NamedTuple):
-    """Rows of one class: how many, their weight, and their moments where needed."""
-
-    rows: int
-    mass: float
-    moments: Moments | None
-
-    def merged(self, other: _ClassSummary) -> _ClassSummary:
-        moments = self.moments and other.moments and self.moments.merged(other.moments)
-        return _ClassSummary(self.rows + other.rows, self.mass + other.mass, moments)
-
-
 @dataclass(frozen=True)
-class _DataSummary:
-    """Summary of some rows; ``own``: whether they come with covariances."""
+class _Summary:
+    """What some rows tell; ``own``: whether they come with covariances."""
 
     labels: NDArray[Any]
-    parts: dict[Any, _ClassSummary]
+    moments: dict[Any, Moments]  # of each class; without features if not needed
     features: int
     own: bool
     sparse: bool
 
     @property
-    def by_class(self) -> list[_ClassSummary]:
-        return [self.parts[label] for label in self.labels.tolist()]
+    def by_class(self) -> list[Moments]:
+        return [self.moments[label] for label in self.labels.tolist()]
 
-    @property
-    def moments(self) -> list[Moments]:
-        return [part.moments for part in self.by_class if part.moments is not None]
-
-    def merged(self, other: _DataSummary) -> _DataSummary:
+    def merged(self, other: _Summary) -> _Summary:
         if self.features != other.features:
             raise ValueError(
                 f"blocks have {self.features} and {other.features} features: all must "
@@ -257,32 +240,29 @@ class _DataSummary:
                 "some blocks bring covariance or covariance_factor and others do not: "
                 "give it with all of them, or with none."
             )
-        parts = dict(self.parts)
-        for label, part in other.parts.items():
-            parts[label] = parts[label].merged(part) if label in parts else part
+        both = self.moments | other.moments
+        for label in self.moments.keys() & other.moments.keys():
+            both[label] = self.moments[label].merged(other.moments[label])
         labels = np.union1d(self.labels, other.labels)
         mixed = self.sparse or other.sparse
-        return _DataSummary(labels, parts, self.features, self.own, mixed)
+        return _Summary(labels, both, self.features, self.own, mixed)
 
 
 def _summarised(
     block: Block, standardize: bool, estimated: bool, trusted: bool
-) -> _DataSummary:
+) -> _Summary:
     """Summarise one block; rows that were not checked yet are, in this pass only."""
     block = block if trusted else checked(block)
-    weights = block.weights
+    weights, d = block.weights, block.X.shape[1]
     rows = np.flatnonzero(weights > 0.0)
     labels, numbers = np.unique(block.y[rows], return_inverse=True)
-    parts = {}
+    used = d if standardize or (estimated and not block.own) else 0
+    moments = {}
     for k, label in enumerate(labels.tolist()):
-        chosen = rows[numbers == k]
-        moments = None
-        if standardize or (estimated and not block.own):
-            moments = moments_of(block.X[chosen], weights[chosen])
-        parts[label] = _ClassSummary(len(chosen), float(weights[chosen].sum()), moments)
-    return _DataSummary(
-        labels, parts, block.X.shape[1], block.own, sparse.issparse(block.X)
-    )
+        own = rows[numbers == k]
+        X = block.X[own] if used else np.empty((len(own), 0))
+        moments[label] = moments_of(X, weights[own])
+    return _Summary(labels, moments, d, block.own, sparse.issparse(block.X))
 
 
 def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
@@ -299,7 +279,7 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
     first = next(parts, None)
     if first is None:
         raise ValueError("blocks is empty: there are no samples to learn from.")
-    seen = reduce(_DataSummary.merged, parts, first)
+    seen = reduce(_Summary.merged, parts, first)
     classes, d = seen.labels, seen.features
     if len(classes) < 2:
         raise ValueError(
@@ -313,7 +293,7 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
         table = given_covariances(settings.covariance, classes, d)
     scaling = Scaling.identity(d)
     if settings.standardize:
-        whole = reduce(Moments.merged, seen.moments)
+        whole = reduce(Moments.merged, seen.by_class)
         scaling = Scaling.of(whole, centre=not seen.sparse)
     masses = np.array([part.mass for part in seen.by_class])
     numbers = np.arange(len(classes))
@@ -322,7 +302,7 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
 
 
 def _class_table(
-    source: Source[Block], seen: _DataSummary, scale: float
+    source: Source[Block], seen: _Summary, scale: float
 ) -> CovarianceTable:
     """Return ``scale`` times the sample covariance of every class.
 
@@ -330,22 +310,23 @@ def _class_table(
     or of features that depend on each other, rounding would hide by how much, and it
     could not be proved semidefinite: the centred samples are kept as factors then.
     """
-    if min(part.rows for part in seen.by_class) > seen.features:
-        table = class_matrices(seen.moments, scale, seen.labels)
+    moments, classes = seen.by_class, seen.labels
+    if min(part.rows for part in moments) > seen.features:
+        table = class_matrices(moments, scale, classes)
         if table is not None:
             return table
-    means = [moments.mean for moments in seen.moments]
-    parts = source.map(partial(_centred, classes=seen.labels, means=means))
+    parts = source.map(partial(_centred, classes=classes, moments=moments))
     centred = [reduce(stacked_rows, own) for own in zip(*parts, strict=True)]
-    masses = [part.mass for part in seen.by_class]
-    return class_factors(centred, masses, scale, seen.labels)
+    return class_factors(centred, moments, scale, classes)
 
 
-def _centred(block: Block, classes: NDArray[Any], means: list[Floats]) -> list[Floats]:
+def _centred(
+    block: Block, classes: NDArray[Any], moments: list[Moments]
+) -> list[Floats]:
     """Return the centred samples of each class, at most d rows."""
     weights, X = block.weights, _floating(block.X)
     centred = []
-    for label, mean in zip(classes, means, strict=True):
+    for label, part in zip(classes, moments, strict=True):
         rows = np.flatnonzero((weights > 0.0) & (block.y == label))
-        centred.append(centred_rows(X, rows, weights[rows], mean))
+        centred.append(centred_rows(X, rows, weights[rows], part.mean))
     return centred

@@ -23,7 +23,7 @@ from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
-from .block_sources import InMemory, Order, Source
+from .block_sources import Order, Source, in_memory
 from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
@@ -63,25 +63,11 @@ def stochastic(
 ) -> list[ChanceSolution]:
     """Run the stochastic subgradient method on some of the binary problems at once.
 
-    Parameters
-    ----------
-    blocks : Source of BlockProblems
-        The data.
-    numbers : sequence of int
-        Which binary problems; all see the samples in the same order.
-    epochs, sampling, refine : as of the estimator
-        Passes over the data; order of visits; False for the published method.
-    rng : numpy.random.Generator
-        Source of the order of visits.
-    workers : int
-        With more than one, each epoch is run on that many parts of data in memory at
-        the same time and the results are averaged.
-    memory_mb : float
-        Budget for the projections of the samples.
-    deadline : Deadline
-        Moment after which no new epoch is begun.
-    monitor : callable, optional
-        Called with the record of each stage, of the first of the problems.
+    All ``numbers`` of them see the samples in the same order. With several workers
+    each epoch is run on that many parts of data in memory at the same time and the
+    results are averaged. ``memory_mb`` is for the projections of the samples; after
+    the deadline no new epoch is begun; ``monitor`` is called with the record of each
+    stage, of the first of the problems.
     """
     started = time.perf_counter()
     rules, n_features = _rules(blocks, numbers, refine)
@@ -89,7 +75,7 @@ def stochastic(
     visits = blocks
     if workers > 1 and blocks.resident:
         (parts,) = blocks.map(lambda item: item.split(workers))
-        visits = InMemory(parts)
+        visits = in_memory(parts)
     history: list[Stage] = []
     record = partial(_record, blocks, numbers[0], started, history, monitor)
     status = "epochs"

@@ -1,4 +1,4 @@
-"""How models are trained: passes over all rows, or a step for each new row.
+"""How models are trained: passes over all rows.
 
 A fit is a first pass, a solver, and a last pass, wherever the rows come from.
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,14 +22,13 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.runtime.deadline import Deadline
-from widemargin.uncertainty.covariances import given_covariances
 from widemargin.uncertainty.gaussian_features import NOT_NORMAL, drawn_frequencies
 from widemargin.uncertainty.risk_bounds import GAUSSIAN
 
 from .block_sources import Block, Source, identity
 from .chance_problem import shortfalls
 from .cone_programs import sample_cones, semidefinite, shared_cones
-from .descent import OnlineDescent, cost_sums
+from .descent import cost_sums
 from .feature_blocks import check_memory, lifted, scale_gamma
 from .first_pass import BlockProblems, ProblemBuilder, Settings, first_pass
 from .proven_solution import (
@@ -238,85 +237,3 @@ def _evaluated(
         bounded_share=float(shares[0]) if single else np.array(shares),
     )
     return Trained(model, solutions)
-
-
-# ---- a step for each new row --------------------------------------------------------
-
-
-def stepped(
-    former: FittedModel | None,
-    rows: Block,
-    settings: Settings,
-    classes: Any,
-    n_samples_total: int | None,
-    generator: Callable[[], np.random.Generator],
-) -> FittedModel:
-    """Return the model after one stochastic step for each row (``partial_fit``)."""
-    if former is not None and former.online is not None:
-        online = OnlineDescent(**former.online)
-    else:
-        online = _begun(former, rows.X.shape[1], settings, classes, generator)
-    online = online.stepped(rows, settings, n_samples_total)
-    coef, intercept = online.models(settings.refine)
-    return FittedModel(
-        classes=online.classes,
-        coef=coef,
-        intercept=intercept,
-        scale=np.ones(coef.shape[1]),
-        covariances=online.covariances,
-        n_iter=online.visits,
-        online=asdict(online),
-        seen=None if former is None else former.seen,
-    )
-
-
-def _begun(
-    former: FittedModel | None,
-    n_features: int,
-    settings: Settings,
-    classes: Any,
-    generator: Callable[[], np.random.Generator],
-) -> OnlineDescent:
-    """Start from w = 0, or go on from a fitted model and the rows it has seen."""
-    if settings.standardize or settings.class_weight == "balanced":
-        raise ValueError(
-            "partial_fit cannot see all rows, so standardize=True and "
-            "class_weight='balanced' are not available: scale X and the "
-            "covariances beforehand and give the class weights as a dict."
-        )
-    if former is not None and classes is None:
-        classes = former.classes
-    if classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit.")
-    known = np.unique(classes)
-    if len(known) < 2:
-        raise ValueError(
-            "classes must hold at least two labels; the number of classes has to "
-            f"be greater than one; got {len(known)} class"
-        )
-    if former is not None and not np.array_equal(known, former.classes):
-        raise ValueError(
-            f"classes={known.tolist()} are not those of the fitted model, "
-            f"{former.classes.tolist()}."
-        )
-    covariances = None if former is None else former.covariances
-    if not isinstance(settings.covariance, str):
-        table = given_covariances(settings.covariance, known, n_features)
-        covariances = table.entries
-    seed = int(generator().integers(2**31))
-    new = OnlineDescent.start(known, n_features, covariances, seed)
-    if former is None or former.seen is None:
-        return new
-    # The refined method goes on as if each of those rows had been visited once: a new
-    # row then weighs as much as one of them, however many epochs `fit` made. The
-    # published one has no other clock than its steps.
-    rows = int(former.seen[0, 0])
-    return replace(
-        new,
-        w=former.coef,
-        mean_w=former.coef,
-        b=np.column_stack([former.intercept, former.intercept]),
-        steps=rows if settings.refine else max(rows, former.n_iter),
-        summaries=former.seen,
-        visits=former.n_iter,
-    )

@@ -36,9 +36,9 @@ _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")  # scikit-learn writes t
 class FittedModel:
     """What a fitted estimator has, whichever way it was trained.
 
-    ``online`` is the state of ``partial_fit`` and ``seen`` the sums over the rows of
-    ``fit`` from which it goes on. The last four are of a pass over all rows: None
-    where none was made.
+    ``online`` is the state of ``partial_fit`` and ``seen`` the sums over all rows, from
+    which it goes on. The last four are of a pass over all rows: None where none was
+    made.
     """
 
     classes: NDArray[Any]
