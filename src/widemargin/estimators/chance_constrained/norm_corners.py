@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from widemargin.numerics.compensated import TINY
 from widemargin.uncertainty.covariance_tables import CovarianceTable
 
 from .chance_problem import ChanceProblem, best_intercept
+from .smoothing import damped_step
 
 Floats = NDArray[np.float64]
 
@@ -95,10 +96,12 @@ def balancing_directions(
         shares = radii / spread
         curvature = table.weighted_sum(shares)
         curvature -= (directions * shares[:, None]).T @ directions
-        step = _newton_step(basis.T @ curvature @ basis, gradient)
-        slope, length = float(gradient @ step), 1.0
-        if not slope < 0.0:
+        inside = basis.T @ curvature @ basis  # it fades away where ||u|| is nearly 1
+        floor = 1e-14 * np.diag(inside).max(initial=TINY)
+        step = damped_step(inside, gradient, np.full(len(gradient), floor))
+        if step is None or not gradient @ step < 0.0:
             break
+        slope, length = float(gradient @ step), 1.0
         while length > 1e-6:
             trial = _potential(table, radii, target, basis, x + length * step)
             if trial[0] <= value + 1e-4 * length * slope + 1e-15 * abs(value):
@@ -116,19 +119,6 @@ def _potential(
     images = table.images(direction)
     spread = np.sqrt(np.maximum(images @ direction, 0.0) + 1.0)
     return float(weights @ spread - target @ x), images, spread
-
-
-def _newton_step(curvature: Floats, gradient: Floats) -> Floats:
-    """Return the Newton step; damped where the curvature has faded away."""
-    size = float(np.diag(curvature).max(initial=0.0))
-    damping = 0.0
-    while damping <= 1.0:
-        try:
-            shifted = curvature + damping * size * np.eye(len(gradient))
-            return np.asarray(-cho_solve(cho_factor(shifted), gradient))
-        except (LinAlgError, ValueError):
-            damping = max(100.0 * damping, 1e-14)
-    return -gradient
 
 
 def origin_multipliers(problem: ChanceProblem, alpha: Floats) -> tuple[float, Floats]:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import inner
 from widemargin.runtime.deadline import NEVER, Deadline
 
@@ -28,8 +27,10 @@ from .smoothing import (
     Point,
     Smoothed,
     corner_of_norm,
+    damped_step,
     hessian,
     hessian_operator,
+    least_curvature,
     line_search,
     point_at,
     smoothed,
@@ -106,8 +107,7 @@ def newton(
     return ChanceSolution(w, b, dual, evidence, status, n_iter, seconds, history, tol)
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     dual: DualPoint
     gap: Gap
 
@@ -168,77 +168,46 @@ def _stage(
         found = _direction(problem, state, width)
         if found is None:
             return point, state, steps
-        w, b = found
-        slope = inner(state.gradient, w) + state.gradient_b * b
+        slope = inner(state.gradient, found)
         rounding = width * float(state.alpha[state.band].sum())
         if -slope <= max(accuracy * rounding, 1e-15 * abs(state.value)):
             return point, state, steps
-        direction = point_at(problem, w, b)
+        direction = point_at(problem, found[:-1], float(found[-1]))
         step = line_search(problem, point, state.value, direction, width, slope)
         point = point.moved(step, direction)
         steps += 1
 
 
-def _direction(
-    problem: ChanceProblem, state: Smoothed, width: float
-) -> tuple[Floats, float] | None:
-    """Return the Newton direction, by a factorisation or by conjugate gradients.
-
-    None on overflow, which the certificate reports.
-    """
-    if problem.shape[1] > DIRECT:
+def _direction(problem: ChanceProblem, state: Smoothed, width: float) -> Floats | None:
+    """Return the Newton direction of (w, b); None on overflow, which is reported."""
+    d = problem.shape[1]
+    if d > DIRECT:
         return _conjugate_gradients(problem, state, width)
-    matrix = hessian(problem, state, width)
-    right = -np.append(state.gradient, state.gradient_b)
-    if not problem.fit_intercept:
-        matrix, right = matrix[:-1, :-1], right[:-1]
-    else:  # an empty band leaves b without curvature
-        matrix[-1, -1] += 1e-12 * float(problem.costs.sum()) / width
-    # the diagonal exceeds that of the identity; where rounding spoiled it, it is set
-    floor = np.ones(len(right))
-    floor[problem.shape[1] :] = np.finfo(float).tiny
-    scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), floor))
-    scaled = matrix * scale * scale[:, None]
-    solution = solve_definite(scaled, scale * right)
-    damping = 1e-14
-    while solution is None and damping < 1e9:
-        scaled[np.diag_indices_from(scaled)] += damping
-        solution = solve_definite(scaled, scale * right)
-        damping *= 10.0
-    if solution is None:
-        return None
-    solution = scale * solution
-    if not problem.fit_intercept:
-        return solution, 0.0
-    return solution[:-1], float(solution[-1])
+    floor = np.ones(d + 1)
+    floor[d] = np.finfo(float).tiny
+    return damped_step(hessian(problem, state, width), state.gradient, floor)
 
 
 def _conjugate_gradients(
     problem: ChanceProblem, state: Smoothed, width: float
-) -> tuple[Floats, float]:
-    """Solve the Newton system to a tenth of the gradient, matrix-free."""
-    ridge = 1e-12 * float(problem.costs.sum()) / width
-    curvature_b = float(problem.costs[state.band].sum()) / (2.0 * width) + ridge
-    w, b = np.zeros(problem.shape[1]), 0.0
-    residual, residual_b = -state.gradient, -state.gradient_b
-    moved, moved_b = residual.copy(), residual_b / curvature_b
-    error = inner(residual, residual) + residual_b * residual_b / curvature_b
-    target = 1e-2 * error
+) -> Floats:
+    """Solve the Newton system to a tenth of the gradient, matrix-free.
+
+    b is measured in the unit in which its curvature is 1.
+    """
+    curvature = float(problem.costs[state.band].sum()) / (2.0 * width)
+    unit = np.ones(len(state.gradient))
+    unit[-1] = (curvature + least_curvature(problem, width)) ** -0.5
     times_hessian = hessian_operator(problem, state, width)
+    solution, residual = np.zeros(len(unit)), -unit * state.gradient
+    direction, error = residual, inner(residual, residual)
+    target = 1e-2 * error
     for _ in range(200):
         if error <= target:
             break
-        image, image_b = times_hessian(moved, moved_b)
-        if problem.fit_intercept:
-            image_b += ridge * moved_b
-        else:
-            image_b = 0.0
-        length = error / (inner(moved, image) + moved_b * image_b)
-        w, b = w + length * moved, b + length * moved_b
-        residual, residual_b = residual - length * image, residual_b - length * image_b
-        previous = error
-        error = inner(residual, residual) + residual_b * residual_b / curvature_b
-        ratio = error / previous
-        moved = residual + ratio * moved
-        moved_b = residual_b / curvature_b + ratio * moved_b
-    return w, b
+        image = unit * times_hessian(unit * direction)
+        length = error / inner(direction, image)
+        solution, residual = solution + length * direction, residual - length * image
+        before, error = error, inner(residual, residual)
+        direction = residual + error / before * direction
+    return unit * solution

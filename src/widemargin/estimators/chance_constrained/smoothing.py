@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.numerics.cholesky import solve_definite
 from widemargin.numerics.products import inner, squares
 from widemargin.numerics.row_blocks import blocks, dense_rows, times, transpose_times
 
@@ -63,8 +64,7 @@ class Smoothed:
     """
 
     value: float
-    gradient: Floats
-    gradient_b: float
+    gradient: Floats  # with respect to (w, b); zero for a fixed b
     alpha: Floats
     band: NDArray[np.bool_]
     spread: Floats
@@ -98,12 +98,14 @@ def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
     directions = point.images / spread[:, None]
     masses = uncertainty.collect(alpha)
     signed = alpha * problem.signs
-    gradient = point.w - transpose_times(problem.X, signed)
-    gradient += problem.kappa * transpose_times(directions, masses)
+    gradient = np.zeros(problem.shape[1] + 1)
+    gradient[:-1] = point.w - transpose_times(problem.X, signed)
+    gradient[:-1] += problem.kappa * transpose_times(directions, masses)
+    if problem.fit_intercept:
+        gradient[-1] = -float(signed.sum())
     return Smoothed(
         value=0.5 * inner(point.w, point.w) + loss,
         gradient=gradient,
-        gradient_b=-float(signed.sum()) if problem.fit_intercept else 0.0,
         alpha=alpha,
         band=(share > 0.0) & (share < 1.0),
         spread=spread,
@@ -131,8 +133,16 @@ def norm_curvature(
     return curvature
 
 
+def least_curvature(problem: ChanceProblem, width: float) -> float:
+    """Return what is added to the curvature of b, which an empty band leaves at 0."""
+    return 1e-12 * float(problem.costs.sum()) / width
+
+
 def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
-    """Return the (d+1, d+1) Hessian; its last row and column belong to b."""
+    """Return the (d+1, d+1) Hessian; its last row and column belong to b.
+
+    They are those of the identity where b is fixed.
+    """
     d = problem.shape[1]
     out = np.zeros((d + 1, d + 1))
     members = np.flatnonzero(state.band)
@@ -140,17 +150,18 @@ def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
         rows = members[part]
         jacobian = np.empty((len(rows), d + 1))
         jacobian[:, :d] = margin_rows(problem, state.directions, rows)
-        jacobian[:, d] = -problem.signs[rows]
+        jacobian[:, d] = -problem.signs[rows] if problem.fit_intercept else 0.0
         jacobian *= np.sqrt(problem.costs[rows] / (2.0 * width))[:, None]
         out += squares(jacobian)
     out[:d, :d] += norm_curvature(problem, state.masses, state.spread, state.directions)
     out.reshape(-1)[: -1 : d + 2] += 1.0
+    out[d, d] += least_curvature(problem, width) if problem.fit_intercept else 1.0
     return out
 
 
 def hessian_operator(
     problem: ChanceProblem, state: Smoothed, width: float
-) -> Callable[[Floats, float], tuple[Floats, float]]:
+) -> Callable[[Floats], Floats]:
     """Return what maps (w, b) to the Hessian times it, never formed, for large d."""
     X, signs, curvature = problem.X, problem.signs, problem.costs / (2.0 * width)
     directions = state.directions
@@ -163,8 +174,10 @@ def hessian_operator(
         curvature = np.where(state.band, curvature, 0.0)
     weights = problem.kappa * state.masses / state.spread
     spreading = problem.uncertainty.table.weighted_operator(weights)
+    least = least_curvature(problem, width)
 
-    def product(w: Floats, b: float) -> tuple[Floats, float]:
+    def product(point: Floats) -> Floats:
+        w, b = point[:-1], float(point[-1])
         along = times(directions, w)
         change = problem.kappa * along[entries] - signs * (times(X, w) + b)
         weighted = curvature * change
@@ -172,9 +185,24 @@ def hessian_operator(
         pulls = np.bincount(entries, weighted, minlength=len(weights))
         image = w - transpose_times(X, signed) + spreading(w)
         image += transpose_times(directions, problem.kappa * pulls - weights * along)
-        return image, -float(signed.sum())
+        slope = least * b - float(signed.sum()) if problem.fit_intercept else b
+        return np.append(image, slope)
 
     return product
+
+
+def damped_step(curvature: Floats, gradient: Floats, floor: Floats) -> Floats | None:
+    """Return ``-curvature^-1 gradient``, damped where rounding left it indefinite.
+
+    ``floor`` are the least values that the diagonal can have. None on overflow.
+    """
+    scale = 1.0 / np.sqrt(np.maximum(curvature.diagonal(), floor))
+    scaled, right = curvature * scale * scale[:, None], -scale * gradient
+    step, damping = solve_definite(scaled, right), 1e-14
+    while step is None and damping < 1e9:
+        scaled[np.diag_indices_from(scaled)] += damping
+        step, damping = solve_definite(scaled, right), 10.0 * damping
+    return None if step is None else scale * step
 
 
 def _along(
