@@ -13,7 +13,7 @@ Clarabel solves ``min 1/2 x'Px + q'x`` subject to ``Ax + s = b`` with s in a con
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -57,75 +57,78 @@ def orthogonal_factor(table: CovarianceTable, index: int) -> Floats:
     return np.asarray(left[:, kept] * values[kept])
 
 
-@dataclass
 class _Program:
-    """Rows of ``Ax + s = b`` collected cone by cone."""
+    """Rows of ``Ax + s = b``, cone by cone, over named parts of x.
 
-    matrices: list[Any] = field(default_factory=list)
-    rights: list[Floats] = field(default_factory=list)
-    cones: list[Any] = field(default_factory=list)
+    They are w, b (nothing where it is fixed), slack, and what a formulation adds.
+    """
 
-    def add(self, matrix: Any, right: Floats, *cones: Any) -> None:
-        self.matrices.append(sparse.csc_array(matrix))
+    def __init__(self, problem: ChanceProblem, **added: int) -> None:
+        n, d = problem.shape
+        b = int(problem.fit_intercept)
+        self.problem = problem
+        self.clarabel = import_clarabel()
+        self.sizes = {"w": d, "b": b, "slack": n, **added}
+        self.matrices: list[Any] = []
+        self.rights: list[Floats] = []
+        self.cones: list[Any] = []
+        self.add(np.zeros(n), [self.clarabel.NonnegativeConeT(n)], slack=-_eye(n))
+
+    def margins(self) -> dict[str, Any]:
+        """Return the rows ``-(y_i (w'mu_i + b) + slack_i)``."""
+        signs, b = self.problem.signs, self.sizes["b"]
+        means = sparse.diags_array(signs) @ sparse.csr_array(self.problem.X)
+        offsets = sparse.csr_array(np.repeat(-signs[:, None], b, axis=1))
+        return {"w": -means, "b": offsets, "slack": -_eye(len(signs))}
+
+    def rows(self, count: int, **parts: Any) -> Any:
+        """Return a matrix of so many rows from the parts that are not zero."""
+        nothing = {k: sparse.csr_array((count, size)) for k, size in self.sizes.items()}
+        return sparse.hstack(list((nothing | parts).values()), format="csr")
+
+    def add(self, right: Floats, cones: list[Any], **parts: Any) -> None:
+        """Add rows that lie in these cones."""
+        self.matrices.append(self.rows(len(right), **parts))
         self.rights.append(right)
         self.cones.extend(cones)
 
+    def add_norms(self, factors: list[Floats], right: Floats, **heads: Any) -> None:
+        """Add the cones ``right - head x >= ||L'w||``, one for each factor L."""
+        ranks = [factor.shape[1] for factor in factors]
+        tails = sparse.csr_array(-np.vstack([factor.T for factor in factors]))
+        count, below = len(ranks), tails.shape[0]
+        # every head is followed by the rows of its factor
+        owners = np.concatenate([np.arange(count), np.repeat(range(count), ranks)])
+        order = np.argsort(owners, kind="stable")
+        parts = [self.rows(count, **heads), self.rows(below, w=tails)]
+        self.matrices.append(sparse.vstack(parts, format="csr")[order])
+        self.rights.append(np.concatenate([right, np.zeros(below)])[order])
+        self.cones.extend(self.clarabel.SecondOrderConeT(rank + 1) for rank in ranks)
 
-def _solve(
-    program: _Program, quadratic: Any, linear: Floats, tol: float, deadline: Deadline
-) -> tuple[Floats, Floats, Any]:
-    """Run Clarabel and return the primal point, the duals and its report."""
-    clarabel = import_clarabel()
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
-    settings.max_iter = 500
-    if deadline.limited:
-        settings.time_limit = deadline.seconds_left
-    matrix = sparse.csc_array(sparse.vstack(program.matrices, format="csc"))
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(quadratic),
-        linear,
-        sparse.csc_matrix(matrix),
-        np.concatenate(program.rights),
-        program.cones,
-        settings,
-    )
-    result = solver.solve()
-    return np.asarray(result.x), np.asarray(result.z), result
-
-
-def _layout(problem: ChanceProblem, extra: int) -> tuple[Any, Floats, int, int]:
-    """Return P, q and the positions of b and the slacks in x = (w, b, slack, ...)."""
-    n, d = problem.shape
-    slack = d + int(problem.fit_intercept)
-    size = slack + n + extra
-    quadratic = sparse.diags_array(
-        np.concatenate((np.ones(d), np.zeros(size - d))), format="csc"
-    )
-    linear = np.zeros(size)
-    linear[slack : slack + n] = problem.costs
-    return quadratic, linear, d, slack
+    def solve(self, tol: float, deadline: Deadline) -> Any:
+        """Return Clarabel's solution; its x and z are those of the program."""
+        settings = self.clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
+        settings.max_iter = 500
+        if deadline.limited:
+            settings.time_limit = deadline.seconds_left
+        parts = {name: np.zeros(size) for name, size in self.sizes.items()}
+        linear = np.concatenate(list((parts | {"slack": self.problem.costs}).values()))
+        parts["w"] = np.ones(self.sizes["w"])
+        solver = self.clarabel.DefaultSolver(
+            sparse.csc_matrix(sparse.diags_array(np.concatenate(list(parts.values())))),
+            linear,
+            sparse.csc_matrix(sparse.vstack(self.matrices)),
+            np.concatenate(self.rights),
+            self.cones,
+            settings,
+        )
+        return solver.solve()
 
 
-def _margin_matrix(problem: ChanceProblem, extra: Any) -> Any:
-    """Return the rows ``-(y_i (w'mu_i + b) + slack_i)`` with ``extra`` columns."""
-    n = problem.shape[0]
-    signs = sparse.diags_array(problem.signs)
-    parts = [-(signs @ sparse.csr_array(problem.X))]
-    if problem.fit_intercept:
-        parts.append(sparse.csr_array(-problem.signs[:, None]))
-    parts.append(-sparse.eye_array(n))
-    if extra is not None:
-        parts.append(extra)
-    return sparse.hstack(parts, format="csr")
-
-
-def _slack_rows(program: _Program, n: int, slack: int, size: int) -> None:
-    """Add ``slack >= 0``."""
-    clarabel = import_clarabel()
-    rows = -sparse.eye_array(n, size, k=slack)
-    program.add(rows, np.zeros(n), clarabel.NonnegativeConeT(n))
+def _eye(size: int) -> Any:
+    return sparse.eye_array(size, format="csr")
 
 
 def _factors(table: CovarianceTable) -> list[Floats]:
@@ -145,24 +148,20 @@ def shared_cones(
     n = problem.shape[0]
     factors = _factors(problem.uncertainty.table)
     count, samples = len(factors), np.arange(n)
-    quadratic, linear, _, slack = _layout(problem, count)
     entries = problem.uncertainty.entries(samples)
     inflation = sparse.csr_array(
         (np.full(n, problem.kappa), (samples, entries)), shape=(n, count)
     )
-    program = _Program()
-    cone = import_clarabel().NonnegativeConeT(n)
-    program.add(_margin_matrix(problem, inflation), np.full(n, -1.0), cone)
-    _slack_rows(program, n, slack, len(linear))
-    heads = -sparse.eye_array(count, len(linear), k=slack + n)
-    _add_cones(program, heads, np.zeros(count), factors)
-    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
-    preimages = [
-        _preimage(factor, dual)
-        for factor, dual in zip(factors, _split(duals[2 * n :], factors), strict=True)
-    ]
-    dual = Dual(np.maximum(duals[:n], 0.0), np.stack(preimages))
-    return _solution(problem, x, dual, report, started, tol)
+    program = _Program(problem, spread=count)
+    program.add_norms(factors, np.zeros(count), spread=-_eye(count))
+    cone = program.clarabel.NonnegativeConeT(n)
+    program.add(np.full(n, -1.0), [cone], **program.margins(), spread=inflation)
+    found = program.solve(_tighter(tol), deadline)
+    duals = np.asarray(found.z)[n:]
+    by_cone = zip(factors, _split(duals, factors), strict=True)
+    preimages = [_preimage(factor, dual) for factor, dual in by_cone]
+    dual = Dual(np.maximum(duals[-n:], 0.0), np.stack(preimages))
+    return _solution(problem, found, dual, started, tol)
 
 
 def sample_cones(
@@ -175,37 +174,17 @@ def sample_cones(
     groups, factors = uncertainty.entries(np.arange(n)), _factors(uncertainty.table)
     tails = [problem.kappa * factor for factor in factors]
     own = [tails[k] for k in groups]
-    quadratic, linear, _, slack = _layout(problem, 0)
-    program = _Program()
-    _add_cones(program, _margin_matrix(problem, None), np.full(n, -1.0), own)
-    _slack_rows(program, n, slack, len(linear))
-    x, duals, report = _solve(program, quadratic, linear, _tighter(tol), deadline)
-    by_cone = _split(duals, own)
+    program = _Program(problem)
+    program.add_norms(own, np.full(n, -1.0), **program.margins())
+    found = program.solve(_tighter(tol), deadline)
+    by_cone = _split(np.asarray(found.z)[n:], own)
     alpha = np.maximum([dual[0] for dual in by_cone], 0.0)
     preimages = np.zeros((len(factors), d))
     masses = uncertainty.collect(alpha)
     for i, k in enumerate(groups):  # a mixture of points of the ball lies in it
         if alpha[i] > 0.0:
             preimages[k] += alpha[i] / masses[k] * _preimage(factors[k], by_cone[i])
-    return _solution(problem, x, Dual(alpha, preimages), report, started, tol)
-
-
-def _add_cones(
-    program: _Program, heads: Any, right: Floats, factors: list[Floats]
-) -> None:
-    """Add the cones ``right - head x >= ||L'w||``, one for each factor L."""
-    cone = import_clarabel().SecondOrderConeT
-    ranks = [factor.shape[1] for factor in factors]
-    tails = sparse.csr_array(-np.vstack([factor.T for factor in factors]))
-    tails.resize(tails.shape[0], heads.shape[1])
-    # every head is followed by the rows of its factor
-    owners = np.concatenate(
-        [np.arange(len(ranks)), np.repeat(range(len(ranks)), ranks)]
-    )
-    order = np.argsort(owners, kind="stable")
-    matrix = sparse.vstack([sparse.csr_array(heads), tails], format="csr")[order]
-    rights = np.concatenate([right, np.zeros(tails.shape[0])])[order]
-    program.add(matrix, rights, *(cone(rank + 1) for rank in ranks))
+    return _solution(problem, found, Dual(alpha, preimages), started, tol)
 
 
 def _split(duals: Floats, factors: list[Floats]) -> list[Floats]:
@@ -242,73 +221,58 @@ def semidefinite(
             "solver='newton' solve the same problem at any size."
         )
     started = time.perf_counter()
-    clarabel = import_clarabel()
-    side = (d + 1) * (d + 2) // 2
-    quadratic, linear, b_at, slack = _layout(problem, n * (side + 1))
-    first_matrix, first_alpha = slack + n, slack + n + n * side
-    upper = [(row, column) for column in range(d + 1) for row in range(column + 1)]
-    root = np.array([1.0 if r == c else np.sqrt(2.0) for r, c in upper])
-    risk = 1.0 / (1.0 + problem.kappa**2)
-    X, size = dense_rows(problem.X, slice(None)), len(linear)
-    program = _Program()
-    for i in range(n):
-        matrix_at = slice(first_matrix + i * side, first_matrix + (i + 1) * side)
-        alpha_at, slack_at = first_alpha + i, slack + i
-        moments = _moments(problem, X, i)
-        rows = sparse.lil_array((2, size))  # (3b): alpha >= <Omega, N> / risk
-        rows[0, alpha_at] = -1.0
-        inner = np.array([moments[r, c] for r, c in upper])
-        rows[0, matrix_at] = root * inner / risk
-        rows[1, slack_at] = -1.0
-        program.add(rows, np.zeros(2), clarabel.NonnegativeConeT(2))
-        rows = sparse.lil_array((side, size))
-        rows[:, matrix_at] = -np.eye(side)
-        program.add(rows.copy(), np.zeros(side), clarabel.PSDTriangleConeT(d + 1))
-        sign, right = problem.signs[i], np.zeros(side)
-        for k, (r, c) in enumerate(upper):  # (3c), scaled to the triangle's metric
-            if c == d and r < d:
-                rows[k, r] = -root[k] * 0.5 * sign
-            elif c == d and r == d:
-                if problem.fit_intercept:
-                    rows[k, b_at] = -sign
-                rows[k, slack_at], rows[k, alpha_at] = -1.0, 1.0
-                right[k] = -1.0
-        program.add(rows, right, clarabel.PSDTriangleConeT(d + 1))
-    x, _, report = _solve(program, quadratic, linear, tol, deadline)
-    return _solution(problem, x, None, report, started, tol)
+    columns, rows = np.tril_indices(d + 1)  # the upper triangle, column by column
+    side, root = len(rows), np.where(rows == columns, 1.0, np.sqrt(2.0))
+    moments = np.array([_moments(problem, i)[rows, columns] for i in range(n)])
+    program = _Program(problem, matrix=n * side, alpha=n)
+    # (3b): alpha >= <Omega, N> / risk, in the metric of the triangle
+    products = sparse.block_diag((1.0 + problem.kappa**2) * root * moments[:, None, :])
+    lines = [program.clarabel.NonnegativeConeT(n)]
+    program.add(np.zeros(n), lines, alpha=-_eye(n), matrix=products)
+    cones, matrix = [program.clarabel.PSDTriangleConeT(d + 1)] * n, -_eye(n * side)
+    program.add(np.zeros(n * side), cones, matrix=matrix)
+    # (3c): N plus what w and b have in its last column
+    corner, border = np.zeros((side, 1)), np.zeros((side, d))
+    corner[-1], border[-d - 1 : -1] = -1.0, -0.5 * np.sqrt(2.0) * np.eye(d)
+    signs, each = problem.signs[:, None], _eye(n)
+    program.add(
+        np.tile(corner[:, 0], n),
+        cones,
+        w=sparse.kron(signs, border),
+        b=sparse.kron(signs, corner[:, : program.sizes["b"]]),
+        slack=sparse.kron(each, corner),
+        alpha=sparse.kron(each, -corner),
+        matrix=matrix,
+    )
+    return _solution(problem, program.solve(tol, deadline), None, started, tol)
 
 
-def _moments(problem: ChanceProblem, X: Floats, i: int) -> Floats:
+def _moments(problem: ChanceProblem, i: int) -> Floats:
     """Return Omega_i, the second moments of (x, 1)."""
-    entry = int(problem.uncertainty.entries(np.array([i]))[0])
-    factor = orthogonal_factor(problem.uncertainty.table, entry)
-    extended = np.append(X[i], 1.0)
+    (entry,) = problem.uncertainty.entries(np.array([i]))
+    factor = orthogonal_factor(problem.uncertainty.table, int(entry))
+    extended = np.append(dense_rows(problem.X, [i]), 1.0)
     moments = np.outer(extended, extended)
     moments[:-1, :-1] += factor @ factor.T
     return moments
 
 
 def _solution(
-    problem: ChanceProblem,
-    x: Floats,
-    dual: Dual | None,
-    report: Any,
-    started: float,
-    tol: float,
+    problem: ChanceProblem, found: Any, dual: Dual | None, started: float, tol: float
 ) -> ChanceSolution:
     """Prove objective and gap ourselves; the solver's report is not trusted."""
-    d = problem.shape[1]
+    d, x = problem.shape[1], np.asarray(found.x)
     w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
-    status = str(report.status).rpartition(".")[2]
+    status = str(found.status).rpartition(".")[2]
     if status == "Solved" or (status == "AlmostSolved" and dual is not None):
         status = "converged"
     return ChanceSolution(
         w=w,
         b=b,
         dual=dual,
-        evidence=as_found(problem, w, b, dual),
+        evidence=partial(as_found, problem, w, b, dual),
         ended=status,
-        n_iter=int(report.iterations),
+        n_iter=int(found.iterations),
         seconds=time.perf_counter() - started,
         tol=max(tol, 1e-6),  # a tighter one is passed on, not required
     )

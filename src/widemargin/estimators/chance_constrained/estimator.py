@@ -24,8 +24,7 @@ from .block_sources import (
     refuse_large,
     user_blocks,
 )
-from .descent import stepped
-from .training import train, train_on_features
+from .training import stepped, train, train_on_features
 from .uncertain_model import UncertainModel
 
 

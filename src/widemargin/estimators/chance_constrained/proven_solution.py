@@ -143,17 +143,11 @@ class ChanceSolution:
         )
 
 
-def as_found(
-    problem: ChanceProblem, w: Floats, b: float, dual: Dual | None
-) -> Callable[[], Proof]:
-    """Return the evidence for a model in the units in which it was found."""
+def as_found(problem: ChanceProblem, w: Floats, b: float, dual: Dual | None) -> Proof:
+    """Prove how good a model is in the units in which it was found."""
     scaling = Scaling.identity(problem.shape[1])
-
-    def evidence() -> Proof:
-        bound = None if dual is None else optimum_below(problem, scaling, dual)
-        return Proof.of([loss_above(problem, w, b)], scaling, w, bound)
-
-    return evidence
+    bound = None if dual is None else optimum_below(problem, scaling, dual)
+    return Proof.of([loss_above(problem, w, b)], scaling, w, bound)
 
 
 def loss_above(problem: ChanceProblem, w: Floats, b: float) -> float:

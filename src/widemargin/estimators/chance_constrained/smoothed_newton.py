@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,8 @@ def newton(
     if status == "stalled" and best.gap.relative <= tol:
         status = "converged"
     w, b, dual = best.dual.w, best.dual.b, Dual(best.dual.alpha, best.dual.preimages)
-    seconds, evidence = time.perf_counter() - started, as_found(problem, w, b, dual)
+    seconds = time.perf_counter() - started
+    evidence = partial(as_found, problem, w, b, dual)
     return ChanceSolution(w, b, dual, evidence, status, n_iter, seconds, history, tol)
 
 

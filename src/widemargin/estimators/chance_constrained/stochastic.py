@@ -23,7 +23,7 @@ from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
-from .block_sources import Order, Source, in_memory
+from .block_sources import Order, Source, identity, in_memory
 from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
@@ -77,7 +77,18 @@ def stochastic(
         (parts,) = blocks.map(lambda item: item.split(workers))
         visits = in_memory(parts)
     history: list[Stage] = []
-    record = partial(_record, blocks, numbers[0], started, history, monitor)
+
+    def record(stage: str, epoch: int, model: Model) -> None:
+        value = None  # rows outside of memory are not read for it
+        if blocks.resident:
+            scaled = (item.scaled[numbers[0]] for item in blocks.map(identity))
+            value = objective(next(scaled), *model)
+        seconds = time.perf_counter() - started
+        figures = {"seconds": seconds, "objective": value, "gap": None}
+        history.append({"stage": stage, "size": epoch} | figures)
+        if monitor is not None:
+            monitor(history[-1])
+
     status = "epochs"
     for epoch in range(1, epochs + 1):
         try:
@@ -97,42 +108,25 @@ def stochastic(
         models = _refitted(blocks, numbers, rules, models, memory_mb)
         record("refit", epoch, models[0])
     seconds = time.perf_counter() - started
-    solutions = []
-    for k, (w, b), descent in zip(numbers, models, descents, strict=True):
-        solutions.append(
-            ChanceSolution(
-                w=w,
-                b=b,
-                dual=None,
-                evidence=_as_found(blocks, k, w, b),
-                ended=status,
-                n_iter=descent.steps,
-                seconds=seconds,
-                history=history,
-            )
+    return [
+        ChanceSolution(
+            w=w,
+            b=b,
+            dual=None,
+            evidence=partial(_evidence, blocks, k, w, b),
+            ended=status,
+            n_iter=descent.steps,
+            seconds=seconds,
+            history=history,
         )
-    return solutions
+        for k, (w, b), descent in zip(numbers, models, descents, strict=True)
+    ]
 
 
-def _record(
-    blocks: Problems,
-    number: int,
-    started: float,
-    history: list[Stage],
-    monitor: Callable[[Stage], None] | None,
-    stage: str,
-    epoch: int,
-    model: Model,
-) -> None:
-    """Append a stage record; rows outside of memory are not read for the objective."""
-    value = None
-    if blocks.resident:
-        value = next(blocks.map(lambda item: objective(item.scaled[number], *model)))
-    seconds = time.perf_counter() - started
-    figures = {"seconds": seconds, "objective": value, "gap": None}
-    history.append({"stage": stage, "size": epoch} | figures)
-    if monitor is not None:
-        monitor(history[-1])
+def _evidence(blocks: Problems, k: int, w: Floats, b: float) -> Proof:
+    """Prove the objective of a model in the units in which it was found."""
+    losses = blocks.map(lambda item: loss_above(item.scaled[k], w, b))
+    return Proof.of(list(losses), Scaling.identity(len(w)), w, None)
 
 
 def _rules(
@@ -183,16 +177,6 @@ def _epoch(
 def _is_reported(epoch: int, epochs: int) -> bool:
     """Keep the history short: epochs 1, 2, 5, 10, 20, 50, ... and the last."""
     return epoch == epochs or str(epoch).rstrip("0") in {"1", "2", "5"}
-
-
-def _as_found(blocks: Problems, k: int, w: Floats, b: float) -> Callable[[], Proof]:
-    """Return the evidence for a model in the units in which it was found."""
-
-    def evidence() -> Proof:
-        losses = blocks.map(lambda item: loss_above(item.scaled[k], w, b))
-        return Proof.of(list(losses), Scaling.identity(len(w)), w, None)
-
-    return evidence
 
 
 # ---- the best multiple of a direction with the best intercept ---------------------

@@ -1,4 +1,4 @@
-"""How models are trained: passes over all rows.
+"""How models are trained: passes over all rows, or a step for each new row.
 
 A fit is a first pass, a solver, and a last pass, wherever the rows come from.
 
@@ -20,17 +20,32 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.estimators.base.progress import Progress
-from widemargin.estimators.base.validation import effective_threads
+from widemargin.estimators.base.validation import class_weights, effective_threads
 from widemargin.runtime.deadline import Deadline
+from widemargin.uncertainty.covariance_tables import FullTable
+from widemargin.uncertainty.covariances import given_covariances
 from widemargin.uncertainty.gaussian_features import NOT_NORMAL, drawn_frequencies
-from widemargin.uncertainty.risk_bounds import GAUSSIAN
+from widemargin.uncertainty.risk_bounds import GAUSSIAN, safety_factor
 
 from .block_sources import Block, Source, identity
 from .chance_problem import shortfalls
 from .cone_programs import sample_cones, semidefinite, shared_cones
-from .descent import cost_sums
+from .descent import (
+    Descent,
+    cost_sums,
+    draw_order,
+    extrapolated,
+    make_rule,
+    visited,
+)
 from .feature_blocks import check_memory, lifted, scale_gamma
-from .first_pass import BlockProblems, ProblemBuilder, Settings, first_pass
+from .first_pass import (
+    BlockProblems,
+    ProblemBuilder,
+    Scaling,
+    Settings,
+    first_pass,
+)
 from .proven_solution import (
     GOOD,
     ChanceSolution,
@@ -237,3 +252,117 @@ def _evaluated(
         bounded_share=float(shares[0]) if single else np.array(shares),
     )
     return Trained(model, solutions)
+
+
+# ---- a step for each new row --------------------------------------------------------
+
+
+def stepped(
+    model: FittedModel | None,
+    rows: Block,
+    settings: Settings,
+    classes: Any,
+    n_samples_total: int | None,
+    generator: Callable[[], np.random.Generator],
+) -> FittedModel:
+    """Return the model after one stochastic step for each row (``partial_fit``).
+
+    What it goes on from are the descents of all binary problems (``online``) and the
+    `cost_sums` of the rows so far (``seen``).
+    """
+    if model is None or model.online is None:
+        model = _begun(model, rows.X.shape[1], settings, classes, generator)
+    online, seen, classes = model.online, model.seen, model.classes
+    assert online is not None and seen is not None
+    weights = rows.weights
+    present, weights = rows.y[weights > 0.0], weights[weights > 0.0]
+    unknown = np.setdiff1d(present, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y has the labels {unknown.tolist()}, which are not in classes "
+            f"{classes.tolist()}."
+        )
+    if n_samples_total is not None and n_samples_total < 1:
+        raise ValueError(
+            f"n_samples_total must be at least 1, got {n_samples_total}: it is "
+            "the number of rows there will be in all."
+        )
+    labels = np.searchsorted(classes, present)
+    builder = ProblemBuilder(
+        classes,
+        None if model.covariances is None else FullTable(model.covariances),
+        Scaling.identity(rows.X.shape[1]),
+        settings.C * class_weights(settings.class_weight, classes, labels, weights),
+        safety_factor(settings.risk, settings.bound),
+        settings.fit_intercept,
+    )
+    former = [Descent(**state) for state in online["descents"]]
+    rng = np.random.default_rng([online["seed"], former[0].steps])
+    order = draw_order(len(present), settings.sampling, rng)
+    problems = builder.problems(rows).given
+    seen = seen + [cost_sums(problem) for problem in problems]
+    descents = []
+    for problem, sums, descent in zip(problems, seen, former, strict=True):
+        whole = extrapolated(sums, n_samples_total)
+        rule = make_rule(whole, problem.kappa, problem.fit_intercept, settings.refine)
+        descents.append(visited(problem, order, rule, descent))
+    coef, intercept = zip(*(d.model(settings.refine) for d in descents), strict=True)
+    return replace(
+        model,
+        coef=np.stack(coef),
+        intercept=np.array(intercept),
+        n_iter=model.n_iter + len(order),
+        online=online | {"descents": [descent._asdict() for descent in descents]},
+        seen=seen,
+    )
+
+
+def _begun(
+    former: FittedModel | None,
+    n_features: int,
+    settings: Settings,
+    classes: Any,
+    generator: Callable[[], np.random.Generator],
+) -> FittedModel:
+    """Start from w = 0, or go on from a fitted model and the rows it has seen."""
+    if settings.standardize or settings.class_weight == "balanced":
+        raise ValueError(
+            "partial_fit cannot see all rows, so standardize=True and "
+            "class_weight='balanced' are not available: scale X and the "
+            "covariances beforehand and give the class weights as a dict."
+        )
+    if former is not None and classes is None:
+        classes = former.classes
+    if classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+    known = np.unique(classes)
+    if len(known) < 2:
+        raise ValueError(
+            "classes must hold at least two labels; the number of classes has to "
+            f"be greater than one; got {len(known)} class"
+        )
+    if former is not None and not np.array_equal(known, former.classes):
+        raise ValueError(
+            f"classes={known.tolist()} are not those of the fitted model, "
+            f"{former.classes.tolist()}."
+        )
+    if former is None:
+        k = 1 if len(known) == 2 else len(known)
+        zeros = np.zeros((k, n_features))
+        former = FittedModel(known, zeros, np.zeros(k), np.ones(n_features), None, 0)
+    if not isinstance(settings.covariance, str):
+        table = given_covariances(settings.covariance, known, n_features)
+        former = replace(former, covariances=table.entries)
+    # The refined method goes on as if each row of `fit` had been visited once: a new
+    # row then weighs as much as one of them, however many epochs `fit` made. The
+    # published one has no other clock than its steps.
+    seen = np.zeros((len(former.coef), 4)) if former.seen is None else former.seen
+    rows = int(seen[0, 0])
+    steps = rows if settings.refine else max(rows, former.n_iter)
+    descents = [
+        Descent(w, w, b, b, steps)._asdict()
+        for w, b in zip(former.coef, former.intercept.tolist(), strict=True)
+    ]
+    seed = int(generator().integers(2**31))
+    online = {"descents": descents, "seed": seed}
+    return replace(former, online=online, seen=seen)
