@@ -82,7 +82,7 @@ class _Program:
         return {"w": -means, "b": offsets, "slack": -_eye(len(signs))}
 
     def rows(self, count: int, **parts: Any) -> Any:
-        """Return a matrix of so many rows from the parts that are not zero."""
+        """Return ``count`` rows; the variables that are not named have zeros."""
         nothing = {k: sparse.csr_array((count, size)) for k, size in self.sizes.items()}
         return sparse.hstack(list((nothing | parts).values()), format="csr")
 
