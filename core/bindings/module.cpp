@@ -1,6 +1,7 @@
 // The compiled module. Only this folder includes Python.
 #include <nanobind/nanobind.h>
 
+#include "kernel/slab.hpp"
 #include "simd/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -16,7 +17,16 @@ void bind_tables(nb::module_& module);
 void bind_text(nb::module_& module);
 }  // namespace widemargin
 
+// What the process has one of is made now: one that is forked while another thread makes it, in its
+// first fit, would wait for that thread for ever.
+static void make_what_is_shared() {
+  widemargin::routines<float>();
+  widemargin::routines<double>();
+  widemargin::kept_slab_bytes();
+}
+
 NB_MODULE(_core, module) {
+  make_what_is_shared();
   widemargin::bind_class_pairs(module);
   widemargin::bind_dense(module);
   widemargin::bind_gram(module);

@@ -49,11 +49,18 @@ void unmap_pages(void* memory, Size bytes) {
 
 #ifdef MADV_FREE
 
+namespace {
+
+// Computed when the library is loaded: a process forked while another thread is at a static of a
+// function would wait for that thread for ever.
+const Size kSixteenth =
+    Size(std::max(0L, sysconf(_SC_PHYS_PAGES))) * Size(std::max(0L, sysconf(_SC_PAGESIZE))) / 16;
+
+}  // namespace
+
 bool offer_pages(void* memory, Size bytes) {
   // From the start a sixteenth of the machine's memory, but 512 MB always: the rest goes at once.
-  static const Size share =
-      Size(std::max(0L, sysconf(_SC_PHYS_PAGES))) * Size(std::max(0L, sysconf(_SC_PAGESIZE))) / 16;
-  const Size kept = std::min(bytes, std::max(Size(512) << 20, share));
+  const Size kept = std::min(bytes, std::max(Size(512) << 20, kSixteenth));
   if (bytes > kept) madvise(static_cast<char*>(memory) + kept, bytes - kept, MADV_DONTNEED);
   madvise(memory, kept, MADV_FREE);
   return true;

@@ -281,9 +281,10 @@ def cache_megabytes(cache_size: float | str, n: int) -> float:
 
 def _free_megabytes() -> float:
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        # as bytes: a codec would be imported, and a process forked meanwhile would wait
+        with open("/proc/meminfo", "rb") as lines:
             for line in lines:
-                if line.startswith("MemAvailable:"):
+                if line.startswith(b"MemAvailable:"):
                     return float(line.split()[1]) / 1024
     except OSError:
         pass
