@@ -132,20 +132,6 @@ def test_same_table_for_many_classes(plain_fits):
     assert plain_fits == []
 
 
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_needs_no_model(scoring, monkeypatch):
-    X, y = three_classes()
-    plain = GridSearchCV(SVC(tol=TIGHT), GRID, scoring=scoring, refit=False).fit(X, y)
-
-    def stored(*_):
-        raise AssertionError("votes tell the accuracy")
-
-    monkeypatch.setattr("widemargin.estimators.base.shared_fit.BegunFit.stored", stored)
-    search = SharedGridSearchCV(SVC(tol=TIGHT), GRID, scoring=scoring, refit=False)
-    scores = search.fit(X, y).cv_results_["mean_test_score"]
-    assert_allclose(scores, plain.cv_results_["mean_test_score"], atol=1e-12)
-
-
 def test_same_table_with_weights():
     X, y = three_classes()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.base.kernel_classifier import KernelClassifier
+from widemargin.estimators.base.kernel_regressor import OneNumber, r_squared
 from widemargin.estimators.base.prediction import PairPrediction
 from widemargin.estimators.base.shared_fit import knowing
 from widemargin.estimators.base.sklearn_compat import (
@@ -27,7 +28,9 @@ from widemargin.runtime.deadline import NEVER, Deadline
 from .shared_fits import Request, SharedFit, held_out_values, shared_fits
 from .sharing import Fold, final_estimator, sheets
 
+Vector = NDArray[np.float64]
 Result = dict[str, Any]
+Score = Callable[[SharedFit, Vector], float]
 
 
 def _silent(_: int) -> None:
@@ -145,32 +148,46 @@ class Cells:
         started = time.perf_counter()
         result: Result = {"fit_error": None, "fit_time": fit.seconds}
         result["n_test_samples"] = self.folds[fit.fold].test.size
-        values = held_out_values(fit)
-        if values is not None and self._is_accuracy(fit):
-            result["test_scores"] = self._accuracy(fit, values)
+        values, score = held_out_values(fit), self._score_of_values(fit)
+        if values is not None and score is not None:
+            fit.begun.warn_unless_converged(fit.answers)
+            result["test_scores"] = score(fit, values)
         else:
             self._score_model(fit, estimator, values, result)
         result["score_time"] = time.perf_counter() - started
         return result
 
-    def _is_accuracy(self, fit: SharedFit) -> bool:
-        """Whether the score is the share of right labels, which needs no model."""
-        own = type(fit.begun.machine)
-        plain = getattr(own, "predict", None) is PairPrediction.predict
-        by_default = getattr(own, "score", None) is KernelClassifier.score
-        asked = self.options.scoring
-        named = isinstance(asked, str) and asked == "accuracy"
-        wanted = named or (asked is None and by_default)
-        return plain and wanted and not self.options.return_train_score
+    def _score_of_values(self, fit: SharedFit) -> Score | None:
+        """Return the score where it is the estimator's own, which needs no model."""
+        own, asked = type(fit.begun.machine), self.options.scoring
 
-    def _accuracy(self, fit: SharedFit, values: NDArray[np.float64]) -> float:
-        fit.begun.warn_unless_converged(fit.answers)
-        labels = fit.begun.labels(values)
-        right = labels == np.asarray(self._targets[fit.fold])
+        def wanted(name: str, base: Any, predict: Any) -> bool:
+            by_default = asked is None and getattr(own, "score", None) is base.score
+            named = isinstance(asked, str) and asked == name
+            return (named or by_default) and getattr(own, "predict", None) is predict
+
+        if self.options.return_train_score:
+            return None
+        if wanted("accuracy", KernelClassifier, PairPrediction.predict):
+            return self._accuracy
+        numbers = _are_numbers(self._targets[fit.fold])  # else the scorer has its rules
+        if numbers and wanted("r2", OneNumber, OneNumber.predict):
+            return self._r_squared
+        return None
+
+    def _accuracy(self, fit: SharedFit, values: Vector) -> float:
+        right = fit.begun.labels(values) == np.asarray(self._targets[fit.fold])
+        return float(np.average(right, weights=self._weights(fit)))
+
+    def _r_squared(self, fit: SharedFit, values: Vector) -> float:
+        return r_squared(self._targets[fit.fold], values, self._weights(fit))
+
+    def _weights(self, fit: SharedFit) -> Any:
+        """Return the weights of the held-out rows, None where all count the same."""
         weights = self.options.score_params.get("sample_weight")
-        if weights is not None:
-            weights = np.asarray(weights)[self.folds[fit.fold].test]
-        return float(np.average(right, weights=weights))
+        if weights is None:
+            return None
+        return np.asarray(weights)[self.folds[fit.fold].test]
 
     def _score_model(
         self, fit: SharedFit, estimator: Any, values: Any, result: Result
@@ -213,3 +230,8 @@ class Cells:
             error_score=options.error_score,
         )  # fmt: skip
         return found
+
+
+def _are_numbers(y: Any) -> bool:
+    numbers = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "fiu"
+    return numbers and bool(np.isfinite(y).all())

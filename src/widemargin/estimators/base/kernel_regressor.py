@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from widemargin.engine.gram import Gram
 from widemargin.exchange.libsvm_form import SvmType
@@ -111,4 +112,16 @@ class OneNumber:
         float
             :func:`sklearn.metrics.r2_score` of the predictions.
         """
-        return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+        return r_squared(y, self.predict(X), sample_weight)
+
+
+def r_squared(y: Any, predicted: Vector, sample_weight: Any = None) -> float:
+    """Return what :func:`sklearn.metrics.r2_score` does, most often in less time."""
+    plain = isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim == 1
+    if plain and sample_weight is None and y.shape == predicted.shape and y.size > 1:
+        missed = float(np.square(y - predicted).sum())
+        spread = float(np.square(y - y.mean()).sum())
+        if 0.0 < missed < np.inf and 0.0 < spread < np.inf:
+            return 1.0 - missed / spread
+    # Its checks, which take as long as the score of a small fold, and its rules.
+    return float(r2_score(y, predicted, sample_weight=sample_weight))
