@@ -6,6 +6,8 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+import members  # the folder of extensions is on the path only now
+from sphinx_gallery.sorting import ExplicitOrder
 
 project = "widemargin"
 author = "The widemargin developers"
@@ -22,12 +24,18 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 autosummary_generate = True
+autosummary_context = {
+    "common": members.COMMON,
+    "untold_properties": members.untold_properties(),
+}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # the page is about one of them
 numpydoc_show_class_members = False
 # Names in single backquotes are linked to the API.
 default_role = "py:obj"
 rst_prolog = ".. currentmodule:: widemargin\n"
 nitpicky = False
+smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
 
 html_theme = "pydata_sphinx_theme"
 html_title = "widemargin"
@@ -46,7 +54,16 @@ html_theme_options = {
     "footer_end": [],
 }
 
+#: what no other package has comes first
+GALLERY = ["certificate", "cost_stream", "ramp_mislabelled", "quantile_band"]
+GALLERY += ["chance_error_bars", "cost_matrix", "tuning", "divide_early"]
+GALLERY += ["stream_window", "one_class_forgets", "private_audit", "cost_margins"]
+GALLERY += ["chance_missing_values", "one_class_frontier", "svr_tube", "nu_shares"]
+
 sphinx_gallery_conf = {
+    "within_subsection_order": ExplicitOrder(
+        [*(f"plot_{name}.py" for name in GALLERY), "*"]
+    ),
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
@@ -71,7 +88,7 @@ def write_capabilities(app):
 def plain_references(_app, _what, _name, _obj, _options, lines):
     """Drop references to pages of scikit-learn: inherited docstrings have some."""
     reference = r":(?:ref|term):`([^`<]+?)(?:\s*<[^`]*>)?`"
-    lines[:] = [re.sub(reference, r"\1", line) for line in lines]
+    lines[:] = [re.sub(reference, r"``\1``", line) for line in lines]
 
 
 def setup(app):

@@ -5,7 +5,7 @@ Error bars: a diagnosis that survives them
 
 The breast cancer data of scikit-learn comes with ten measurements of the cell nuclei
 of each tumour and, as the next ten columns, *the standard errors of those means*. They
-are almost always thrown away. :class:`widemargin.ChanceConstrainedSVC` takes them as
+are almost always thrown away. `ChanceConstrainedSVC` takes them as
 the covariance of each sample and keeps the probability of violating the margin below
 ``risk``, whatever the distribution of the errors.
 """
@@ -40,7 +40,7 @@ for name, model in models.items():
     print(
         f"{name:20s} objective {certificate.objective:8.3f}, "
         f"duality gap {certificate.gap:.0e}, "
-        f"slack below one for {model.bounded_share_:.1%} of the training samples"
+        f"risk bounded for {model.bounded_share_:.1%}"
     )
 
 # %%

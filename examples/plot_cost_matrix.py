@@ -6,14 +6,14 @@ Three classes: what each mistake costs, by matrix
 The illness of 442 patients will progress slowly, middling or fast. To be wrong by one
 grade costs 1, by two grades 10. The matrix is symmetric: every pair of classes weighs
 both mistakes alike, so that weights of the two classes of a pair could not express it.
-``CostSensitiveSVC`` trains each pair on the patients of the third class too, who say
+`CostSensitiveSVC` trains each pair on the patients of the third class too, who say
 which of the two answers is the lesser mistake for them.
 """
 
 # %%
 # The costs, and the models beside it
 # -----------------------------------
-# ``CostReport`` cross-validates the model, and beside it the same SVM without costs,
+# `CostReport` cross-validates the model, and beside it the same SVM without costs,
 # the least expected cost by that SVM's calibrated probabilities, and always the same
 # answer.
 import matplotlib.pyplot as plt

@@ -8,7 +8,7 @@ After each step the boundary is that of a new fit on the live rows.
 """
 
 # %%
-# Normal operation, in which one row was a fault nobody knew of.
+# Normal operation, with three rows among it that were a fault nobody knew of.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import clone
@@ -22,6 +22,7 @@ second = 0.4 * rng.standard_normal((150, 2)) + [2.2, 1.2]
 faults = np.array([[-1.6, 1.9], [-1.5, 2.0], [-1.7, 2.1]])
 rows = {f"first {i}": row for i, row in enumerate(first)}
 rows |= {f"fault {i}": row for i, row in enumerate(faults)}
+everything = np.concatenate([first, second, faults])
 
 # %%
 # Every step is exact: compare with a fit from nothing.
@@ -35,8 +36,10 @@ def show(axis, title):
     fresh = clone(model).fit(live)
     difference = np.abs(model.decision_function(live) - fresh.decision_function(live))
     print(f"{title}: {len(live)} rows, difference to a new fit {difference.max():.0e}")
-    MarginDisplay.from_estimator(model, live, ax=axis, plot_support=False)
-    axis.set(title=title, xlim=(-2.6, 3.8), ylim=(-1.8, 3.0))
+    MarginDisplay.from_estimator(
+        model, live, around=everything, ax=axis, plot_support=False
+    )
+    axis.set_title(title)
 
 
 show(axes[0], "normal, and a fault among it")

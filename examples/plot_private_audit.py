@@ -3,8 +3,8 @@
 Private or not: let an attacker decide
 ========================================
 
-``DPWSSClassifier`` draws its working sets at random and its paper calls that
-differentially private. ``PrivateSVC`` adds noise whose scale follows from a proof. The
+`DPWSSClassifier` draws its working sets at random and its paper calls that
+differentially private. `PrivateSVC` adds noise whose scale follows from a proof. The
 auditor trains each on two data sets that differ in one record and tries to tell the
 released models apart.
 """
@@ -60,7 +60,7 @@ print(model.privacy_report())
 # The price
 # ---------
 # Accuracy against epsilon, mean of ten fits. With a hundred records privacy is dear; it
-# becomes cheap with thousands. (``fit`` says so by a ``NoiseWarning``, left out here.)
+# becomes cheap with thousands. (``fit`` says so by a `NoiseWarning`, left out here.)
 warnings.simplefilter("ignore", NoiseWarning)
 epsilons = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 curves = {}

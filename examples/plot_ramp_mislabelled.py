@@ -9,10 +9,12 @@ that far on the wrong side stops pulling and is listed in ``suspects_``, the mos
 doubtful first: a list to give to a person who can check labels.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # A label auditor
 # ---------------
-# Handwritten digits, one label in five wrong. ``RampSVC`` as it comes, but for the
+# Handwritten digits, one label in five wrong. `RampSVC` as it comes, but for the
 # kernel. The suspects are checked by a person (here: the labels before they were
 # spoilt), and the model is fitted again; after three rounds there is little left to
 # suspect.
@@ -50,7 +52,9 @@ for round_ in range(3):
     )
     if round_ == 0:
         titles = [f"{given[row]}" for row in suspects[:12]]
-        ImageDisplay(pictures[suspects[:12]], (8, 8), titles=titles).plot(cmap="gray_r")
+        strip = ImageDisplay(pictures[suspects[:12]], (8, 8), titles=titles)
+        _, axis = plt.subplots(figsize=(10, 1.3), layout="constrained")
+        strip.plot(ax=axis, cmap="gray_r")
     checked[suspects] = True
     given[suspects] = right[suspects]
 

@@ -38,7 +38,8 @@ for start in range(0, len(y), ROWS):
         model.partial_fit(X[chunk], y[chunk], classes=[0, 1], window=window)
 
 # %%
-# The window is the fit on its rows, and its updates take one path each.
+# The window is the fit on its rows, whichever way each update took: along the exact
+# path or, where that is shorter, by a fit of the rows that are left.
 model, _ = models[f"window of {WINDOW} rows"]
 fresh = clone(model).fit(X[-WINDOW:], y[-WINDOW:])
 difference = np.abs(model.decision_function(X) - fresh.decision_function(X)).max()

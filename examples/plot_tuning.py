@@ -2,7 +2,7 @@
 A tuned model, and what each row is worth
 =========================================
 
-``SVCCV`` tries a grid of C and gamma whose fits share their kernel values. Then
+`SVCCV` tries a grid of C and gamma whose fits share their kernel values. Then
 leave-one-out says, exactly and without another fit, which rows were memorised.
 """
 
@@ -23,14 +23,17 @@ tuned = SVCCV(Cs=np.geomspace(0.1, 1000, 8), gammas=np.geomspace(1e-3, 0.3, 8)).
     X, y
 )
 for record in tuned.history_:
-    print(record)
+    print(
+        f"{record['stage']}: {record['settings']} settings in {record['seconds']:.2f} s"
+    )
+print(f"C={tuned.C_:.3g}, gamma={tuned.gamma_:.2g}: {tuned.best_score_:.3f}")
 
-figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
+figure, axis = plt.subplots(figsize=(7, 4.6), layout="constrained")
 settings = tuned.cv_results_["params"][:64]
 Cs = sorted({setting["C"] for setting in settings})
 gammas = sorted({setting["gamma"] for setting in settings})
 scores = tuned.cv_results_["mean_test_score"][:64].reshape(8, 8)
-names = [[f"{value:.2g}" for value in values] for values in (gammas, Cs)]
+names = [[f"{float(f'{value:.1g}'):g}" for value in row] for row in (gammas, Cs)]
 GridDisplay(scores, *names, "gamma", "C", quantity="accuracy").plot(ax=axis)
 plt.show()
 

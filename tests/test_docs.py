@@ -66,7 +66,7 @@ def test_names_on_pages_are_linked() -> None:
     public = {name for _, name in PUBLIC}
     plain = [
         f"{page.relative_to(ROOT)}: ``{name}``"
-        for page in PAGES
+        for page in [*PAGES, *sorted((ROOT / "examples").glob("*.py"))]
         for name in re.findall(r"``(\w+)``", page.read_text(encoding="utf-8"))
         if name in public
     ]

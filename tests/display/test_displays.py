@@ -276,3 +276,24 @@ def test_the_frontier_of_an_outlier_detector(ax: Any) -> None:
     display = MarginDisplay.from_estimator(model, X, ax=ax, grid_resolution=9)
     assert display.labels == ["outlier", "inside"] and display.margins is None
     assert_array_equal(display.classes, model.predict(X) > 0)
+
+
+def test_pictures_around_the_same_samples_show_the_same_plane(ax: Any) -> None:
+    X, y = make_moons(40, noise=0.2, random_state=0)
+    model = SVC(gamma=1.0).fit(X, y)
+    frames = [
+        MarginDisplay.from_estimator(model, X[part], y[part], around=X, ax=ax).across
+        for part in (slice(0, 20), slice(20, 40))
+    ]
+    alone = MarginDisplay.from_estimator(model, X[:5], y[:5], ax=ax).across
+    assert_array_equal(frames[0], frames[1])
+    assert alone.min() > frames[0].min()
+
+
+def test_logarithmic_axes_have_plain_numbers(ax: Any) -> None:
+    display = HistoryDisplay({"one": ([1, 2], [6.0, 20.0])}, "x", "ms")
+    axis = display.plot(ax=ax, log=True).ax_.yaxis
+    ax.figure.canvas.draw()
+    labels = [label.get_text() for label in axis.get_ticklabels(minor=True)]
+    assert {"6", "20"} <= set(labels)
+    assert not any("times" in label for label in labels)

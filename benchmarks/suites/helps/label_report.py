@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import folded, rst_table
 
 from .label_methods import BOOSTING, METHODS, SETTINGS
 from .labels import stored
@@ -92,12 +92,12 @@ def table(store: ResultStore) -> str:
     """Return all tables."""
     records = stored(store)
     parts = [coverage(records), lead(records)]
-    for setting in (TUNED, *FIXED):
-        parts += [f"{setting}:\n", gain_table(records, setting)]
+    parts += [f"{TUNED}:\n", gain_table(records, TUNED)]
+    parts += [folded(f"At {fixed}", gain_table(records, fixed)) for fixed in FIXED]
+    accuracy = "Accuracy in per cent, C by cross-validation, mean over sets"
+    parts += [folded(accuracy, accuracy_table(records))]
     parts += ["Targets for the default:\n", target_table(records)]
     parts += [
-        "Accuracy in per cent, C by cross-validation, mean over sets:\n",
-        accuracy_table(records),
         "Suspects, C by cross-validation: precision / recall, all lists as long as "
         "RampSVC's own:\n",
         suspect_table(records),

@@ -59,6 +59,12 @@ def chart_rows(store: ResultStore, problems: Iterable[Problem]) -> list[Row]:
     return [rows[name] for name in SHOWN if name in rows]
 
 
+def span(rows: Sequence[Row]) -> str:
+    """Return from least to most how many times faster than scikit-learn we are."""
+    ratios = [ratio(row.ours, row.peers["scikit-learn"]) for row in rows]
+    return f"{int(min(ratios))} to {int(max(ratios))} times faster"
+
+
 def measured_with(rows: Sequence[Row], root: Path) -> str:
     """Which engine was measured, and whether it has changed since."""
     commits = sorted({row.ours["commit"] for row in rows})

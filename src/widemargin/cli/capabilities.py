@@ -75,8 +75,20 @@ def capabilities(method: str, cls: Any) -> dict[str, str]:
 
 
 def as_rst() -> str:
-    """Return the table as reStructuredText, a column per estimator."""
+    """Return two tables as reStructuredText, each with a column per estimator."""
     estimators = capability_table()
+    kinds: dict[str, list[dict[str, str]]] = {
+        "Classifiers": [],
+        "Regression and outliers": [],
+    }
+    for row in estimators:
+        others = row["multiclass"] in ("regression", "outliers")
+        kinds["Regression and outliers" if others else "Classifiers"].append(row)
+    tables = (f"**{title}**\n\n{_side_by_side(rows)}" for title, rows in kinds.items())
+    return "\n".join(tables)
+
+
+def _side_by_side(estimators: list[dict[str, str]]) -> str:
     lines = [".. list-table::", "   :header-rows: 1", "   :stub-columns: 1"]
     lines += ["   :class: capabilities", ""]
     for column in COLUMNS:

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 #: distinguishable with colour-blind eyes and in grey (Okabe and Ito, 2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis 6, 10, 20 rather than by powers of ten."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter())
 
 
 def axes_or_new(ax: Axes | None) -> Axes:

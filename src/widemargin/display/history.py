@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .canvas import COLOURS, axes_or_new
+from .canvas import COLOURS, axes_or_new, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,8 +140,10 @@ class HistoryDisplay:
         ax.set_ylabel(self.y_label)
         if log:
             ax.set_yscale("log")
+            plain_numbers(ax.yaxis)
         if log_x:
             ax.set_xscale("log")
+            plain_numbers(ax.xaxis)
         if legend and len(self.series_) > 1:
             ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)

@@ -102,6 +102,7 @@ class MarginDisplay:
         suspects: ArrayLike | None = None,
         covariances: ArrayLike | None = None,
         clusters: Callable[[Any], ArrayLike] | None = None,
+        around: ArrayLike | None = None,
         grid_resolution: int = 160,
         plot_support: bool = True,
         ax: Axes | None = None,
@@ -123,6 +124,9 @@ class MarginDisplay:
         clusters : callable, optional
             Says to which cluster each of some points belongs, such as
             ``model.early_.assign``: the borders of the clusters are drawn.
+        around : array-like of shape (m, d), optional
+            Samples that lie within the picture without being drawn: with the same ones
+            several pictures show the same part of the plane.
         grid_resolution : int, default=160
             Points per side of the grid.
         plot_support : bool, default=True
@@ -138,7 +142,9 @@ class MarginDisplay:
         samples = _dense(X)
         plane = Plane.through(samples)
         points = plane.coordinates(samples)
-        across, up = grid(points, grid_resolution)
+        others = samples[:0] if around is None else _dense(around)
+        within = np.vstack([points, plane.coordinates(others)])
+        across, up = grid(within, grid_resolution)
         section = plane.points(np.column_stack([across.ravel(), up.ravel()]))
         present = _classes(estimator)
         known = estimator.predict(_like(X, samples)) if y is None else np.asarray(y)

@@ -94,7 +94,7 @@ class SolveOptions:
     selection : {"blocks", "second_order", "first_order", "libsvm_second_order", \
 "libsvm_first_order"} or DrawnPairs
         "blocks" is the engine; the others are the plain pair solver with that rule
-        ("libsvm_": ties to the last index and float32 rows, as LIBSVM has them). A
+        (those of LIBSVM: ties to the last index and float32 rows, as it has them). A
         :class:`DrawnPairs` draws its pairs; ``seed`` is then the seed of the draws.
     monitor : callable, optional
         ``monitor(n_iter, violation, active)``, a few times a second; False stops.

@@ -14,7 +14,7 @@ from widemargin_papers.harness.campaign import Campaign
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.figures import Curves, draw_panels, save
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import rst_table
+from widemargin_papers.harness.text_tables import folded, rst_table
 
 from . import printed, timing
 from .printed import CONTESTANTS
@@ -47,7 +47,7 @@ def timing_tables(store: ResultStore) -> str:
             f"runs, but a fit of more than {timing.LONG:g} processor seconds ran "
             f"once ({once}). A star marks settings in which a fit was "
             f"stopped after {printed.LONGEST:g} s.\n",
-            rst_table(header, rows),
+            folded("Setting by setting", rst_table(header, rows)),
             rst_table(["over the settings", "figure"], medians),
         ]
     )
