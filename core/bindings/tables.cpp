@@ -67,8 +67,8 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
                 InOut2<double> figures, InOut<bool> repaired, std::optional<In<double>> budgets,
                 InOut<double> multipliers, std::optional<In<double>> kink, double tolerance,
                 long max_steps, double max_seconds, const std::string& polish, Size polish_limit,
-                bool certify, bool every_value, int threads, const Callback& monitor,
-                const std::string& second_sum, bool from_vertex) {
+                bool certify, int threads, const Callback& monitor, const std::string& second_sum,
+                bool from_vertex) {
   if (offsets.shape(0) == 0) throw std::invalid_argument("offsets need a last entry");
   const Size count = offsets.shape(0) - 1, total = members.shape(0);
   for (const Size size : {linear.shape(0), lower.shape(0), upper.shape(0), beta.shape(0),
@@ -84,8 +84,7 @@ nb::tuple solve(const KernelTable& table, In<std::int64_t> offsets, In<Index> me
   if (figures.shape(1) != kFigures) throw std::invalid_argument("figures have five columns");
   check_members(offsets, members, table.size());
   const BatchOptions options{tolerance,    max_steps, max_seconds, polish_named(polish),
-                             polish_limit, certify,   every_value, threads,
-                             from_vertex};
+                             polish_limit, certify,   threads,     from_vertex};
   std::vector<Outcome> outcomes(count);
   std::vector<TableCertificate> certificates(count);
   const Batch batch{count,
@@ -160,9 +159,8 @@ void bind_tables(nb::module_& module) {
            nb::arg("budgets").noconvert().none(), nb::arg("multipliers").noconvert(),
            nb::arg("kink").noconvert().none(), nb::kw_only(), nb::arg("tolerance"),
            nb::arg("max_steps"), nb::arg("max_seconds"), nb::arg("polish"), nb::arg("polish_limit"),
-           nb::arg("certify"), nb::arg("every_value"), nb::arg("threads"),
-           nb::arg("monitor") = nb::none(), nb::arg("second_sum") = "none",
-           nb::arg("from_vertex") = false);
+           nb::arg("certify"), nb::arg("threads"), nb::arg("monitor") = nb::none(),
+           nb::arg("second_sum") = "none", nb::arg("from_vertex") = false);
 }
 
 }  // namespace widemargin

@@ -1,10 +1,10 @@
 #include "kernel/slab.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "kernel/pages.hpp"
 
@@ -12,10 +12,12 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kHeapBytes = Size(8) << 20;  // the heap has such pages ready from last time
+constexpr Size kHeapBytes = Size(1) << 20;   // the heap of a thread has such pages ready
+constexpr Size kSmallBytes = Size(8) << 20;  // whole matrices of few samples: many at a time
 constexpr std::align_val_t kAlignment{64};
 constexpr Size kGrain = Size(2) << 20;  // of mappings: a huge page
-constexpr Size kKeptSlabs = 2;          // in a process: most fits run one after the other
+constexpr Size kKeptLarge = 2;          // in a process: most fits run one after the other
+constexpr Size kKeptSmall = 8;          // and some side by side, or in threads that come and go
 
 struct Mapping {
   void* memory = nullptr;
@@ -43,7 +45,7 @@ class KeptSlabs {
   Mapping take(Size bytes) {
     std::lock_guard<std::mutex> lock(mutex_);
     Mapping* best = nullptr;
-    for (Mapping& mapping : kept_)
+    for (Mapping& mapping : kept_like(bytes))
       if (mapping.bytes >= bytes && (best == nullptr || mapping.bytes < best->bytes))
         best = &mapping;
     return best == nullptr ? Mapping{} : std::exchange(*best, Mapping{});
@@ -53,9 +55,9 @@ class KeptSlabs {
   void put(Mapping mapping) {
     if (offer_pages(mapping.memory, mapping.bytes)) {
       std::lock_guard<std::mutex> lock(mutex_);
-      Mapping& smallest =
-          *std::min_element(kept_.begin(), kept_.end(),
-                            [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+      std::vector<Mapping>& kept = kept_like(mapping.bytes);
+      Mapping& smallest = *std::min_element(
+          kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
       if (smallest.bytes < mapping.bytes) std::swap(smallest, mapping);
     }
     unmap(mapping);
@@ -69,7 +71,8 @@ class KeptSlabs {
   Size bytes() {
     std::lock_guard<std::mutex> lock(mutex_);
     Size sum = 0;
-    for (const Mapping& mapping : kept_) sum += mapping.bytes;
+    for (const std::vector<Mapping>* kept : {&small_, &large_})
+      for (const Mapping& mapping : *kept) sum += mapping.bytes;
     return sum;
   }
 
@@ -79,11 +82,15 @@ class KeptSlabs {
     mapping = Mapping{};
   }
   void unmap_all() {
-    for (Mapping& mapping : kept_) unmap(mapping);
+    for (std::vector<Mapping>* kept : {&small_, &large_})
+      for (Mapping& mapping : *kept) unmap(mapping);
   }
+  // A small block takes no large one: to offer that again takes longer than to clear few pages.
+  std::vector<Mapping>& kept_like(Size bytes) { return bytes <= kSmallBytes ? small_ : large_; }
 
   std::mutex mutex_;
-  std::array<Mapping, kKeptSlabs> kept_{};
+  std::vector<Mapping> small_ = std::vector<Mapping>(kKeptSmall);
+  std::vector<Mapping> large_ = std::vector<Mapping>(kKeptLarge);
 };
 
 // Budgets differ a little from fit to fit, with the free memory: address space costs nothing, and

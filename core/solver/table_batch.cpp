@@ -212,7 +212,7 @@ class BatchSolver {
     double* errors = own.errors.data();
     Status status = Status::stalled;
     Team team(batch_.count == 1 ? options_.threads : 1);  // several problems have a thread each
-    for (const bool every : {options_.every_value, true}) {
+    for (const bool every : {false, true}) {
       NearMargin near(point, every, own.entries);
       const bool fits = near.entries() <= kMostEntries;
       if (!fits && options_.polish == PolishRule::always) return Status::stalled;

@@ -27,7 +27,6 @@ struct BatchOptions {
   PolishRule polish = PolishRule::where_it_pays;
   Size polish_limit = 5000;  // margin members that are polished at most
   bool certify = true;       // bounds on the rounding of K beta
-  bool every_value = false;  // K beta in double for all members, also those far from the margin
   int threads = 1;
   bool from_vertex = false;  // a problem goes from its start to a vertex of the same sums first
 };

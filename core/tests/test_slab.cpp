@@ -60,6 +60,37 @@ WIDEMARGIN_TEST(no_more_than_two_slabs_are_kept) {
   release_kept_slabs();
 }
 
+WIDEMARGIN_TEST(small_slabs_serve_small_requests_of_any_thread) {
+  release_kept_slabs();
+  const Size small = Size(3) << 20;
+  void* large = nullptr;
+  {
+    const Slab slab(kLarge);
+    large = slab.data();
+  }
+  void* first = nullptr;
+  std::thread([&] {
+    const Slab slab(small);
+    first = slab.data();
+  }).join();
+  require(first != large, "a large one is left to large requests");
+  std::thread([&] {
+    const Slab slab(small);
+    require(slab.data() == first, "another thread finds the pages of the first");
+  }).join();
+  {
+    const std::vector<std::unique_ptr<Slab>> many = [&] {
+      std::vector<std::unique_ptr<Slab>> out;
+      for (int k = 0; k < 20; ++k) out.push_back(std::make_unique<Slab>(small));
+      return out;
+    }();
+  }
+  require(kept_slab_bytes() <= kLarge + 8 * (Size(4) << 20), "not all of them are kept");
+  const Slab again(kLarge);
+  require(again.data() == large, "small ones have not driven it out");
+  release_kept_slabs();
+}
+
 WIDEMARGIN_TEST(slabs_are_shared_by_threads) {
   release_kept_slabs();
   std::vector<std::thread> threads;

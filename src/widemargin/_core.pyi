@@ -87,7 +87,6 @@ class KernelTable:
         polish: str,
         polish_limit: int,
         certify: bool,
-        every_value: bool,
         threads: int,
         monitor: _Monitor = None,
         second_sum: str = "none",

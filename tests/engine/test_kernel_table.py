@@ -153,16 +153,6 @@ def test_unverified_points_say_so():
     assert_certified(found, kernel_matrix(Gaussian(0.3), found.problem.gram.samples))
 
 
-def test_every_value_is_summed_in_float64_where_asked():
-    X, y = clouds(300, 4, seed=9)
-    table, batch = KernelTable(Gram(X, Gaussian(0.3))), several(y, 2)
-    solved = table.solve(batch, BatchOptions(every_value=True))
-    assert solved.summed.all()
-    found = solved.solution(0)
-    K = kernel_matrix(Gaussian(0.3), found.problem.gram.samples)
-    assert_allclose(found.values, K @ found.beta, atol=1e-12)
-
-
 def test_auto_skips_a_polish_that_would_take_long():
     """With a narrow kernel every sample is on the margin: the system is the matrix."""
     X, y = clouds(700, 4, seed=10)

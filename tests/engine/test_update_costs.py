@@ -161,6 +161,23 @@ def test_few_rows_are_refitted_at_once(n, exact, handles, entries, monkeypatch):
         assert_array_equal(updated.intercept_, fresh.intercept_)
 
 
+@pytest.mark.parametrize("n", [300, 800])
+def test_an_update_that_refits_evaluates_no_more_than_a_fit_that_keeps_nothing(
+    n, entries
+):
+    """K beta of rows far beyond the margin is for paths, which may never come."""
+    X, y = make_moons(n + 20, noise=0.2, random_state=0)
+    model = SVC(keep_rows=True, gamma=2.0, C=10.0, n_jobs=1).fit(X[:n], y[:n])
+    kept = entries()
+    clone(model).set_params(keep_rows=False).fit(X[:n], y[:n])
+    assert kept == entries()
+    model.partial_fit(X[n:], y[n:])
+    spent = entries()
+    assert model.history_[-1]["route"] == "refit"
+    clone(model).set_params(keep_rows=False).fit(X, y)
+    assert spent == entries()
+
+
 @pytest.mark.parametrize("kind", ["add", "slide", "forget"])
 def test_an_update_of_few_rows_makes_hardly_more_calls_than_a_fit(kind):
     """Where a fit takes half a millisecond, it is the calls of Python that count."""
@@ -248,8 +265,9 @@ def test_few_rows_of_one_class_are_not_refitted():
 def test_the_way_of_few_rows_is_weighed_where_a_path_may_be_shorter():
     X, y = make_moons(1910, noise=0.3, random_state=0)
     model = SVC(keep_rows=True, gamma=2.0, C=1.0).fit(X[:1900], y[:1900])
-    model.partial_fit(X[[3]], 1 - y[[3]])
-    assert model.history_[-1]["route"] == "path"
+    model.partial_fit(X[[3]], 1 - y[[3]])  # a path would have to sum K beta first
+    model.partial_fit(X[[5]], 1 - y[[5]])  # which is worth it for those to come
+    assert [record["route"] for record in model.history_[1:]] == ["refit", "path"]
 
 
 def test_forgetting_after_a_linear_fit_of_many_rows_pays_once():

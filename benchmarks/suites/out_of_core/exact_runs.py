@@ -19,7 +19,11 @@ import numpy as np
 from suites.child_process import in_child, limit_data
 from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import worker_processes
+from widemargin_papers.harness.dask_workers import (
+    BLOCK,
+    generated_rows,
+    worker_processes,
+)
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table
@@ -116,13 +120,19 @@ def from_map(n: int, *, compare: bool = False, others: int = 100_000) -> Record:
     return found
 
 
-def covtype(n: int, settings: Any, *, rounds: bool) -> Record:
-    """Fit n rows of covtype from a memory map: in rounds, or by `SVC` in one piece."""
+def covtype_rows(n: int) -> tuple[Any, Any]:
+    """Return n rows of covtype with features in [0, 1], and their labels."""
     X, y = load_libsvm("covtype.binary")
     X = scale_to_interval(X).astype(np.float32)
     if n < len(y):
         some = np.sort(np.random.default_rng(0).permutation(len(y))[:n])
         X, y = X[some], y[some]
+    return X, y
+
+
+def covtype(n: int, settings: Any, *, rounds: bool) -> Record:
+    """Fit n rows of covtype from a memory map: in rounds, or by `SVC` in one piece."""
+    X, y = covtype_rows(n)
     with tempfile.TemporaryDirectory(prefix="widemargin-") as name:
         folder = Path(name)
         X.tofile(folder / "rows")
@@ -143,6 +153,34 @@ def on_dask(n: int) -> Record:
     return figures(model) | spent | {"source": "dask", "accuracy": right}
 
 
+def stored_block(file: str, columns: int, number: int, rows: int) -> Any:
+    """Return the rows of one block of a file, the last column its label."""
+    first = 4 * columns * number * BLOCK
+    shape = (rows, columns)
+    return np.memmap(file, mode="r", dtype=np.float32, offset=first, shape=shape)
+
+
+def stored_on_dask(X: Any, y: Any, settings: Any) -> tuple[DivideConquerSVC, Record]:
+    """Fit rows on two workers, which read their blocks from a file for every pass."""
+    with tempfile.TemporaryDirectory(prefix="widemargin-") as name:
+        file = str(Path(name) / "rows")
+        np.column_stack([X, y]).astype(np.float32).tofile(file)
+        block = partial(stored_block, file, X.shape[1] + 1)
+        model = DivideConquerSVC(cache_size=CACHE, **settings)
+        with worker_processes(2, WORKER) as client:
+            rows, labels = generated_rows(block, len(y), X.shape[1])
+            spent = fitted_on_workers(client, lambda: model.fit(rows, labels))
+    return model, spent
+
+
+def covtype_on_dask(n: int) -> Record:
+    """Fit n rows of covtype on two workers."""
+    X, y = covtype_rows(n)
+    model, spent = stored_on_dask(X, y, ALL_OF_COVTYPE)
+    right = float(np.mean(model.predict(X[:20_000]) == y[:20_000]))
+    return figures(model) | spent | {"source": "covtype, dask", "accuracy": right}
+
+
 def work() -> Iterator[Measurement]:
     """Yield the runs, the short ones first."""
     for n in MAPPED[:-1]:
@@ -154,6 +192,8 @@ def work() -> Iterator[Measurement]:
     yield f"memory map, {MAPPED[-1]} rows", partial(from_map, MAPPED[-1])
     whole = partial(covtype, 581_012, ALL_OF_COVTYPE, rounds=False)
     yield "covtype, 581012 rows", whole
+    yield "covtype, dask, 58101 rows", partial(covtype_on_dask, 58_101)
+    yield "covtype, dask, 581012 rows", partial(covtype_on_dask, 581_012)
 
 
 def _held(record: Record) -> str:

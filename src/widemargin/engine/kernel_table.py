@@ -120,8 +120,6 @@ class BatchOptions:
     certify : bool
         Whether ``K beta`` is verified. Without, it is what float32 entries say, there
         is no polish, and a solve takes the least time.
-    every_value : bool
-        Whether ``K beta`` is in float64 for all members.
     threads : int
         Problems solved at a time. Results do not depend on it.
     monitor : callable, optional
@@ -137,7 +135,6 @@ class BatchOptions:
     max_iter: int = -1
     deadline: Deadline = NEVER
     certify: bool = True
-    every_value: bool = False
     threads: int = 1
     monitor: Monitor | None = None
     from_vertex: bool = False
@@ -310,8 +307,7 @@ class KernelTable:
             tolerance=options.tol, max_steps=options.max_iter,
             max_seconds=options.deadline.seconds_left, polish=options.polish,
             polish_limit=options.polish_limit, certify=options.certify,
-            every_value=options.every_value, threads=options.threads,
-            monitor=options.monitor, second_sum=second,
+            threads=options.threads, monitor=options.monitor, second_sum=second,
             from_vertex=options.from_vertex,
         )  # fmt: skip
         if raised is not None:

@@ -15,6 +15,7 @@ from widemargin import SVC, CostSensitiveSVC, load, save
 from widemargin.estimators.incremental.growing import appended
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
+from tests.refits import weigh_every_way
 
 rng = np.random.default_rng(3)
 near = rng.uniform(-1, 1, (120, 2))
@@ -138,6 +139,47 @@ def test_other_prices_move_everything_before_a_row_can_be_settled():
     assert "settled" not in routes(model)
     rows = np.r_[X, FAR, FAR, FAR]
     assert_is_the_fit(model, rows, np.r_[y, SIDES, SIDES, SIDES])
+
+
+def two_stars(gamma):
+    """Return two stars of ten points with one in their middle, far apart.
+
+    At C=0.3 the points are bounded support vectors at .975, the middles are beyond the
+    margin at 1.5: nothing is free, and intercepts from -.025 to .025 are optimal.
+    """
+    star = np.r_[np.sqrt(np.log(2.0) / gamma) * np.eye(10), np.zeros((1, 10))]
+    return np.r_[star + 3.0, star - 3.0], np.repeat([1, 0], 11)
+
+
+def test_rows_leave_quietly_where_a_fit_has_not_summed_their_values(monkeypatch):
+    """A fit of few rows proves with float32 that far ones are far; they are summed."""
+    weigh_every_way(monkeypatch)
+    rows, labels = two_stars(gamma=0.5)
+    model = SVC(keep_rows=True, gamma=0.5, C=0.3).fit(rows, labels)
+    assert model._updates.tasks[0].values is None
+    model.forget([10])
+    assert routes(model) == ["settled"]
+    assert_is_the_fit(model, np.delete(rows, 10, axis=0), np.delete(labels, 10))
+    model.forget([0])
+    assert routes(model)[-1] != "settled"
+    assert_is_the_fit(
+        model, np.delete(rows, [0, 10], axis=0), np.delete(labels, [0, 10])
+    )
+
+
+def test_rows_within_the_interval_of_intercepts_are_not_settled(monkeypatch):
+    """Where all that count are bounded, and the values of far rows are not summed."""
+    weigh_every_way(monkeypatch)
+    rows, labels = two_stars(gamma=0.5)
+    model = SVC(keep_rows=True, gamma=0.5, C=0.3).fit(rows, labels)
+    assert model._updates.tasks[0].values is None
+    assert_allclose(model._updates.tasks[0].interval, [-0.025, 0.025], atol=1e-6)
+    along = rows[0] - np.linspace(0.0, 0.5, 400)[:, None] * (rows[0] - rows[10])
+    values = model.decision_function(along)
+    between = along[[np.argmax(values > 1.01)]]
+    model.partial_fit(between, [1])
+    assert_is_the_fit(model, np.r_[rows, between], np.r_[labels, 1])
+    assert model.intercept_[0] > 0.005
 
 
 def test_rows_that_decide_the_intercept_are_not_settled():

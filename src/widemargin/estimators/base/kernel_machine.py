@@ -221,10 +221,10 @@ class KernelMachine(
         self, data: Data, gram: Gram, tasks: Sequence[AnyTask], batch: ProblemBatch
     ) -> tuple[list[Any], bool]:
         """Solve tasks in one compiled call, and those it leaves unsolved one by one."""
-        options = self._batch_options(
-            tasks[0].deadline, gram.threads, every_value=self._keeps_rows(data)
-        )
-        return self._solve_open(tasks, answers_together(gram, batch, tasks, options))
+        options = self._batch_options(tasks[0].deadline, gram.threads)
+        keep = self._keeps_rows(data)
+        answers = answers_together(gram, batch, tasks, options, keep=keep)
+        return self._solve_open(tasks, answers)
 
     def _solve_open(
         self, tasks: Sequence[AnyTask], answers: list[Any]
@@ -239,17 +239,12 @@ class KernelMachine(
         return answers, complete
 
     def _batch_options(
-        self,
-        deadline: Deadline,
-        threads: int,
-        *,
-        every_value: bool = False,
-        from_vertex: bool = False,
+        self, deadline: Deadline, threads: int, *, from_vertex: bool = False
     ) -> BatchOptions:
         return BatchOptions(
             tol=self.tol, polish=POLISH_RULES[self.polish], deadline=deadline,
             threads=threads, monitor=check_cancelled if is_cancellable() else None,
-            every_value=every_value, from_vertex=from_vertex,
+            from_vertex=from_vertex,
         )  # fmt: skip
 
     def _may_solve_together(self) -> bool:

@@ -38,11 +38,15 @@ def answers_together(
     tasks: Sequence[Task],
     options: BatchOptions,
     *,
+    keep: bool,
     record: bool = True,
 ) -> list[Any]:
-    """Solve all problems of a fit; None, with a start, for those left unsolved."""
+    """Solve all problems of a fit; None, with a start, for those left unsolved.
+
+    `keep` and `record` are those of :func:`answers_of`.
+    """
     solved = solve_together(gram, batch, *start_of(tasks, batch, options))
-    answers = answers_of(solved, tasks, keep=options.every_value, record=record)
+    answers = answers_of(solved, tasks, keep=keep, record=record)
     for number, (task, answer) in enumerate(zip(tasks, answers, strict=True)):
         if answer is None:
             task.start = solved.beta[batch.part(number)]

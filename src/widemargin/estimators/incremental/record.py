@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from widemargin.engine.solution import Solution, stage_record
 from widemargin.engine.updates import PathAccount
 
 COUNTED = ("steps", "exchanges", "shifts", "perturbations", "refactorisations")
+NO_COUNTS = ((),) * len(COUNTED)
+_counts = attrgetter(*COUNTED)
 STAGES = ("add", "forget", "update")
 KEPT = 1000  # records of history_: a stream has no end
 
@@ -70,7 +73,7 @@ def update_record(
         forgotten=update.forgotten,
         margin=margin,
     )
-    for name in COUNTED:
-        record[name] = sum([getattr(account, name) for account in accounts])
+    counts = zip(*map(_counts, accounts), strict=True) if accounts else NO_COUNTS
+    record.update(zip(COUNTED, map(sum, counts), strict=True))
     record["route"] = "+".join(sorted(routes)) or "unchanged"
     return record

@@ -52,37 +52,58 @@ def settled_newcomers(
     newcomers : list of pairs
         For each task its new rows, of the chunk, and their terms as a problem.
     """
-    table = estimator._expansion()
-    gram = Gram(estimator.support_vectors_, estimator._kernel, cache_mb=1)
+    expansion = Expansion(estimator)
     found = []
     for column, (state, (rows, terms)) in enumerate(zip(tasks, newcomers, strict=True)):
         if rows.size == 0:
             found.append((np.zeros(0), np.zeros(0)))
             continue
-        weights = _column(table, column)
-        sums, errors = bounded_cross(gram, terms.gram.samples, weights)
+        sums, errors = expansion.sums(column, terms.gram.samples)
         if not state.settles(terms, sums, errors):
             return None
         found.append((sums, errors))
     return found
 
 
-def _column(table: Any, number: int) -> Vector:
-    """Return the coefficients of one task out of those of all, dense or sparse."""
-    if table.ndim == 1:
-        return np.ascontiguousarray(table)
-    column = table[:, [number]]
-    dense = column.toarray() if sparse.issparse(column) else column
-    return np.ascontiguousarray(dense.ravel())
+class Expansion:
+    """The support vectors of a fitted model with their coefficients in each task."""
+
+    def __init__(self, estimator: Any) -> None:
+        self._table = estimator._expansion()
+        self._gram = Gram(estimator.support_vectors_, estimator._kernel, cache_mb=1)
+
+    def sums(self, task: int, samples: Any) -> tuple[Vector, Vector]:
+        """Return K beta of samples in one task, with bounds on its rounding."""
+        return bounded_cross(self._gram, samples, self._column(task))
+
+    def _column(self, number: int) -> Vector:
+        """Return the coefficients of one task out of those of all, dense or sparse."""
+        if self._table.ndim == 1:
+            return np.ascontiguousarray(self._table)
+        column = self._table[:, [number]]
+        dense = column.toarray() if sparse.issparse(column) else column
+        return np.ascontiguousarray(dense.ravel())
 
 
-def settled_leavers(state: UpdateState, gone: Indices) -> bool:
-    """Whether rows can leave without changing anything, in any task."""
-    for task in state.tasks:
-        places = task.places(gone)
+def settled_leavers(estimator: Any, state: UpdateState, gone: Indices) -> bool:
+    """Whether rows can leave without changing anything, in any task.
+
+    Their own K beta is summed where it is not known: a refit leaves that to updates.
+    """
+    chosen = [task.places(gone) for task in state.tasks]
+    for task, places in zip(state.tasks, chosen, strict=True):
         if not task.solved or task.total is None or task.beta[places].any():
             return False
-        if not task.settled(places):
+    expansion = Expansion(estimator)
+    for number, (task, places) in enumerate(zip(state.tasks, chosen, strict=True)):
+        if not places.size:
+            continue
+        if task.values is not None and task.errors is not None:
+            sums, errors = task.values[places], task.errors[places]
+        else:
+            samples = state.live.X[task.members[places]]
+            sums, errors = expansion.sums(number, samples)
+        if not task.settled(places, sums, errors):
             return False
     return True
 
@@ -124,7 +145,7 @@ def leave_quietly(
         return None
     if estimator._every_row_counts() or not same_prices(estimator, state.parameters):
         return None
-    if not settled_leavers(state, gone):
+    if not settled_leavers(estimator, state, gone):
         return None
     number = estimator.support_
     ranks = gone - np.searchsorted(state.gone, gone)  # among the live rows

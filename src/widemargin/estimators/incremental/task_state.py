@@ -39,7 +39,8 @@ class TaskState:
     beta : ndarray
         Coefficients of these rows.
     values : ndarray or None
-        K beta of the same rows in float64; None where a fit to ``tol`` did not need it.
+        K beta of the same rows in float64; None where a fit did not need it: rows far
+        beyond the margin are proved to be there by float32 sums.
     errors : ndarray or None
         Bounds on the rounding in ``values``.
     linear, lower, upper, total, kink : ndarray (3), float or None, ndarray or None
@@ -100,12 +101,12 @@ class TaskState:
             upper=p.upper,
             total=p.total,
             kink=p.kink,
-            solved=solution.exact and solution.status == Status.POLISHED,
+            solved=solution.status == Status.POLISHED,
             age=age,
         )
-        margin = int(solution.margin.size)
+        margin = solution.margin
         object.__setattr__(state, "columns", columns)
-        known = solution.intercept, _interval(solution), margin
+        known = solution.intercept, _interval(solution, margin), margin.size
         return state._knowing(*known, int(np.count_nonzero(solution.beta)))
 
     @staticmethod
@@ -162,13 +163,11 @@ class TaskState:
         box = terms.linear, terms.lower, terms.upper
         return self._settle(*box, terms.kink, sums, errors)
 
-    def settled(self, places: Indices) -> bool:
+    def settled(self, places: Indices, sums: Vector, errors: Vector) -> bool:
         """Whether some variables, at 0, are certain not to affect the solution."""
-        if self.values is None or self.errors is None:
-            return False
         kink = None if self.kink is None else self.kink[places]
         box = self.linear[places], self.lower[places], self.upper[places]
-        return self._settle(*box, kink, self.values[places], self.errors[places])
+        return self._settle(*box, kink, sums, errors)
 
     def _settle(
         self,
@@ -260,11 +259,12 @@ class TaskState:
     def least_seconds(self, moving: int, in_a_row: bool) -> float:
         """Estimate the shortest path from here, of some rows that move.
 
-        The columns of the margin set are there, or will be for the updates to come;
-        K beta has to be summed where it is not known.
+        K beta and the columns of the margin set are there, or will be for the updates
+        to come; after a fit, K beta has to be summed where it is not known.
         """
         held = self.margin if in_a_row or self.columns is not None else 0
-        sums = 0.0 if self.trusted else SUMMED * self.beta.size * self.support
+        known = self.trusted or in_a_row
+        sums = 0.0 if known else SUMMED * self.beta.size * self.support
         return sums + least_seconds(self.beta.size, self.margin, moving, held)
 
     @property
@@ -340,8 +340,8 @@ def _bounds(solution: Solution) -> Vector | None:
     return errors if precise else None
 
 
-def _interval(solution: Solution) -> tuple[float, float]:
-    """Return the optimal intercepts; where a row is free there is one, to rounding.
+def _interval(solution: Solution, free: Indices) -> tuple[float, float]:
+    """Return the optimal intercepts; where a row is `free` there is one, to rounding.
 
     Free by more than rounding: one that is 1e-17 off its bound decides no intercept.
     """
@@ -349,12 +349,14 @@ def _interval(solution: Solution) -> tuple[float, float]:
     if p.total is None:
         return 0.0, 0.0
     least = most = solution.intercept
-    free, beta = solution.margin, solution.beta
+    if not (solution.exact or solution.status == Status.POLISHED) or not p.n:
+        return least - slack, most + slack
+    beta = solution.beta
     room = np.minimum(p.upper[free] - beta[free], beta[free] - p.lower[free])
     if p.kink is not None:
         room = np.where(p.kink[free] > 0.0, np.minimum(room, np.abs(beta[free])), room)
     decides = bool((room > CLEARLY * (p.upper[free] - p.lower[free])).any())
-    if solution.exact and not decides and p.n:
+    if not decides:
         terms = p.linear, p.lower, p.upper, p.total
         least, most = intercept_interval(solution.values, *terms, p.kink)
     return least - slack, most + slack

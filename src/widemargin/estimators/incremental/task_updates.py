@@ -302,8 +302,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     ) -> tuple[list[Any], bool]:
         """Solve tasks in one compiled call; the update has a record of its own."""
         threads, deadline = gram.threads, tasks[0].deadline
-        options = self._batch_options(deadline, threads, every_value=True)
-        answers = answers_together(gram, batch, tasks, options, record=False)
+        options = self._batch_options(deadline, threads)
+        answers = answers_together(gram, batch, tasks, options, keep=True, record=False)
         return self._solve_open(tasks, answers)
 
     def _too_late(self, stage: str) -> str:
