@@ -20,7 +20,7 @@ from widemargin.engine.kernels import scale_gamma
 from widemargin.estimators.base.feature_scales import scale_ratio
 from widemargin.estimators.incremental.live_rows import lasting
 
-BUFFERS_MB = 20.0  # read ahead, packed rows, a few numbers a row for the certificate
+BUFFERS_MB = 14.0  # read ahead, and a few numbers a row for the certificate
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="the peak of a process is read from /proc"
 )

@@ -65,9 +65,7 @@ class BoundedValues:
 
         Members beyond the margin do not move it, whatever their value.
         """
-        chosen = self.summed
+        p = problem
         return optimal_intercept(
-            self.values[chosen], problem.linear[chosen], problem.lower[chosen],
-            problem.upper[chosen], problem.total,
-            None if problem.kink is None else problem.kink[chosen],
-        )  # fmt: skip
+            self.values, p.linear, p.lower, p.upper, p.total, p.kink, self.summed
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .problem import Vector
 from .split_variables import Kink, twice, two_sides
@@ -18,18 +19,21 @@ def intercept_interval(
     upper: Vector,
     total: float,
     kink: Kink = None,
+    chosen: NDArray[np.bool_] | None = None,
 ) -> tuple[float, float]:
     """Return all optimal intercepts for w(beta), as an interval (mathematics 0.2).
 
     The primal is piecewise linear in b with breakpoints ``t_i = linear_i - values_i``
     of mass ``upper_i - lower_i``; its minimisers form a weighted quantile interval. A
     member with a kink has two, ``t_i - kink_i`` of mass ``upper_i`` and
-    ``t_i + kink_i`` of mass ``-lower_i``.
+    ``t_i + kink_i`` of mass ``-lower_i``. Only `chosen` members count, all by default.
     """
     linear, lower, upper = two_sides(linear, lower, upper, kink)
-    breakpoints = linear - twice(values, kink)
-    widths = upper - lower
-    target = float(upper.sum()) - total
+    some = ... if chosen is None else twice(chosen, kink)
+    # no copy of each argument: of many rows they would be the peak of a fit's memory
+    breakpoints = (linear - twice(values, kink))[some]
+    widths = (upper - lower)[some]
+    target = float(upper[some].sum()) - total
     if breakpoints.size == 0:
         return 0.0, 0.0
     mass = float(widths.sum())
@@ -39,7 +43,8 @@ def intercept_interval(
         return float(breakpoints.max()), float(breakpoints.max())
     order = np.argsort(breakpoints)  # equal ones in any order: only values count
     order = order[widths[order] > 0.0]
-    cumulative = np.cumsum(widths[order])
+    cumulative = widths[order]
+    np.cumsum(cumulative, out=cumulative)
     # Sums of equal box widths meet the target exactly in exact arithmetic.
     slack = MASS_ROUNDING * mass
     left = int(np.searchsorted(cumulative, target - slack))
@@ -57,9 +62,10 @@ def optimal_intercept(
     upper: Vector,
     total: float | None,
     kink: Kink = None,
+    chosen: NDArray[np.bool_] | None = None,
 ) -> float:
     """Return the midpoint of the optimal intercepts; 0 without an intercept."""
     if total is None:
         return 0.0
-    left, right = intercept_interval(values, linear, lower, upper, total, kink)
+    left, right = intercept_interval(values, linear, lower, upper, total, kink, chosen)
     return 0.5 * (left + right)

@@ -15,11 +15,15 @@ a sum over members or a breakpoint of the intercept is written down by its sides
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .problem import DualProblem, Vector
 
 Kink = Vector | None
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 def growth_slopes(beta: Vector, gradient: Vector, kink: Kink) -> Vector:
@@ -53,7 +57,7 @@ def two_sides(
     )
 
 
-def twice(values: Vector, kink: Kink) -> Vector:
+def twice(values: NDArray[Kind], kink: Kink) -> NDArray[Kind]:
     """Return what both sides of a member share, once for each side."""
     return values if kink is None else np.concatenate([values, values])
 
