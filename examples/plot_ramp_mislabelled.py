@@ -70,18 +70,18 @@ y = clean.copy()
 y[flipped] = 1 - y[flipped]
 
 # %%
-# The plain SVM, the ramp loss from the SVM's own solution, and by continuation
-# -----------------------------------------------------------------------------
+# The plain SVM, the ramp loss from the SVM's own solution, and by default
+# ------------------------------------------------------------------------
 # The procedure finds a stationary point, not the global minimum. Started at the plain
-# SVM it often stays near it; ``init="continuation"`` raises ``C`` in four steps and
-# clips the far samples while the model is still smooth. The moons hardly overlap, so
-# that nearly every misclassified sample is a wrong label: ``s=0`` gives up all of them,
-# which is bolder than the default.
+# SVM it often stays near it; by default it starts without the samples that
+# cross-validation gets wrong, and takes back those that the model without them does not
+# put below ``s``. The moons hardly overlap, so that nearly every misclassified sample
+# is a wrong label: ``s=0`` gives up all of them, which is bolder than the default.
 settings = {"C": 100.0, "gamma": 2.0}
 models = {
     "SVC": SVC(**settings),
     "RampSVC, init='svm'": RampSVC(s=0.0, init="svm", **settings),
-    "RampSVC, init='continuation'": RampSVC(s=0.0, init="continuation", **settings),
+    "RampSVC": RampSVC(s=0.0, **settings),
 }
 X_test, y_test = make_moons(2000, noise=0.15, random_state=1)
 labels = {"15 % flipped": y, "clean labels": clean}
@@ -110,7 +110,7 @@ for row, (kind, given) in zip(axes, labels.items(), strict=True):
 # sample, -1, the default, only those farther on the wrong side than a support vector is
 # on the right one, and ``-inf`` none, which is the plain SVM.
 for s in (0.0, -0.5, -1.0, -2.0, -np.inf):
-    model = RampSVC(s=s, init="continuation", **settings).fit(X, y)
+    model = RampSVC(s=s, **settings).fit(X, y)
     caught = len(np.intersect1d(model.outliers_, flipped))
     print(
         f"s = {s:5}: {len(model.outliers_):3d} suspects, {caught:2d} flips among them, "
@@ -143,18 +143,21 @@ for name, model in {
 # %%
 # Where it does not help
 # ----------------------
-# A chessboard of five by five, every label right. The boundary is finer than the
-# smooth models at the start of the continuation: what they get wrong is given up, whole
-# squares of it with ``s=0``. Far too many suspects are the sign; ``s=-1`` gives up
-# fewer, the plain SVM none.
+# A chessboard of five by five, every label right. Models of a part of the samples get
+# the edges of the squares wrong, and ``s=0`` gives up some of those; the smooth models
+# at the start of ``init="continuation"`` get whole squares wrong. Far too many suspects
+# are the sign; ``s=-1`` gives up fewer, the plain SVM none.
 squares = rng.uniform(size=(3000, 2))
 colours = np.floor(5 * squares).sum(axis=1) % 2
 settings = {"C": 10.0, "gamma": 20.0}
 for name, model in {
     "SVC": SVC(**settings),
     "RampSVC, init='svm', s=0": RampSVC(s=0.0, init="svm", **settings),
-    "RampSVC, init='continuation', s=0": RampSVC(s=0.0, **settings),
-    "RampSVC, init='continuation', s=-1": RampSVC(s=-1.0, **settings),
+    "RampSVC, init='continuation', s=0": RampSVC(
+        s=0.0, init="continuation", **settings
+    ),
+    "RampSVC, s=0": RampSVC(s=0.0, **settings),
+    "RampSVC, s=-1": RampSVC(s=-1.0, **settings),
 }.items():
     model.fit(squares[:600], colours[:600])
     print(

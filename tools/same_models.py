@@ -178,7 +178,7 @@ def ramp() -> Iterator[tuple[str, Fit]]:
     """RampSVC: ceilings, starts, kernels."""
     X, y = spheres(800, 5)
     for s in (-1.0, 0.0):
-        for init in ("continuation", "svm"):
+        for init in ("out_of_fold", "continuation", "svm"):
             estimator = RampSVC(s=s, init=init, random_state=0)
             yield f"ramp s={s} {init}", fitted(estimator, X, y)
     yield "ramp screening", fitted(RampSVC(screening="safe", random_state=0), X, y)

@@ -22,7 +22,7 @@ from .noise import given_labels
 from .suite import DataSet, split
 
 CUTS = (0.0, -0.5, -1.0, -2.0)
-STARTS = ("continuation", "svm")
+STARTS = ("out_of_fold", "continuation", "svm")
 KINDS = ("clean", "uniform 20 %")
 COSTS = (1.0, 10.0)
 PLAIN = "SVC"

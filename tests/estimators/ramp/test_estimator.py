@@ -59,7 +59,7 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("init", ["svm", "continuation"])
+@pytest.mark.parametrize("init", ["svm", "continuation", "out_of_fold"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
 def test_without_a_ceiling_it_is_the_plain_svm(init, kernel):
     X, y, _ = cancer()
@@ -89,8 +89,8 @@ def test_by_default_samples_far_on_the_wrong_side_are_given_up():
     assert_certified(model, 1e-8)
     margins = np.where(y == 1, 1, -1) * model.decision_function(X)
     assert_array_equal(model.outliers_, np.flatnonzero(margins < -1.0))
-    assert model.outliers_.size > 0
-    assert np.isin(model.outliers_, flipped).all()
+    assert model.outliers_.size > 30
+    assert np.isin(model.outliers_, flipped).mean() > 0.95
 
 
 def test_objective_is_the_primal_of_the_ramp():
@@ -137,7 +137,7 @@ CONTESTANTS = [
 ]
 
 
-@pytest.mark.parametrize("init", ["svm", "continuation"])
+@pytest.mark.parametrize("init", ["svm", "continuation", "out_of_fold"])
 @pytest.mark.parametrize("C", [0.5, 10.0])
 def test_the_four_contestants_end_alike(init, C, monkeypatch):
     """Equal to 1e-9 where the clipped sets agree; else parted at the kink (5.5)."""

@@ -51,7 +51,7 @@ def fitted(X, y, **parameters):
     return model, [str(one.message) for one in caught]
 
 
-@pytest.mark.parametrize("init", ["svm", "continuation"])
+@pytest.mark.parametrize("init", ["svm", "continuation", "out_of_fold"])
 @pytest.mark.parametrize("s", [0.0, -1.0])
 @pytest.mark.parametrize("name", [*FILES, "generated"])
 def test_a_rare_class_keeps_support_vectors_or_there_is_a_warning(name, s, init):

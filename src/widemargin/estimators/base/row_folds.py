@@ -22,7 +22,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 _HALF = np.uint64(32)
 
 
-def held_out(X: Any, targets: Vector) -> Iterator[tuple[Indices, Indices]]:
+def held_out(
+    X: Any, targets: Vector, enough: float = ENOUGH
+) -> Iterator[tuple[Indices, Indices]]:
     """Yield rows to fit and rows to hold out, until there are enough of the latter.
 
     Parameters
@@ -31,6 +33,8 @@ def held_out(X: Any, targets: Vector) -> Iterator[tuple[Indices, Indices]]:
         Samples; None where they are not numbers: folds then go by the rows' places.
     targets : ndarray
         Their targets.
+    enough : float
+        Held-out rows after which no more are needed; infinity for all rows.
 
     Notes
     -----
@@ -45,7 +49,7 @@ def held_out(X: Any, targets: Vector) -> Iterator[tuple[Indices, Indices]]:
     seen = 0
     for number in range(FOLDS):
         inside = folds == number
-        if seen < ENOUGH and inside.any() and not inside.all():
+        if seen < enough and inside.any() and not inside.all():
             yield np.flatnonzero(~inside), np.flatnonzero(inside)
             seen += int(inside.sum())
 

@@ -25,8 +25,10 @@ from widemargin.estimators.base.training_data import LabelledData
 
 from .concave_convex import Outcome, RampProblem, descend, resume
 from .continuation import Plan, continuation, economical_descent
+from .out_of_fold import out_of_fold
 from .ramp_solution import RampSolution, convex_record, finished
 
+STARTS = {"continuation": continuation, "out_of_fold": out_of_fold}
 ROUGH = 1e-2  # tolerance of the stages that only find which samples to clip
 
 
@@ -48,12 +50,14 @@ class RampSVC(KernelClassifier):
         are farther on the wrong side than a support vector is on the right one, ``0``,
         the paper's choice, every misclassified sample (of a rare class that can be all
         of them), ``-inf`` none: the plain SVM.
-    init : {"svm", "continuation"}, default="continuation"
-        Where the procedure starts: at the plain SVM, or at the clipped set found by
-        solving C/1000, C/100 and C/10 first. With a flexible kernel the plain SVM has
-        already bent around the wrong labels, and a start there often stays there. Where
-        a fine boundary is real, "continuation" gives up right labels: look at the
-        length of ``outliers_``, and see the page of this estimator.
+    init : {"out_of_fold", "continuation", "svm"}, default="out_of_fold"
+        Where the procedure starts: without the samples that fivefold cross-validation
+        of the plain SVM gets wrong (those that the model then does not put below ``s``
+        come back), without those clipped at C/1000, C/100 and C/10, or at the plain
+        SVM. With a flexible kernel the plain SVM has already bent around the wrong
+        labels, and a start there often stays there. Where a fine boundary is real,
+        "continuation" gives up right labels: look at the length of ``outliers_``, and
+        see the page of this estimator.
     max_cccp_iter : int, default=50
         Most convex problems solved at each C.
     screening : "safe" or None, default=None
@@ -122,7 +126,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         **KernelClassifier._parameter_constraints,
         "s": [Interval(Real, None, 0.0, closed="both")],
         "screening": [StrOptions({"safe"}), None],
-        "init": [StrOptions({"svm", "continuation"})],
+        "init": [StrOptions({"svm", "continuation", "out_of_fold"})],
         "max_cccp_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -135,7 +139,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
-        init: str = "continuation",
+        init: str = "out_of_fold",
         max_cccp_iter: int = 50,
         screening: str | None = None,
         shrinking: bool = True,
@@ -209,10 +213,10 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
                 ramp, solver, clipped=clipped, start=start,
                 max_rounds=plan.max_rounds, record=record,
             )  # fmt: skip
-        elif self.init == "continuation" and np.isfinite(self.s):
-            end = economical_descent(ramp, plan, continuation(ramp, plan))
-        else:
+        elif self.init == "svm" or np.isinf(self.s):
             end = economical_descent(ramp, plan)
+        else:
+            end = economical_descent(ramp, plan, STARTS[self.init](ramp, plan))
         return finished(ramp, end, task.history, self.tol)
 
     def _ramp(self, task: BinaryTask) -> RampProblem:

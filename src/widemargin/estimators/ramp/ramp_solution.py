@@ -22,6 +22,9 @@ from .concave_convex import (
     with_certain_margins,
 )
 
+# Stages of the history that are convex problems; the others are parts of solving one.
+ROUNDS = ("convex", "loose", "fold")
+
 Vector = NDArray[np.float64]
 
 
@@ -120,7 +123,7 @@ def finished(
     assert solution.checked is not None
     size = np.abs(solution.checked.values) + abs(solution.intercept)
     rounding = solution.checked.errors + 4.0 * UNIT * size
-    convex = [entry for entry in history if entry["stage"] in ("convex", "loose")]
+    convex = [entry for entry in history if entry["stage"] in ROUNDS]
     status = solution.status
     if not status.stopped and end.lost_side != 0.0:
         status = Status.CLASS_CLIPPED
