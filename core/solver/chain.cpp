@@ -12,7 +12,22 @@ namespace widemargin {
 
 namespace {
 
-constexpr double kGatherShare = 0.6;  // of the columns: fewer are gathered into rows of their own
+// Of the columns that sums of rows would run over: fewer are gathered into rows of their own.
+constexpr double kGatherShare = 0.6;
+
+// Columns from the first to the last of each run, as a MatrixPoint sums them.
+template <class Real>
+Size covered(const MatrixPart<Real>& part) {
+  std::vector<Index> columns(part.members, part.members + part.n_members);
+  columns.insert(columns.end(), part.others, part.others + part.n_others);
+  std::sort(columns.begin(), columns.end());
+  Size count = columns.empty() ? 0 : 1;
+  for (Size c = 1; c < columns.size(); ++c) {
+    const Size step = Size(columns[c] - columns[c - 1]);
+    count += step > kColumnGap + 1 ? 1 : step;
+  }
+  return count;
+}
 
 // The part of a matrix that a chain reads: its own rows, or a copy where these are mostly others.
 template <class Real>
@@ -20,7 +35,7 @@ class ReadPart {
  public:
   explicit ReadPart(const MatrixPart<Real>& part) : part_(part) {
     const Size m = part.n_members, read = m + part.n_others;
-    if (double(read) >= kGatherShare * double(part.stride)) return;
+    if (double(read) >= kGatherShare * double(covered(part))) return;
     constexpr Size panel = panel_width<Real>();
     const Size width = (read + panel - 1) / panel * panel;
     gathered_.assign(m * width, Real(0));

@@ -10,7 +10,6 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kGap = 64;     // shorter gaps between columns are summed, not skipped
 constexpr Index kProbed = 8;  // one row in this many tells where to begin
 
 }  // namespace
@@ -33,7 +32,7 @@ MatrixPoint<Real>::MatrixPoint(MatrixRows<Real>& rows, const MatrixProblem& prob
     std::sort(rising.begin(), rising.end(), before);
   for (const Size c : rising) {
     const Size at = column(c);
-    if (ranges_.empty() || at > ranges_.back().begin + ranges_.back().length + kGap ||
+    if (ranges_.empty() || at > ranges_.back().begin + ranges_.back().length + kColumnGap ||
         rows.segment(at) != rows.segment(ranges_.back().begin)) {
       const Size offset = ranges_.empty() ? 0 : ranges_.back().offset + ranges_.back().length;
       ranges_.push_back({at, 0, offset});

@@ -50,6 +50,8 @@ struct OtherColumns {
   Size count = 0;
 };
 
+constexpr Size kColumnGap = 64;  // shorter gaps between columns are summed, not skipped
+
 // A feasible point and its gradient K beta - linear, summed in double.
 template <class Real>
 class MatrixPoint {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from widemargin import SVR, SharedGridSearchCV
+from widemargin import SVC, SVR, SharedGridSearchCV
+from widemargin.tuning import shared_fits
 
 
 def test_what_pair_steps_do_not_solve_is_fitted_by_itself():
@@ -20,3 +22,19 @@ def test_what_pair_steps_do_not_solve_is_fitted_by_itself():
     ]
     found, expected = (search.cv_results_["mean_test_score"] for search in searches)
     assert_allclose(found, expected, atol=1e-4)
+
+
+def test_rows_of_a_pair_of_classes_lie_together(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    longest = []
+    plain = shared_fits.solve_chain
+
+    def watched(matrix, members, *rest):
+        longest.append(1 + np.count_nonzero(np.diff(np.sort(members)) > 1))
+        return plain(matrix, members, *rest)
+
+    monkeypatch.setattr(shared_fits, "solve_chain", watched)
+    search = SharedGridSearchCV(SVC(gamma=0.02), {"C": [1.0, 10.0]}, cv=3, refit=False)
+    search.fit(X[:300] / 16.0, y[:300])
+    assert len(longest) == 3 * 45
+    assert max(longest) <= 4  # two classes, each around the rows that are held out

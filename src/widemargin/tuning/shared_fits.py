@@ -42,6 +42,7 @@ from widemargin.estimators.base.shared_fit import (
     resolved_kernel,
     validated_fold,
 )
+from widemargin.estimators.base.training_data import LabelledData
 from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.runtime.cancellation import CancellationScope, check_cancelled
 from widemargin.runtime.deadline import Deadline
@@ -305,20 +306,38 @@ def _solved_chains(
         return _solved_chains(request, begun, chains, np.float64, mapped, memory)
     if 4.0 * n * n > begun.budget:
         return None
-    matrix = kernel_matrix(begun.gram, precision, memory)
+    gram, places = _class_by_class(begun)
+    matrix = kernel_matrix(gram, precision, memory)
 
     @cache
     def exact() -> NDArray[np.float64]:
-        return kernel_matrix(begun.gram, np.float64)
+        return kernel_matrix(gram, np.float64)
 
     def solved(chain: Chain) -> list[ChainSolution]:
-        given = chain.members, chain.others, chain.problems, tol, monitor
+        rows = places[chain.members], places[chain.others]
+        given = *rows, chain.problems, tol, monitor
         found = solve_chain(matrix, *given)
         if precision is np.float32 and not _all_converged([found]):
             found = solve_chain(exact(), *given)  # single precision leaves too much
         return found
 
     return list(mapped(solved, chains))
+
+
+def _class_by_class(begun: _Begun) -> tuple[Gram, Indices]:
+    """Return a handle on which a pair of classes is two runs of rows, and their places.
+
+    Where no fit is of pairs, rows stay as they are.
+    """
+    gram, labels = begun.gram, np.zeros(begun.gram.n, dtype=np.intp)
+    for fit in begun.fits:
+        data = fit.begun.data
+        if len(fit.begun.tasks) > 1 and isinstance(data, LabelledData):
+            labels[begun.rows.numbers[fit.place][0][data.rows]] = data.labels
+    if not labels.any():
+        return gram, np.arange(gram.n)
+    order = np.argsort(labels, kind="stable")
+    return gram.subset(order), np.argsort(order)
 
 
 def _all_converged(chains: list[list[ChainSolution]]) -> bool:
