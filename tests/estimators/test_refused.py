@@ -177,3 +177,11 @@ def test_a_matrix_that_is_not_symmetric_is_refused(estimator, form, monkeypatch)
     single = (X @ X.T).astype(np.float32)
     single[0, 1] = np.nextafter(single[0, 1], np.float32(9.0))
     assert estimator(kernel="precomputed").fit(form(single), y).support_.size
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "ChanceConstrainedSVC"])
+def test_whole_numbers_beyond_float64_are_refused(name):
+    X = np.arange(12.0).reshape(6, 2).astype(object)
+    X[3, 1] = 10**400
+    with pytest.raises(ValueError, match="beyond the largest float64"):
+        getattr(widemargin, name)().fit(X, [0, 1] * 3)

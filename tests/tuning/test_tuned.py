@@ -155,6 +155,41 @@ def test_weights_count_in_fits_and_in_scores():
     assert np.abs(difference).max() > 0.0
 
 
+@pytest.mark.parametrize("absent", [0.0, -1.0])
+def test_rows_without_weight_are_absent_from_folds_too(absent):
+    X, y = wine()  # sorted by classes
+    rows = np.arange(len(y)) % 2 == 0
+    rows[60:90] = False  # a whole fold of them
+    weights = np.where(rows, 1.0, absent)
+    options = {"Cs": [0.1, 1.0], "gammas": [0.01, 0.1], "refine": False}
+    found = SVCCV(**options).fit(X, y, sample_weight=weights)
+    asked = SVCCV(**options).fit(X[rows], y[rows])
+    name = "mean_test_score"
+    assert_allclose(found.cv_results_[name], asked.cv_results_[name])
+    assert (found.C_, found.gamma_) == (asked.C_, asked.gamma_)
+
+
+def test_negative_weights_count_for_nothing_in_folds_that_are_given():
+    X, y = wine()
+    weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    splits = list(StratifiedKFold(3).split(X, y))
+    options = {"Cs": [0.01, 1.0], "gammas": [0.03], "refine": False, "cv": splits}
+    scores = [
+        SVCCV(**options).fit(X, y, sample_weight=w).cv_results_["mean_test_score"]
+        for w in (weights, np.where(weights == 0.0, -2.0, 1.0))
+    ]
+    assert_array_equal(*scores)
+
+
+def test_a_given_fold_without_weight_is_refused():
+    X, y = wine()
+    splits = list(StratifiedKFold(3).split(X, y))
+    weights = np.ones(len(y))
+    weights[splits[1][1]] = 0.0
+    with pytest.raises(ValueError, match="cv has a fold whose test rows"):
+        SVCCV(cv=splits).fit(X, y, sample_weight=weights)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "laplacian", "poly"])
 def test_other_kernels(kernel):
     X, y = wine()

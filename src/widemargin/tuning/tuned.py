@@ -127,6 +127,8 @@ class TunedMachine(BaseEstimator):
         data = validated_fold(machine, X, y, sample_weight)
         rows, _ = indexable(X, y)
         weights = check_weights(sample_weight, data.n_given)
+        if weights is not None:
+            weights = np.maximum(weights, 0.0)
         tuning = _Tuning(self, machine, data, rows, np.asarray(y).ravel(), weights)
         found = tuning.searched()
         best = self._finished(machine.set_params(**found["best_params_"]))
@@ -203,7 +205,7 @@ class _Tuning:
             machine, {}, scoring=own.scoring, refit=own.refit, error_score=np.nan
         )
         self.scorers, self.metric = self.table._get_scorers()
-        self.splits = list(self._folds(y).split(X, y))
+        self.splits = self._splits(X, y, weights)
         self.bar = tqdm(disable=not own.verbose, unit="fit", delay=1.0, leave=False)
         self.cells = Cells(machine, X, y, self.splits, self._options(weights))
         exact = clone(machine).set_params(tol=min(own.tol, TIED) * unit)
@@ -220,6 +222,22 @@ class _Tuning:
             return check_cv(own.cv, y, classifier=is_classifier(own))
         kind = StratifiedKFold if is_classifier(own) else KFold
         return kind(own.cv or 5, shuffle=True, random_state=own.random_state)
+
+    def _splits(self, X: Any, y: Any, weights: Any) -> list[tuple[Any, Any]]:
+        """Return train and test rows of each fold; rows without weight are absent."""
+        folds = self._folds(y)
+        if weights is None or isinstance(self.own.cv, Iterable):  # given row by row
+            splits = list(folds.split(X, y))
+        else:
+            present = np.flatnonzero(weights > 0.0)
+            some = folds.split(np.empty(present.size), y[present])
+            splits = [(present[train], present[test]) for train, test in some]
+        if weights is not None and not all(weights[t].max() > 0.0 for _, t in splits):
+            raise ValueError(
+                "cv has a fold whose test rows all have sample_weight 0: it has no "
+                "score. Give cv folds with rows that count."
+            )
+        return splits
 
     def _options(self, weights: Any) -> CellOptions:
         given = {} if weights is None else {"sample_weight": weights}

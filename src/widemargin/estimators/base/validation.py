@@ -68,6 +68,11 @@ def checked_samples(
         if not text:
             raise
         raise type(error)(encoding_advice(type(estimator).__name__, text)) from error
+    except OverflowError as error:  # Python's whole numbers have no limit
+        raise ValueError(
+            "X or y holds a whole number beyond the largest float64, 1.8e308; take its "
+            "logarithm, or leave it out."
+        ) from error
 
 
 def plain_samples(X: Any) -> bool:
