@@ -211,6 +211,11 @@ def test_csv_labels_agree_across_pieces(
         ("a,c,b\n1,2,\x00\n", "2:5", "NUL"),
         ("a,c,d\n1,2,3\n", "1:1", "no column 'b'"),
         ("a,b,b\n1,2,3\n", "1:1", "two columns"),
+        ("a;c;b\n1;2,5;x\n", "2:3", "'2,5' is not a finite number: write decimal"),
+        ('a,c,b\n1,"2,5",x\n', "2:3", "'2,5' is not a finite number: write decimal"),
+        ("a,c,b\n1,2,x\n1,y\n", "3:3", "in this line: 2, in the first line: 3"),
+        ("a,b\r1,2\r3,4", "", "end with a carriage return"),
+        ("\x01\x02,b\n1,2\n", "1:1", "not CSV text"),
     ],
 )
 def test_csv_errors(tmp_path: Path, text: str, where: str, what: str) -> None:
@@ -222,6 +227,14 @@ def test_csv_errors(tmp_path: Path, text: str, where: str, what: str) -> None:
         read(write(tmp_path, text, "data.csv"), label=label)
     assert where in str(caught.value)
     assert what in str(caught.value)
+
+
+def test_csv_of_other_encodings(tmp_path: Path) -> None:
+    """As spreadsheets write them."""
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,x\n", encoding="utf-16")
+    with pytest.raises(DataError, match="UTF-16 text; save the table as UTF-8"):
+        read(str(path), label="b")
 
 
 def test_csv_asks_for_the_label(tmp_path: Path) -> None:

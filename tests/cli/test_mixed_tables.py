@@ -159,6 +159,18 @@ def test_what_is_refused_and_the_remedy(folder: Path) -> None:
     assert refusal(*line, cwd=folder).endswith("a category is not UTF-8 text")
 
 
+def test_decimal_commas_are_no_categories(folder: Path) -> None:
+    """Each number would be a category of its own, and the training score perfect."""
+    (folder / "commas.csv").write_text("a;b;kind\n1,5;x;p\n2,5;y;n\n3,25;x;p\n")
+    line = ["train", "commas.csv", "model", "--label", "kind", "--categorical", "auto"]
+    message = refusal(*line, cwd=folder)
+    assert message.startswith("Error: commas.csv:2:1: '1,5' is not a finite number")
+    assert message.endswith("write decimal points for decimal commas")
+    (folder / "pairs.csv").write_text("a;kind\n1,5;p\nx;n\n3,25;p\n2,1;n\n")
+    line[1] = "pairs.csv"
+    assert command(*line, cwd=folder).returncode == 0
+
+
 def test_files_that_do_not_fit_the_model(folder: Path) -> None:
     table = customers()
     table["size"] = "1" + table["size"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ from .sample_collector import Growing
 
 _MAX_COLUMNS = 50_000_000
 _LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+_COMMA_HINT = ": write decimal points for decimal commas"
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ def read_csv(pieces: Iterator[bytes], path: str, options: TableOptions) -> Data:
 def _layout(first: bytes, path: str, options: TableOptions) -> _Layout:
     """Return the layout of a table by its first line."""
     head = first.split(b"\n", 1)[0].rstrip(b"\r")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{path}: UTF-16 text; save the table as UTF-8")
+    if b"\r" in head:
+        raise DataError(f"{path}: lines end with a carriage return; end them with \\n")
     separator = chr(max(b",;\t", key=lambda code: head.count(code)))
     fields = _fields(head, separator, path)
     if len(fields) > _MAX_COLUMNS:
@@ -118,6 +125,9 @@ def _parsed_mixed(
         raise DataError(f"{path}: a category is not UTF-8 text") from error
     check_parsed(path, parsed.error)
     check_size(path, *parsed.values.shape)
+    for column, first_seen in parsed.mixed.text.items():
+        if all(map(_DECIMAL_COMMA.fullmatch, parsed.mixed.categories[column])):
+            raise DataError(f"{path}:{first_seen}{_COMMA_HINT}")
     return parsed
 
 
@@ -132,6 +142,10 @@ def _parsed_numbers(
     rows = 0
     while first or rows == 0:
         parsed = _core.parse_csv(first, line, layout.separator, columns, label)
+        if parsed[5] is not None:
+            _check_line(
+                first.split(b"\n")[parsed[5][0] - line], path, parsed[5], layout
+            )
         check_parsed(path, parsed[5], hint)
         values.extend(parsed[0])
         known = [distinct.setdefault(text, len(distinct)) for text in parsed[2]]
@@ -143,6 +157,27 @@ def _parsed_numbers(
     features = len(layout.features)
     check_size(path, rows, features)
     return values.finish(features), list(distinct), codes.finish()
+
+
+def _check_line(
+    text: bytes, path: str, error: tuple[int, int, str], layout: _Layout
+) -> None:
+    """Raise what the whole line shows to be wrong: its width, or decimal commas."""
+    number, column, what = error
+    if not what.endswith("not a finite number"):
+        return
+    fields = next(
+        csv.reader([text.decode(errors="replace")], delimiter=layout.separator)
+    )
+    if len(fields) != len(layout.fields):
+        raise DataError(
+            f"{path}:{number}:{column}: {what}; columns in this line: "
+            f"{len(fields)}, in the first line: {len(layout.fields)}"
+        )
+    commas = [field for field in fields if _DECIMAL_COMMA.fullmatch(field)]
+    if commas:
+        found = f"{commas[0]!r} is not a finite number"
+        raise DataError(f"{path}:{number}:{column}: {found}{_COMMA_HINT}")
 
 
 def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int | None]:
@@ -158,8 +193,9 @@ def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int 
 
 def _fields(head: bytes, separator: str, path: str) -> list[str]:
     try:
-        return [
-            f.strip() for f in next(csv.reader([head.decode()], delimiter=separator))
-        ]
+        text = head.decode()
+        if not text.replace("\t", " ").isprintable():
+            raise csv.Error("control characters")
+        return [f.strip() for f in next(csv.reader([text], delimiter=separator))]
     except (UnicodeDecodeError, csv.Error, StopIteration) as error:
         raise DataError(f"{path}:1:1: the first line is not CSV text") from error
