@@ -153,6 +153,17 @@ def test_constant_targets_one_row_and_huge_targets():
     assert_allclose(model.predict(X), 1e12 * small.predict(X), rtol=1e-6)
 
 
+def test_a_callable_kernel_is_not_asked_about_no_samples():
+    def linear(A, B):
+        assert len(A) and len(B), "as functions of scikit-learn refuse empty arrays"
+        return A @ B.T
+
+    X, y, _ = data(3, 8)
+    flat = SVR(kernel=linear, epsilon=10.0 * np.ptp(y)).fit(X, y)
+    assert flat.support_.size == 0
+    assert_allclose(flat.predict(X), np.full(8, 0.5 * (y.min() + y.max())))
+
+
 def test_two_active_sets_do_not_take_turns_for_ever():
     # Targets of hundreds: all rows end at a bound, and levels of active sets lie far
     # apart.
