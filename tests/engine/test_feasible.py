@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from widemargin.engine.feasible import lowest_vertex
+from widemargin.engine.feasible import lowest_vertex, project
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem
@@ -47,3 +47,12 @@ def test_of_equal_gradients_the_first_are_taken(widths):
     beta = lowest_vertex(problem, gradient)
     expected = [1, 1, 0.5, 1, 0, 0] if widths[1] == 1 else [0, 2, 0, 1.5, 0, 0]
     assert_array_equal(beta, expected)
+
+
+def test_rounding_of_the_sum_takes_no_member_from_its_kink():
+    """Members at zero, as of a tube, have more room to their bounds than any other."""
+    beta = np.array([0.0, 0.7, -0.7 + 1e-15, 0.0, 1.0, -1.0])
+    box = np.full(6, -1.0), np.ones(6)
+    settled = project(beta, *box, 0.0, kinked=True)
+    assert settled.sum() == 0.0
+    assert_array_equal(settled[[0, 3, 4, 5]], beta[[0, 3, 4, 5]])

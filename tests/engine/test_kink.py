@@ -138,3 +138,17 @@ def test_newton_in_the_primal_starts_it_by_sides(total):
     values = kernel_matrix(Linear(), problem.gram.samples) @ solution.beta
     assert violation(problem, solution.beta, values) <= 1e-3
     assert solution.n_iter < 500
+
+
+def test_a_path_ends_what_creeps():
+    """On unscaled features pair steps took 20,000 a sample, and did not get there."""
+    rng = np.random.default_rng(4)
+    X = 300.0 * rng.standard_normal((300, 6))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(300)
+    costs = np.full(300, 100.0)
+    gram = Gram(X, Linear())
+    problem = DualProblem(gram, y, -costs, costs, 0.0, np.full(300, 0.1))
+    solution = solve(problem)
+    values = kernel_matrix(Linear(), X) @ solution.beta
+    assert violation(problem, solution.beta, values) <= 1e-3
+    assert solution.n_iter < 200 * problem.n

@@ -14,13 +14,18 @@ PROBES = 32  # columns of the kernel matrix that estimate a gradient
 
 
 def project(
-    beta: ArrayLike, lower: Vector, upper: Vector, total: float | None
+    beta: ArrayLike,
+    lower: Vector,
+    upper: Vector,
+    total: float | None,
+    kinked: bool = False,
 ) -> Vector:
     """Return the nearest point of the box, and of the plane sum = total if given.
 
     The projection is ``clip(beta - shift)``; the shift is found from the breakpoints,
     exactly, and the rounding left in the sum goes to the member with most room
-    (mathematics 0.3).
+    (mathematics 0.3). ``kinked`` members stop at zero, too: one that left it by 1e-16
+    would make an optimal point look far from optimal, as it would at a bound.
     """
     point = np.asarray(beta, dtype=np.float64)
     clipped = np.clip(point, lower, upper)
@@ -50,12 +55,20 @@ def project(
         if residue == 0.0:
             break
         room = np.minimum(upper - clipped, clipped - lower)
+        if kinked:
+            room = np.minimum(room, np.abs(clipped))
         if room.max() <= abs(residue):  # no member is free: one must leave its bound
             room = upper - clipped if residue > 0 else clipped - lower
         widest = int(np.argmax(room))
         moved = clipped[widest] + residue
         clipped[widest] = min(max(moved, lower[widest]), upper[widest])
     return clipped
+
+
+def feasible(beta: ArrayLike, problem: DualProblem) -> Vector:
+    """Return the nearest feasible point; members at their kink stay there."""
+    box = problem.lower, problem.upper, problem.total
+    return project(beta, *box, kinked=problem.kink is not None)
 
 
 def starting_point(

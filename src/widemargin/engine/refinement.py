@@ -21,7 +21,7 @@ from widemargin.runtime.deadline import Deadline
 
 from .bounded_values import CURRENT, BoundedValues, Evidence
 from .certificate import dual_objective, violation
-from .feasible import project, starting_point
+from .feasible import feasible, starting_point
 from .intercept import optimal_intercept
 from .interrupted import Interrupted
 from .kernels import Linear
@@ -343,7 +343,7 @@ class Descent:
             problem, beta, problem.gram.times(beta), Status.START, exact=True
         )
         _, beta, _ = repair(near)
-        beta = project(beta, problem.lower, problem.upper, problem.total)
+        beta = feasible(beta, problem)
         values = problem.gram.times(beta)
         if not violation(problem, beta, values) <= tol:
             return False
@@ -373,7 +373,7 @@ def primal_start(
         weights = transposed_times(X, beta, problem.gram.threads)
         near = np.append(weights, intercept)
     moved = _newton_by_sides(problem, tol, near, deadline)
-    moved = project(moved, problem.lower, problem.upper, problem.total)
+    moved = feasible(moved, problem)
     there = problem.gram.times(moved)
     # What had no time to become a solution may be worse than where it began.
     terms = problem.linear, problem.kink

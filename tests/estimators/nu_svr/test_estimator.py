@@ -160,3 +160,16 @@ def test_sums_beyond_single_precision_have_a_reason():
     model = NuSVR(kernel="poly", degree=2, gamma=8.0, C=100.0, nu=2 / 3)
     with pytest.raises(ValueError, match="may contain large values"):
         model.fit(X, y, 10.0 ** rng.uniform(-3, 3, 28))
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.5])
+def test_unscaled_features_of_a_linear_kernel(nu):
+    """Steps that keep both sums creep there; the search follows paths."""
+    rng = np.random.default_rng(4)
+    X = 300.0 * rng.standard_normal((300, 6))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(300)
+    model = NuSVR(kernel="linear", C=100.0, nu=nu).fit(X, y)
+    assert model.fit_status_ == 0
+    certificate = model.certificate_
+    assert certificate.gap <= 1e-3 * certificate.objective
+    assert certificate.n_iter < 5000 * y.size

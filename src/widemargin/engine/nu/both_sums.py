@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from widemargin.engine.certificate import violation
 from widemargin.engine.feasible import project
+from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import SecondSum
+from widemargin.engine.refinement import SLOW
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import NEARLY, POLISH_START
 from widemargin.engine.status import Status
@@ -45,6 +47,7 @@ class BothSums(Search):
     """
 
     every_value = False
+    hurries = True  # from pair steps that creep to a search
 
     def run(self, start: Vector | None) -> NuSolution:
         """Descend to the tolerance, and further until it is proved."""
@@ -55,6 +58,13 @@ class BothSums(Search):
             point = onto_both_sums(self.origin, near)
             if point is not None:
                 near = self.descended(point, tol)
+                if self.creeps(near):
+                    found = super().run(None)
+                    solved = found.converged or found.status.stopped
+                    if solved or not self.origin.has_margin:
+                        return found
+                    self.hurries = False  # whether there is no margin steps will tell
+                    near = self.descended(point, tol)
             if point is None or (self.has_hardly_a_tube(near) and not looked):
                 near, looked = self.solved(0.0, near.a), True
                 if self.has_slack(near):
@@ -158,15 +168,33 @@ class BothSums(Search):
             problem, np.clip(near.a / unit, problem.lower, problem.upper),
             near.values / unit, Status.START, exact=near.exact,
         )  # fmt: skip
+        left = -1 if left < 0 else max(0, left - self.steps)
+        if self.patience is not None:
+            left = self.patience if left < 0 else min(left, self.patience)
         options = replace(
             self.options, tol=tol, certify=False, exact=False,
-            second_sum=SecondSum(origin.has_margin),
-            max_iter=left if left < 0 else max(0, left - self.steps),
+            second_sum=SecondSum(origin.has_margin), max_iter=left,
         )  # fmt: skip
         solution = self.solver(problem, options, start)
         self.steps += solution.n_iter
         self.record(stage(origin.levels(unit * solution.known_values)[0], solution))
         return trial(origin, near.multiplier, tol, solution)
+
+    @property
+    def patience(self) -> int | None:
+        """Pair steps from which another way is shorter; None where there is none.
+
+        With a linear kernel and features of very different sizes pair steps creep. The
+        problem at a multiplier has a path to its solution, or Newton in the primal.
+        """
+        gram = self.origin.gram
+        creeping = self.hurries and isinstance(gram.kernel, Linear)
+        return SLOW * gram.n if creeping else None
+
+    def creeps(self, near: Trial) -> bool:
+        """Whether a descent ended for want of patience alone."""
+        limit, stopped = self.options.max_iter, near.solution.status == Status.MAX_ITER
+        return stopped and (limit < 0 or self.steps < limit)
 
     def has_hardly_a_tube(self, near: Trial) -> bool:
         """Whether the budget of nu-SVR may not be reached even at epsilon = 0."""

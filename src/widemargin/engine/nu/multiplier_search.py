@@ -100,7 +100,8 @@ class Search:
         multiplier, beta, tol = self.former(start), start, self.options.tol
         reach = (LOOSE if self.options.exact else NEARLY) * tol
         good = 0  # points to the tolerance, where the polish failed
-        found: NuSolution | None = None
+        best: NuSolution | None = None
+        least = np.inf  # its violation
         for _ in range(ROUNDS):
             last = self.solved(multiplier, beta)
             if last.solution.status.stopped:
@@ -110,6 +111,8 @@ class Search:
             found = self.candidate(last)
             if found is not None:
                 left = violation(found.problem, found.beta, found.solution.known_values)
+                if left < least:
+                    best, least = found, left
                 if left <= reach and self.options.exact:
                     exact = self.polished(found)
                     if exact is not None:
@@ -122,8 +125,8 @@ class Search:
             if last.solution.status == Status.STALLED and self.endless:
                 break
             multiplier, beta = self.next_multiplier(), None
-        reached = self.proved(found or self.ended(last))
-        if found is not None and reached.converged:
+        reached = self.proved(best or self.ended(last))
+        if best is not None and reached.converged:
             return reached
         stalled = replace(reached.solution, status=Status.STALLED)
         return replace(reached, solution=stalled)
