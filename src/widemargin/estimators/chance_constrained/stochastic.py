@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial, reduce
 
 import numpy as np
@@ -76,19 +77,7 @@ def stochastic(
     if workers > 1 and blocks.resident:
         (parts,) = blocks.map(lambda item: item.split(workers))
         visits = in_memory(parts)
-    history: list[Stage] = []
-
-    def record(stage: str, epoch: int, model: Model) -> None:
-        value = None  # rows outside of memory are not read for it
-        if blocks.resident:
-            scaled = (item.scaled[numbers[0]] for item in blocks.map(identity))
-            value = objective(next(scaled), *model)
-        seconds = time.perf_counter() - started
-        figures = {"seconds": seconds, "objective": value, "gap": None}
-        history.append({"stage": stage, "size": epoch} | figures)
-        if monitor is not None:
-            monitor(history[-1])
-
+    record = _Recorder(blocks, numbers[0], started, monitor)
     status = "epochs"
     for epoch in range(1, epochs + 1):
         try:
@@ -117,10 +106,32 @@ def stochastic(
             ended=status,
             n_iter=descent.steps,
             seconds=seconds,
-            history=history,
+            history=record.history,
         )
         for k, (w, b), descent in zip(numbers, models, descents, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class _Recorder:
+    """The history of the first problem; ``monitor`` is told of each stage."""
+
+    blocks: Problems
+    number: int
+    started: float
+    monitor: Callable[[Stage], None] | None
+    history: list[Stage] = field(default_factory=list)
+
+    def __call__(self, stage: str, epoch: int, model: Model) -> None:
+        value = None  # rows outside of memory are not read for it
+        if self.blocks.resident:
+            (item,) = self.blocks.map(identity)
+            value = objective(item.scaled[self.number], *model)
+        seconds = time.perf_counter() - self.started
+        figures = {"seconds": seconds, "objective": value, "gap": None}
+        self.history.append({"stage": stage, "size": epoch} | figures)
+        if self.monitor is not None:
+            self.monitor(self.history[-1])
 
 
 def _evidence(blocks: Problems, k: int, w: Floats, b: float) -> Proof:
