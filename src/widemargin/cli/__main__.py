@@ -16,7 +16,7 @@ from typing import NoReturn
 import click
 
 from widemargin.cli.commands import Commands
-from widemargin.cli.refusals import is_refusal, refusal
+from widemargin.cli.system_errors import is_refusal, refusal
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["--help"]})

@@ -8,7 +8,7 @@ import click
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.refusals import refusal
+from widemargin.cli.system_errors import refusal
 from widemargin.persistence.libsvm_models import from_libsvm
 from widemargin.runtime.atomic_file import replacing
 

@@ -17,8 +17,8 @@ from typing import IO
 import numpy as np
 
 from widemargin import _core
-from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
+from widemargin.cli.system_errors import refusal
 
 from .arrow_tables import ARROW, PARQUET, read_arrow
 from .csv_tables import read_csv

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.refusals import refusal
+from widemargin.cli.system_errors import refusal
 from widemargin.persistence import training_rows
 
 from .estimator_names import available_methods

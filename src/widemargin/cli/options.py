@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from widemargin.cli.estimator_names import LIBSVM_KINDS, available_methods
-from widemargin.cli.refusals import refusal
+from widemargin.cli.system_errors import refusal
 
 #: LIBSVM's flags that are parameters here
 SHORT = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c"}

@@ -15,8 +15,8 @@ from tqdm.auto import tqdm
 
 from widemargin.cli.files import read
 from widemargin.cli.parsed_data import Data, DataError
-from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_stream
+from widemargin.cli.system_errors import refusal
 from widemargin.estimators.base.feature_scales import ScaleWarning
 from widemargin.persistence import StorageError, load, save
 

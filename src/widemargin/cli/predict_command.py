@@ -19,9 +19,9 @@ from widemargin.cli.column_encoding import (
     matching_table,
 )
 from widemargin.cli.parsed_data import Data
-from widemargin.cli.refusals import refusal
 from widemargin.cli.streams import is_standard_output, writing
 from widemargin.cli.suggestions import did_you_mean
+from widemargin.cli.system_errors import refusal
 
 from .output import (
     InputError,

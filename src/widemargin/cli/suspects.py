@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from widemargin.cli.parsed_data import Data
-from widemargin.cli.refusals import refusal
+from widemargin.cli.system_errors import refusal
 from widemargin.runtime.atomic_file import replacing
 
 from .output import InputError, check_model_path
