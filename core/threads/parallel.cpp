@@ -65,7 +65,7 @@ void Team::run(Size count, Size grain, double cost, const std::function<void(Siz
     // member has seen no round yet and therefore takes part in this one.
     try {
       while (members_.size() + 1 < Size(size_)) members_.emplace_back([this] { serve(); });
-    } catch (const std::exception&) {  // the system gives no more: those there are will do
+    } catch (const std::exception&) {  // the system refuses more: go on with these
       size_ = int(members_.size()) + 1;
     }
     pending_ = size_ - 1;

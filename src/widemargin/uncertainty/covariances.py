@@ -89,7 +89,7 @@ def class_matrices(
 
 
 def _unit(scatter: Floats, mass: float, scale: float, label: Any) -> float:
-    """Return what makes the sample covariance of a class of its scatter, scaled."""
+    """Return the factor from a class's scatter to its scaled sample covariance."""
     if not scatter.any():
         return 1.0
     if mass <= 1.0:

@@ -1,4 +1,4 @@
-"""Seconds of a run; those of the processor other jobs disturb least."""
+"""Wall and processor seconds of a run; other jobs disturb the latter least."""
 
 from __future__ import annotations
 

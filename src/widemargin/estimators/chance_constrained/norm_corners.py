@@ -2,9 +2,9 @@
 
 There the norm has no gradient but the subdifferential ``{L_k u : ||u|| <= 1}``. Many
 samples may sit at the corner at once: all that lack the same feature do when the
-optimum leaves that feature out. Only two things about them matter: the space that they
-forbid to w, and whether forces from their balls can add up to the force that keeps w
-out of it. At ``w = 0`` they forbid everything.
+optimum leaves that feature out. Only two things about them matter: the subspace to
+which w must be orthogonal, and whether subgradients of theirs sum to the multiplier of
+that constraint, the force that holds w. At ``w = 0`` the subspace is the whole space.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def check_sample_costs(
     labels: Indices,
     classes: NDArray[Any],
 ) -> Vector:
-    """Return the costs of all answers for some rows, errors name what is wrong.
+    """Return checked costs of every answer, a row for each sample.
 
     Parameters
     ----------

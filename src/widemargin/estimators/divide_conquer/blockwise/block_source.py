@@ -62,9 +62,9 @@ class RowBlocks(ABC):
 
     @abstractmethod
     def parts(self, work: Work, shared: Any, limited: bool) -> Iterator[Part]:
-        """Yield how many blocks come next, and what returns their results.
+        """Yield batches: how many blocks, and a function that returns their results.
 
-        With a limit of time these are few.
+        Batches are small where there is a time limit.
         """
 
     def each(
