@@ -114,7 +114,7 @@ def stochastic(
 
 @dataclass(frozen=True)
 class _Recorder:
-    """The history of the first problem; ``monitor`` is told of each stage."""
+    """The history of the first problem; ``monitor`` is called with each stage."""
 
     blocks: Problems
     number: int
