@@ -161,6 +161,21 @@ def test_several_classes(smooth):
     assert exact - balanced(model, Z, labels) <= 0.005
 
 
+def test_a_cut_that_both_levels_share_is_seen_by_random_rows():
+    """Clusters that follow the classes cut along the boundary, on every level."""
+    rng = np.random.default_rng(1)
+    centres, y = rng.normal(size=(3, 8)), rng.integers(3, size=12_000 + TEST)
+    X = scale(1.2 * centres[y] + rng.normal(size=(len(y), 8)))
+    X, Z, y, labels = X[TEST:], X[:TEST], y[TEST:], y[:TEST]
+    exact = balanced(SVC().fit(X, y), Z, labels)
+    forced = early(early_level=2, random_state=0).fit(X, y)
+    assert exact - balanced(forced, Z, labels) > 0.005
+    model = early(random_state=0).fit(X, y)
+    assert exact - balanced(model, Z, labels) <= 0.005
+    finest = evidence_of(model)[0]
+    assert finest["sampled_balanced_accuracy"] > finest["finer_balanced_accuracy"]
+
+
 @pytest.mark.parametrize(("most", "level", "rows"), [(3e6, 2, 948), (3e7, 1, 1899)])
 def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
     smooth, monkeypatch, most, level, rows

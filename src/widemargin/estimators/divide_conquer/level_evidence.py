@@ -30,7 +30,7 @@ from widemargin.estimators.base.multiclass import one_vs_rest_scores
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.multilevel.partition import Partition, coarsen, divide, mass_apart
 from widemargin.multilevel.router import Samples
-from widemargin.runtime.deadline import NEVER, Deadline
+from widemargin.runtime.deadline import Deadline
 
 from .cluster_models import models_of_clusters
 from .level_choice import clustering_stage, early_levels
@@ -203,12 +203,19 @@ def compare_levels(
 
 
 def against_sample(
-    evidence: Evidence, machine: Any, source: RowSource, kernel: Kernel, seed: int
+    evidence: Evidence,
+    machine: Any,
+    source: RowSource,
+    kernel: Kernel,
+    seed: int,
+    deadline: Deadline,
 ) -> Evidence:
     """Add what one model of random rows reaches, at a tenth of the level's cost.
 
-    At level 1 this is the coarser model itself.
+    At level 1 this is the coarser model itself. Where the time is too short for it,
+    the evidence stays as it is.
     """
+    begun = time.perf_counter()
     if evidence.level == 1:
         return replace(
             evidence, sampled=evidence.coarser, sampled_rows=evidence.trained
@@ -221,11 +228,15 @@ def against_sample(
     )
     if len(np.unique(drawn.codes)) == 1:
         return evidence
-    local = _settings(machine, kernel, seed, NEVER)
+    local = _settings(machine, kernel, seed, deadline)
     models = models_of_clusters(local, *drawn[1:], [divide(drawn.samples, kernel, 1)])
-    assert models is not None  # whatever time it takes
+    if models is None:
+        return evidence
     sampled = Quality.of(_values(models[0], tested), tested.codes)
-    return replace(evidence, sampled=sampled, sampled_rows=len(drawn.codes))
+    seconds = evidence.seconds + time.perf_counter() - begun
+    return replace(
+        evidence, sampled=sampled, sampled_rows=len(drawn.codes), seconds=seconds
+    )
 
 
 def _settings(machine: Any, kernel: Kernel, seed: int, deadline: Deadline) -> Any:
@@ -366,9 +377,12 @@ def chosen_level(
         if evidence is None:
             return chosen
         costs = evidence.entries(size / machine.n_branches ** (level - 1))
-        enough = evidence.loss - evidence.deviation <= machine.early_tolerance
+        enough = not evidence.exceeds(machine.early_tolerance)
+        if level > 1 if enough else costs > MOST_ENTRIES:
+            # both levels may share a cut along the boundary: random rows have none
+            evidence = against_sample(evidence, machine, source, kernel, seed, deadline)
+            enough = not evidence.exceeds(machine.early_tolerance)
         if costs > MOST_ENTRIES and not enough:
-            evidence = against_sample(evidence, machine, source, kernel, seed)
             warnings.warn(disappointing(evidence, machine), EarlyWarning, stacklevel=2)
             enough = True
         stages.append(evidence.record(size))

@@ -117,13 +117,27 @@ class Evidence:
     def loss(self) -> float:
         """What the level is expected to lose against the whole problem.
 
-        Each step above the one that was measured is taken to lose half as much.
+        Each step above the one that was measured is taken to lose half as much. What
+        random rows reach, the whole problem reaches too.
         """
-        return self._steps * max(0.0, self.finer.loss_against(self.coarser))
+        loss = self._steps * max(0.0, self.finer.loss_against(self.coarser))
+        if self.sampled is None:
+            return loss
+        return max(loss, self.finer.loss_against(self.sampled))
+
+    def exceeds(self, tolerance: float) -> bool:
+        """Whether the level loses more, by more than one standard error."""
+        loss = self._steps * self.finer.loss_against(self.coarser)
+        if loss - self.deviation > tolerance:
+            return True
+        if self.sampled is None:
+            return False
+        deviation = self.finer.deviation_against(self.sampled)
+        return self.finer.loss_against(self.sampled) - deviation > tolerance
 
     @property
     def deviation(self) -> float:
-        """Standard error of that loss."""
+        """Standard error of the loss against the level above."""
         return self._steps * self.finer.deviation_against(self.coarser)
 
     def entries(self, rows: float) -> float:
