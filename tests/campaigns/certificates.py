@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from tests.campaigns.certificate_figures import Record, stored, summary
-from tests.campaigns.certificate_problems import Case, draw
+from tests.campaigns.certificate_problems import ROUTES, Case, draw
 from tests.oracles.claims import judge
 from tests.oracles.exact_certificate import Model, Truth
 from tests.oracles.rebuilt import RampTruth, judged
@@ -92,6 +92,8 @@ def outcomes(case: Case) -> Iterator[tuple[Any, Any]]:
         model = kind(**limited, max_iter=steps)
     elif case.route == "seconds":
         model = widemargin.SVC(**given, max_time=float(10 ** rng.uniform(-7, -2.5)))
+    elif case.route == "warm" and case.seed // len(ROUTES) % 2:
+        model = widemargin.RampSVC(**limited, init="svm", warm_start=True)
     else:
         model = widemargin.SVC(**limited, warm_start=case.route == "warm")
     model.fit(X, y, sample_weight=w)

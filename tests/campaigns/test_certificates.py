@@ -85,6 +85,12 @@ def test_gains_that_underflow_choose_a_member_that_can_fall(seed: int) -> None:
     assert records and not any(record["false"] for record in records)
 
 
+def test_distances_of_margins_are_rounded_too() -> None:
+    """All members of this RampSVC are at their bounds but one, off by rounding."""
+    records = examine(4004947)
+    assert records and not any(record["false"] for record in records)
+
+
 def test_a_bound_with_an_indefinite_kernel_is_a_false_claim() -> None:
     kernel = {"kernel": "sigmoid", "gamma": 0.1, "coef0": -1.0, "C": 1.0}
     assert verdict_on({}, **kernel) == []

@@ -240,8 +240,9 @@ class RampTruth(Truth):
         super().__init__(plain, arithmetic)
         status = certificates(estimator)[pair.number].status
         rounds = int(estimator.n_cccp_iter_[pair.number])
-        self.known = rounds == 1
-        if rounds > 1 or (alpha < 0).any():
+        begun_anew = not estimator.warm_start  # else the first problem may have clipped
+        self.known = rounds == 1 and begun_anew
+        if rounds > 1 or not begun_anew or (alpha < 0).any():
             margins = pair.signs * (self.values.astype(float) + plain.intercept)
             clipped = (alpha < 0) | ((alpha == 0) & (margins < self.s))
             shift = np.where(clipped, pull, 0.0)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from widemargin.engine.bounds import UNIT
 from widemargin.engine.feasible import project
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
@@ -193,7 +194,8 @@ def stationarity(
     wrong[np.abs(alpha) > ramp.costs] = np.inf
     if ramp.fit_intercept and abs(fsum(beta)) > UNBALANCED * np.abs(beta).sum():
         return np.inf
-    return float(wrong.max(initial=0.0))
+    # each distance is a difference that was rounded, and a sum
+    return float(wrong.max(initial=0.0)) * (1.0 + 4.0 * UNIT)
 
 
 def with_certain_margins(ramp: RampProblem, solution: Solution) -> Solution:
