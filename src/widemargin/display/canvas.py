@@ -14,10 +14,10 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5
 
 def plain_numbers(axis: Axis) -> None:
     """Label a logarithmic axis 6, 10, 20 rather than by powers of ten."""
-    from matplotlib.ticker import LogFormatter
+    from .axis_numbers import PlainNumbers  # matplotlib is there by now
 
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter())
+    axis.set_major_formatter(PlainNumbers())
+    axis.set_minor_formatter(PlainNumbers())
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
