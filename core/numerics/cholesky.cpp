@@ -18,60 +18,124 @@ struct Rows {
   }
 };
 
-WIDEMARGIN_CLONES
-void substitute_forward(const Rows& rows, Size order, double* __restrict x) {
-  for (Size i = 0; i < order; ++i) {
-    const double* __restrict row = rows[i];
-    double sums[4] = {0, 0, 0, 0};
-    Size k = 0;
-    for (; k + 4 <= i; k += 4)
-      for (Size lane = 0; lane < 4; ++lane) sums[lane] += row[k + lane] * x[k + lane];
-    for (; k < i; ++k) sums[0] += row[k] * x[k];
-    x[i] = (x[i] - ((sums[0] + sums[1]) + (sums[2] + sums[3]))) / row[i];
-  }
-}
-
-WIDEMARGIN_CLONES
-void substitute_both(const Rows& rows, Size order, double* __restrict x, double* __restrict y) {
-  for (Size i = 0; i < order; ++i) {
-    const double* __restrict row = rows[i];
-    double sums[4] = {0, 0, 0, 0}, others[4] = {0, 0, 0, 0};
-    Size k = 0;
-    for (; k + 4 <= i; k += 4)
-      for (Size lane = 0; lane < 4; ++lane) {
-        sums[lane] += row[k + lane] * x[k + lane];
-        others[lane] += row[k + lane] * y[k + lane];
-      }
-    for (; k < i; ++k) {
-      sums[0] += row[k] * x[k];
-      others[0] += row[k] * y[k];
-    }
-    x[i] = (x[i] - ((sums[0] + sums[1]) + (sums[2] + sums[3]))) / row[i];
-    y[i] = (y[i] - ((others[0] + others[1]) + (others[2] + others[3]))) / row[i];
-  }
-  for (Size i = order; i-- > 0;) {
-    const double* __restrict row = rows[i];
-    const double a = x[i] / row[i], b = y[i] / row[i];
-    x[i] = a;
-    y[i] = b;
-    for (Size k = 0; k < i; ++k) {
-      x[k] -= a * row[k];
-      y[k] -= b * row[k];
-    }
-  }
-}
-
-WIDEMARGIN_CLONES
-void substitute_backward(const Rows& rows, Size order, double* __restrict x) {
-  for (Size i = order; i-- > 0;) {
-    const double* __restrict row = rows[i];
-    const double a = x[i] / row[i];
-    x[i] = a;
-    for (Size k = 0; k < i; ++k) x[k] -= a * row[k];
-  }
-}
-
 constexpr Size kTogether = 4;  // rows
+constexpr Size kLanes = 4;
+
+typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
+
+// Inlined, to be compiled for the processor of the caller.
+#define WIDEMARGIN_INLINE inline __attribute__((always_inline))
+
+WIDEMARGIN_INLINE void load(const double* from, Lanes& to) {
+  __builtin_memcpy(&to, from, sizeof(to));
+}
+
+WIDEMARGIN_INLINE void store(const Lanes& from, double* to) {
+  __builtin_memcpy(to, &from, sizeof(from));
+}
+
+// Forward substitution of some rows for some right-hand sides. The sums of a row depend on each
+// other in turn: those of several rows take the time of one, and are the same to the last bit.
+template <Size kRows, Size kSides>
+WIDEMARGIN_INLINE void forward_rows(const Rows& rows, Size first, double* const* x) {
+  const Size whole = first / kLanes * kLanes;
+  const double* row[kRows];
+  Lanes sums[kRows][kSides];
+#pragma GCC unroll 4
+  for (Size r = 0; r < kRows; ++r) {
+    row[r] = rows[first + r];
+    for (Size s = 0; s < kSides; ++s) sums[r][s] = Lanes{};
+  }
+  for (Size k = 0; k < whole; k += kLanes) {
+    Lanes side[kSides], entries;
+#pragma GCC unroll 2
+    for (Size s = 0; s < kSides; ++s) load(x[s] + k, side[s]);
+#pragma GCC unroll 4
+    for (Size r = 0; r < kRows; ++r) {
+      load(row[r] + k, entries);
+#pragma GCC unroll 2
+      for (Size s = 0; s < kSides; ++s) sums[r][s] += entries * side[s];
+    }
+  }
+#pragma GCC unroll 4
+  for (Size r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (Size s = 0; s < kSides; ++s) {
+      const Lanes& sum = sums[r][s];
+      double rest = sum[0];
+      for (Size k = whole; k < first + r; ++k) rest += row[r][k] * x[s][k];
+      double& value = x[s][first + r];
+      value = (value - ((rest + sum[1]) + (sum[2] + sum[3]))) / row[r][first + r];
+    }
+}
+
+// The same backwards: the last row first.
+template <Size kRows, Size kSides>
+WIDEMARGIN_INLINE void backward_rows(const Rows& rows, Size first, double* const* x) {
+  const double* row[kRows];
+  double solved[kRows][kSides];
+#pragma GCC unroll 4
+  for (Size back = 1; back <= kRows; ++back) {
+    const Size r = kRows - back;
+    row[r] = rows[first + r];
+#pragma GCC unroll 2
+    for (Size s = 0; s < kSides; ++s) {
+      const double value = x[s][first + r] / row[r][first + r];
+      solved[r][s] = x[s][first + r] = value;
+      for (Size k = first; k < first + r; ++k) x[s][k] -= value * row[r][k];
+    }
+  }
+  const Size whole = first / kLanes * kLanes;
+  for (Size k = 0; k < whole; k += kLanes) {
+    Lanes side[kSides], entries;
+#pragma GCC unroll 2
+    for (Size s = 0; s < kSides; ++s) load(x[s] + k, side[s]);
+#pragma GCC unroll 4
+    for (Size back = 1; back <= kRows; ++back) {
+      const Size r = kRows - back;
+      load(row[r] + k, entries);
+#pragma GCC unroll 2
+      for (Size s = 0; s < kSides; ++s) side[s] -= solved[r][s] * entries;
+    }
+#pragma GCC unroll 2
+    for (Size s = 0; s < kSides; ++s) store(side[s], x[s] + k);
+  }
+  for (Size k = whole; k < first; ++k)
+    for (Size r = kRows; r-- > 0;)
+      for (Size s = 0; s < kSides; ++s) x[s][k] -= solved[r][s] * row[r][k];
+}
+
+template <Size kSides>
+WIDEMARGIN_INLINE void forward_all(const Rows& rows, Size order, double* const* x) {
+  Size first = 0;
+  for (; first + kTogether <= order; first += kTogether)
+    forward_rows<kTogether, kSides>(rows, first, x);
+  for (; first < order; ++first) forward_rows<1, kSides>(rows, first, x);
+}
+
+template <Size kSides>
+WIDEMARGIN_INLINE void backward_all(const Rows& rows, Size order, double* const* x) {
+  Size first = order;
+  while (first % kTogether != 0) backward_rows<1, kSides>(rows, --first, x);
+  while (first > 0) backward_rows<kTogether, kSides>(rows, first -= kTogether, x);
+}
+
+WIDEMARGIN_CLONES
+void substitute_forward(const Rows& rows, Size order, double* x) {
+  forward_all<1>(rows, order, &x);
+}
+
+WIDEMARGIN_CLONES
+void substitute_backward(const Rows& rows, Size order, double* x) {
+  backward_all<1>(rows, order, &x);
+}
+
+WIDEMARGIN_CLONES
+void substitute_both(const Rows& rows, Size order, double* x, double* y) {
+  double* const both[] = {x, y};
+  forward_all<2>(rows, order, both);
+  backward_all<2>(rows, order, both);
+}
 
 // Applies the rotations begin to end to some rows, each of which moves up by one: rows[r + 1] goes
 // to rows[r]. The numbers of a row depend on each other in turn: four rows take the time of one.

@@ -88,7 +88,7 @@ bool MarginSet::insert(Size row, std::vector<double>& column) {
   if (!(pivot > least_pivot())) return false;
   factor_.append(reduced.data(), pivot);
   members_.push_back(row);
-  if (!watches_all_) excerpts_.push_back(excerpt(column));
+  if (!watches_all_) take_excerpt(column, excerpts_.emplace_back());
   columns_.push_back(std::move(column));
   return true;
 }
@@ -133,17 +133,16 @@ void MarginSet::accumulate_watched(const ByPosition<double>& weights,
   add_columns(columns.data(), weights.data(), columns.size(), out.size(), out.data());
 }
 
-std::vector<double> MarginSet::excerpt(const std::vector<double>& column) const {
-  std::vector<double> part(watched_.size());
-  for (Size k = 0; k < part.size(); ++k) part[k] = column[watched_[k]];
-  return part;
+void MarginSet::take_excerpt(const std::vector<double>& column, std::vector<double>& out) const {
+  out.resize(watched_.size());
+  for (Size k = 0; k < out.size(); ++k) out[k] = column[watched_[k]];
 }
 
 void MarginSet::watch(const std::vector<Size>& rows) {
   watches_all_ = false;
   watched_ = rows;
-  excerpts_.clear();
-  for (const std::vector<double>& column : columns_) excerpts_.push_back(excerpt(column));
+  excerpts_.resize(columns_.size());  // those of the last look lend their memory
+  for (Size k = 0; k < columns_.size(); ++k) take_excerpt(columns_[k], excerpts_[k]);
 }
 
 void MarginSet::watch(Size row) {
@@ -153,7 +152,6 @@ void MarginSet::watch(Size row) {
 
 void MarginSet::watch_all() {
   watches_all_ = true;
-  excerpts_.clear();
 }
 
 void MarginSet::refactor() {

@@ -48,7 +48,7 @@ class MarginSet {
 
  private:
   double least_pivot() const;
-  std::vector<double> excerpt(const std::vector<double>& column) const;
+  void take_excerpt(const std::vector<double>& column, std::vector<double>& out) const;
   double reduce(Size row, const std::vector<double>& column, Size count,
                 std::vector<double>& reduced) const;
 
