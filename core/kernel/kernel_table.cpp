@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernel/square_table.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
 
 namespace {
 
-constexpr Size kRows = 128;  // evaluated at a time, whole panels; only the columns from there on
+constexpr Size kFewRows = 128;      // packed anew by the only block of rows there is
 constexpr Size kThreadRows = 1000;  // below, a thread starts no sooner than all is done
 
 Size padded(Size n) {
@@ -45,45 +46,13 @@ KernelTable::KernelTable(std::shared_ptr<Gram> gram)
   rows_ = std::make_unique<WholeMatrix<float>>(entries_, stride_);
   Team team(n_ < kThreadRows ? 1 : gram_->threads());
   Prepared<float> prepared;
-  if (n_ > kRows) {
-    std::vector<Index> all(n_);
-    std::iota(all.begin(), all.end(), Index(0));
-    gram_->source().prepare(all.data(), n_, prepared);
-  }
-  // Blocks of rows by themselves: each alone is too little to wake a thread for.
-  const double cost = double(n_) * double(n_) * gram_->source().entry_cost();
-  team.run((n_ + kRows - 1) / kRows, 1, cost, [&](Size begin, Size end) {
-    for (Size block = begin; block < end; ++block) {
-      const Size first = block * kRows, count = std::min(kRows, n_ - first);
-      evaluate(first, count, mirrors_ ? first : 0, prepared);
-      if (mirrors_) mirror(first, count);
-      for (Size r = first; r < first + count; ++r)
-        std::fill(entries_ + r * stride_ + n_, entries_ + (r + 1) * stride_, 0.0f);
-    }
-  });
-}
-
-// Rows [first, first + count), columns from `from` on.
-void KernelTable::evaluate(Size first, Size count, Size from, const Prepared<float>& prepared) {
-  const WorkLog::Timer timer(gram_->log(), Activity::entries);
-  std::vector<Index> rows(count), columns(n_ - from);
-  std::iota(rows.begin(), rows.end(), Index(first));
-  std::iota(columns.begin(), columns.end(), Index(from));
-  std::vector<float*> store(count);
-  for (Size r = 0; r < count; ++r) store[r] = entries_ + (first + r) * stride_ + from;
-  Sweep<float> work{rows.data(), count, columns.data(), columns.size(), store.data()};
-  if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = from;
-  Team alone(1);
-  gram_->source().sweep(work, alone);
-  gram_->log().count(Purpose::tables, count * columns.size());
-}
-
-// Copies the columns behind these rows to the rows below.
-void KernelTable::mirror(Size first, Size count) {
-  const WorkLog::Timer timer(gram_->log(), Activity::arranging);
-  const Size begin = first + count;
-  routines<float>().transposed(entries_ + first * stride_ + begin, stride_, count, n_ - begin,
-                               entries_ + begin * stride_ + first, stride_);
+  std::vector<Index> all(n_);
+  std::iota(all.begin(), all.end(), Index(0));
+  if (n_ > kFewRows) gram_->source().prepare(all.data(), n_, prepared);
+  fill_square_table(gram_->source(), all.data(), n_, prepared, entries_, stride_, gram_->log(),
+                    team);
+  for (Size r = 0; r < n_; ++r)
+    std::fill(entries_ + r * stride_ + n_, entries_ + (r + 1) * stride_, 0.0f);
 }
 
 }  // namespace widemargin

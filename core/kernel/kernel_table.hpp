@@ -29,8 +29,6 @@ class KernelTable {
 
  private:
   KernelTable(std::shared_ptr<Gram> gram, Size bytes);
-  void evaluate(Size first, Size count, Size from, const Prepared<float>& prepared);
-  void mirror(Size first, Size count);
 
   std::shared_ptr<Gram> gram_;
   Size n_, stride_;

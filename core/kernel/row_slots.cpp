@@ -87,6 +87,14 @@ void RowSlots<Real>::release_unused() {
 }
 
 template <class Real>
+void RowSlots<Real>::release_all() {
+  for (const Row& own : rows_)
+    if (own.sample >= 0) slots_[Size(own.sample)] = Slot::none;
+  rows_.clear(), free_.clear();
+  newest_ = oldest_ = Slot::none;
+}
+
+template <class Real>
 Size RowSlots<Real>::rows_of(Size length) const {
   return std::min(slab_->bytes() / (length * sizeof(Real)), slots_.size());
 }

@@ -22,6 +22,7 @@ class RowSlots {
   RowSlots(Size samples, Size budget_bytes);
 
   Size held() const { return rows_.size() - free_.size(); }  // rows
+  Size stride() const { return length_; }                    // from slot to slot, in entries
   Size limit() const { return limit_; }                      // rows that fit
   bool has_room_for(Size full_rows) const {
     return full_rows * slots_.size() * sizeof(Real) <= budget_;
@@ -36,6 +37,7 @@ class RowSlots {
   void touch(Slot slot);    // used now
   Slot take(Index sample);  // a slot for a new row; none where all rows are in use
   void release_unused();    // all rows that were not used since begin_use()
+  void release_all();       // new ones then follow each other from the first slot on
   // Whether giving every slot room for `columns` entries moves more memory than rows are worth.
   bool moves_much(Size columns) const;
 

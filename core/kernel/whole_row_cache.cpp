@@ -4,9 +4,19 @@
 #include <map>
 #include <new>
 
+#include "kernel/square_table.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
+
+namespace {
+
+// Of an entry, in those of few features: that of taking it from a row to another place of the row.
+constexpr double kCompactionCost = 3.0;
+// The same, from which it takes longer to evaluate a pair of samples twice than to mirror it.
+constexpr double kMirrorCost = 1.5;
+
+}  // namespace
 
 template <class Real>
 WholeRowCache<Real>::WholeRowCache(const Source& source, Size budget_bytes, WorkLog& log)
@@ -17,7 +27,9 @@ const ByPosition<Index>& WholeRowCache<Real>::arrange(const std::vector<Index>& 
                                                       Team& team) {
   const WorkLog::Timer timer(log_, Activity::arranging);
   auto [kept, columns] = this->arrangement(wanted);
-  if (kept.size() < columns_.size())
+  const bool leaving = kept.size() < columns_.size();
+  if (leaving && tabled_) release_for_table(kept);
+  if (leaving)
     slots_.keep(kept, team);
   else if (wanted.size() == columns_.size())
     return columns_;
@@ -27,6 +39,19 @@ const ByPosition<Index>& WholeRowCache<Real>::arrange(const std::vector<Index>& 
   }
   set_columns(std::move(columns));
   return columns_;
+}
+
+// What a table leaves behind is for the next one, which no sample that leaves has a row in.
+template <class Real>
+void WholeRowCache<Real>::release_for_table(const std::vector<Position>& kept) {
+  if (source_.entry_cost() < kCompactionCost) {
+    slots_.release_all();
+    return;
+  }
+  std::vector<Index> rows;
+  for (const Position p : kept) rows.push_back(columns_[p]);
+  touched_slots(rows.data(), rows.size());
+  slots_.release_unused();
 }
 
 template <class Real>
@@ -40,6 +65,7 @@ template <class Real>
 void WholeRowCache<Real>::extend(const std::vector<Index>& appended, const std::vector<Index>& rows,
                                  const double* weights, double* gradient, Team& team) {
   const Size before = columns_.size();
+  tabled_ = false;
   touched_slots(rows.data(), rows.size());
   slots_.release_unused();
   ByPosition<Index> columns = columns_;
@@ -169,11 +195,20 @@ std::vector<const Real*> WholeRowCache<Real>::table(Team& team) {
   std::vector<const Real*> out;
   const Size count = columns_.size();
   if (count > slots_.limit()) return out;
+  tabled_ = true;
   std::vector<Slot> slots = touched_slots(columns_.data(), count);
   slots_.release_unused();  // so that new rows go where memory has been used before
+  const bool first = slots_.held() == 0 && count > 0 && source_.entry_cost() >= kMirrorCost;
+  if (first) slots_.release_all();  // so that they follow each other
   for (Size k = 0; k < count; ++k)
     if (slots[k] == Slot::none) slots[k] = slots_.take(columns_.data()[k]);
-  complete(columns_.data(), slots, nullptr, nullptr, Purpose::tables, team);
+  if (first) {
+    fill_square_table(source_, columns_.data(), count, prepared_, slots_.entries(slots[0]),
+                      slots_.stride(), log_, team);
+    for (const Slot slot : slots) slots_.set_known(slot, count);
+  } else {
+    complete(columns_.data(), slots, nullptr, nullptr, Purpose::tables, team);
+  }
   const Size padded = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
   for (const Slot slot : slots) {
     Real* row = slots_.entries(slot);
@@ -186,6 +221,7 @@ std::vector<const Real*> WholeRowCache<Real>::table(Team& team) {
 template <class Real>
 void WholeRowCache<Real>::block(const Position* positions, Size count, Size first, Size stride,
                                 Real* out, Team& team) {
+  tabled_ = false;
   std::vector<Index> ids(count), absent;
   std::vector<Real*> store;
   Position last{};

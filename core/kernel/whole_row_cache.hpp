@@ -30,6 +30,7 @@ class WholeRowCache final : public RowCache<Real> {
   using RowCache<Real>::source_;
 
   void set_columns(ByPosition<Index> columns);
+  void release_for_table(const std::vector<Position>& kept);
   std::vector<Slot> touched_slots(const Index* rows, Size count);
   void complete(const Index* rows, const std::vector<Slot>& slots, const double* weights,
                 double* gradient, Purpose purpose, Team& team);
@@ -38,6 +39,7 @@ class WholeRowCache final : public RowCache<Real> {
 
   RowSlots<Real> slots_;
   Prepared<Real> prepared_;  // of all the columns
+  bool tabled_ = false;      // the rows were last asked for as a table
 };
 
 }  // namespace widemargin

@@ -11,7 +11,7 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kFirstStage = 2000;    // samples; a solve of twice as many goes by stages
+constexpr Size kFirstStage = 1000;    // samples; a solve of twice as many goes by stages
 constexpr double kStageGrowth = 2.5;  // of the universe from stage to stage
 constexpr double kMost = 0.6;         // share of support vectors from which all are taken at once
 constexpr double kSecondSum = 0.5;    // of the certificate's entries, that a second sum evaluates
@@ -111,13 +111,23 @@ Extremes ActiveSet<Real>::active_extremes() const {
 template <class Real>
 void ActiveSet<Real>::select(bool stuck) {
   const Levels levels(level_, stuck ? extremes().level(problem_.equality) : level_);
-  std::vector<Index> wanted;
+  const auto slack = [&](Index i) {
+    return slack_of(problem_, i, lazy_[i], iterate_.beta[i], levels);
+  };
+  std::vector<Index> wanted, near;
+  std::vector<double> slacks;  // of those near a violation that are at a bound
   for (Size k = 0; k < universe_; ++k) {
     const Index i = order_[k];
     if (!lazy_.is_current(i)) continue;
-    if (keeps_all_ || stays_active(problem_, i, lazy_[i], iterate_.beta[i], levels))
-      wanted.push_back(i);
+    if (!keeps_all_ && !(slack(i) <= kActiveMargin)) continue;
+    near.push_back(i);
+    if (!problem_.is_free(i, iterate_.beta[i])) slacks.push_back(slack(i));
   }
+  // A set that had nothing to do lacked one side of the most violating pair: all are taken.
+  const bool all = keeps_all_ || stuck;
+  const double margin = all ? kInfinity : active_margin(std::move(slacks), support());
+  for (const Index i : near)
+    if (slack(i) <= margin || problem_.is_free(i, iterate_.beta[i])) wanted.push_back(i);
   keep_few_leaving(wanted);
   samples_ = cache_.arrange(wanted, team_);
   take_over(Position(0));

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "common.hpp"
 #include "solver/problem.hpp"
 
 namespace widemargin {
 
-constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active
+constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active,
+constexpr Size kFewAtBounds = 500;     // as long as those at a bound are no more than this
+constexpr double kPerSupport = 2.0;    // and so many for each support vector
 constexpr double kFewLeave = 0.25;     // share of the active set that shrinking takes away at least
 
 // The levels at which gradients of free samples meet: of the former active set and, where that set
@@ -20,15 +23,26 @@ struct Levels {
       : lowest(std::min(active, whole)), highest(std::max(active, whole)) {}
 };
 
-// Whether sample i is free, violating, or near a violation.
-inline bool stays_active(const Problem& problem, Index i, double gradient, double beta,
-                         const Levels& levels) {
+// How far the gradient of sample i is from a violation; below zero, by how much it violates.
+inline double slack_of(const Problem& problem, Index i, double gradient, double beta,
+                       const Levels& levels) {
   const double kink = problem.kink_of(i);
-  const bool may_grow = beta < problem.upper[i] &&
-                        gradient + growth_offset(beta, kink) < levels.highest + kActiveMargin;
-  const bool may_fall =
-      beta > problem.lower[i] && gradient + fall_offset(beta, kink) > levels.lowest - kActiveMargin;
-  return may_grow || may_fall;
+  double slack = kInfinity;
+  if (beta < problem.upper[i])
+    slack = std::min(slack, gradient + growth_offset(beta, kink) - levels.highest);
+  if (beta > problem.lower[i])
+    slack = std::min(slack, levels.lowest - gradient - fall_offset(beta, kink));
+  return slack;
+}
+
+// The slack up to which samples at a bound stay active, given the slacks of all of them that are
+// within the margin: where one class is rare nearly all of the other are, and few will ever move.
+inline double active_margin(std::vector<double> slacks, Size support) {
+  const Size most = kFewAtBounds + Size(kPerSupport * double(support));
+  if (support == 0 || slacks.size() <= most) return kActiveMargin;
+  const auto last = slacks.begin() + std::ptrdiff_t(most);
+  std::nth_element(slacks.begin(), last, slacks.end());
+  return *last;
 }
 
 // Every cached row is compacted when a sample leaves: where few would, all stay, and their

@@ -93,39 +93,69 @@ WIDEMARGIN_TEST(a_cached_row_is_not_evaluated_again) {
   require(log.evaluated() == once, "and not again");
 }
 
+// Of few features entries are evaluated anew where samples leave, of more by symmetry, of many rows
+// are compacted.
 WIDEMARGIN_TEST(a_table_is_the_kernel_and_its_padding_is_zero) {
-  const Data data(90, 5, 3);
-  const auto source = data.dense(kGaussian);
+  constexpr Size n = 150, width = 160;
   Team team(2);
-  std::mt19937 generator(11);
-  {  // memory handed out next is full of what no sum survives
-    std::vector<double> poison(90 * 96, std::nan(""));
-  }
-  WorkLog log;
-  WholeRowCache<double> cache(*source, 1 << 20, log);
-  for (int round = 0; round < 20; ++round) {
-    std::vector<Index> wanted = testing::all_samples(90);
-    std::shuffle(wanted.begin(), wanted.end(), generator);
-    wanted.resize(1 + generator() % 90);
-    const std::vector<Index> columns = cache.arrange(wanted, team).values();
-    const std::vector<const double*> table = cache.table(team);
-    require(table.size() == columns.size(), "one row a column");
-    const Size padded = (columns.size() + 15) / 16 * 16;
-    for (Size r = 0; r < columns.size(); ++r) {
-      for (Size c = 0; c < columns.size(); ++c)
-        require_close(table[r][c], data.kernel(kGaussian, Size(columns[r]), Size(columns[c])),
-                      1e-10, "entry");
-      for (Size c = columns.size(); c < padded; ++c) require(table[r][c] == 0.0, "padding");
+  for (const Size features : {Size(5), Size(40), Size(100)}) {
+    const Data data(n, features, 3);
+    const KernelSpec kernel{KernelKind::gaussian, 0.5 / double(features), 0.0, 1};
+    const auto source = data.dense(kernel);
+    std::mt19937 generator(11);
+    {  // memory handed out next is full of what no sum survives
+      std::vector<double> poison(n * width, std::nan(""));
     }
+    WorkLog log;
+    WholeRowCache<double> cache(*source, 1 << 20, log);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Index> wanted = testing::all_samples(n);
+      std::shuffle(wanted.begin(), wanted.end(), generator);
+      wanted.resize(1 + generator() % n);
+      const std::vector<Index> columns = cache.arrange(wanted, team).values();
+      const std::vector<const double*> table = cache.table(team);
+      require(table.size() == columns.size(), "one row a column");
+      const Size padded = (columns.size() + 15) / 16 * 16;
+      for (Size r = 0; r < columns.size(); ++r) {
+        for (Size c = 0; c < columns.size(); ++c)
+          require_close(table[r][c], data.kernel(kernel, Size(columns[r]), Size(columns[c])), 1e-10,
+                        "entry");
+        for (Size c = columns.size(); c < padded; ++c) require(table[r][c] == 0.0, "padding");
+      }
+    }
+    cache.arrange(testing::all_samples(n), team);
+    cache.table(team);
+    const std::uint64_t once = log.evaluated();
+    cache.table(team);
+    require(log.evaluated() == once, "nothing is evaluated again");
+    WholeRowCache<double> small(*source, 50 * width * sizeof(double), log);
+    small.arrange(testing::all_samples(n), team);
+    require(small.table(team).empty(), "no table beyond the budget");
   }
-  cache.arrange(testing::all_samples(90), team);
-  cache.table(team);
-  const std::uint64_t once = log.evaluated();
-  cache.table(team);
-  require(log.evaluated() == once, "nothing is evaluated again");
-  WholeRowCache<double> small(*source, 50 * 96 * sizeof(double), log);
-  small.arrange(testing::all_samples(90), team);
-  require(small.table(team).empty(), "no table beyond the budget");
+}
+
+WIDEMARGIN_TEST(samples_that_leave_a_table_cost_what_is_less) {
+  constexpr Size n = 300, left = 200;
+  Team team(1);
+  for (const Size features : {Size(5), Size(40), Size(100)}) {
+    const Data data(n, features, 5);
+    const auto source = data.dense(kGaussian);
+    WorkLog log;
+    WholeRowCache<float> cache(*source, 1 << 20, log);
+    std::vector<Index> wanted = testing::all_samples(n);
+    cache.arrange(wanted, team);
+    cache.table(team);
+    const std::uint64_t once = log.evaluated();
+    require(features == 5 ? once == n * n : once < 3 * n * n / 4, "wide ones once a pair");
+    wanted.resize(left);
+    cache.arrange(wanted, team);
+    require(cache.held() <= left, "no row of a sample that left is kept for a table");
+    cache.table(team);
+    const std::uint64_t again = log.evaluated() - once;
+    if (features == 100) require(again == 0, "rows of many features are kept");
+    if (features == 40) require(again < 5 * left * left / 6, "each pair once");
+    if (features == 5) require(again == left * left, "few features are evaluated again");
+  }
 }
 
 WIDEMARGIN_TEST(rows_are_extended_by_new_columns_and_not_evaluated_again) {
