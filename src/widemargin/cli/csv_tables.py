@@ -166,9 +166,11 @@ def _check_line(
     number, column, what = error
     if not what.endswith("not a finite number"):
         return
-    fields = next(
-        csv.reader([text.decode(errors="replace")], delimiter=layout.separator)
-    )
+    line = text.decode(errors="replace")
+    try:
+        fields = next(csv.reader([line], delimiter=layout.separator))
+    except csv.Error:  # a carriage return or a null: no line of fields
+        return
     if len(fields) != len(layout.fields):
         raise DataError(
             f"{path}:{number}:{column}: {what}; columns in this line: "

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.testing import assert_allclose
 
 from suites.streams import settled_rows, update_choice
 from widemargin import SVC
+from widemargin.engine import updates
+from widemargin.engine.update_costs import Route
+from widemargin.estimators.incremental.task_state import TaskState
 from widemargin_papers.harness.results import ResultStore
 
 from tests.problems import standard
@@ -41,7 +45,12 @@ def test_every_way_is_measured():
     rng = np.random.default_rng(0)
     X = standard(rng.normal(size=(140, 3)))
     y = (X[:, 0] + 0.3 * rng.normal(size=140) > 0).astype(int)
-    model = SVC(keep_rows=True, n_jobs=1, gamma=0.5).fit(X[:80], y[:80])
+    model = SVC(keep_rows=True, n_jobs=1, gamma=0.5).fit(X[:60], y[:60])
+    # A path sums K beta, which a warm solve needs and a fit does not sum.
+    never_at_once = patch.object(TaskState, "least_seconds", lambda *_: 0.0)
+    path = update_choice.Forced(Route.PATH)
+    with never_at_once, patch.object(updates, "cheapest", path):
+        model.partial_fit(X[60:80], y[60:80])
     row = update_choice.by_way(model, ("add", 50), X, y)
     assert row is not None
     assert row["n"] == 130 and row["chosen"] == "refit"

@@ -97,7 +97,7 @@ def test_sparse_rows_stay_sparse():
 
 
 def test_a_round_starts_from_the_former_solution(monkeypatch):
-    X, y = moons(4000)
+    X, y = moons(12000)
     warm = fitted(Listed(X, y), C=10.0)
     monkeypatch.setattr(
         gathering, "solve", lambda problem, options, start: SOLVE(problem, options)
