@@ -9,7 +9,6 @@ from widemargin_papers.harness.campaign import Campaign
 
 from . import (
     candidates,
-    ceilings,
     cost_report,
     cost_units,
     costs,
@@ -33,7 +32,6 @@ def _of_suite(store: str, measured: Any, report: Any, **chosen: Any) -> Campaign
 
 CAMPAIGNS = {
     "candidates": _of_suite("candidates", candidates, candidates, half="choose"),
-    "ceilings": _of_suite("ceilings", ceilings, ceilings, splits=ceilings.SPLITS),
     "units": _of_suite("units", cost_units, cost_units, half="choose"),
     "costs": _of_suite("costs", costs, cost_report),
     "early": Campaign("helps_early", early_levels.work, early_levels.table),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from suites.helps import candidates, ceilings, label_report, labels
+from suites.helps import candidates, label_report, labels
 from suites.helps.label_methods import (
     CUTS,
     SETTINGS,
@@ -161,21 +161,6 @@ def test_gains_are_differences_of_points_and_the_rule_needs_clean_labels() -> No
     found = candidates.gains(store)
     assert found["bold"]["uniform 20 %, C=1"]["one"] == pytest.approx(11.0)
     assert candidates.chosen(found) == "safe"
-
-
-def test_the_best_cost_of_a_set_is_that_of_the_mean_over_its_splits() -> None:
-    # Not the mean of each split's best: the same C serves all splits of a set.
-    store = ResultStore(Path("nowhere"))
-    for number, scores in enumerate(([0.5, 0.7, 0.9, 0.1], [0.9, 0.8, 0.1, 0.1])):
-        store.records[str(number)] = {
-            "set": "one",
-            "half": "check",
-            "split": number,
-            "figures": {"clean": {"SVC": scores}},
-        }
-    found = ceilings.best(store, "check", "clean", "SVC")
-    assert found == pytest.approx({"one": 75.0})
-    assert ceilings.best(store, "choose", "clean", "SVC") == {}
 
 
 def test_a_target_names_the_set_that_misses_it() -> None:
