@@ -15,34 +15,29 @@ TIGHT = 1e-8
 GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
 
 
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_needs_no_model(scoring, monkeypatch):
-    X, y = load_wine(return_X_y=True)
+@pytest.mark.parametrize(
+    ("model", "data", "scoring", "atol"),
+    [
+        (SVC(tol=TIGHT), load_wine, None, 1e-12),
+        (SVC(tol=TIGHT), load_wine, "accuracy", 1e-12),
+        (SVR(tol=TIGHT), load_diabetes, None, 1e-7),
+        (SVR(tol=TIGHT), load_diabetes, "r2", 1e-7),
+    ],
+)
+def test_accuracy_and_r_squared_need_no_model(model, data, scoring, atol, monkeypatch):
+    X, y = data(return_X_y=True)
     X = scale(X)
-    plain = GridSearchCV(SVC(tol=TIGHT), GRID, scoring=scoring, refit=False).fit(X, y)
+    if data is load_diabetes:
+        X, y = X[:150], scale(y)[:150]
+    plain = GridSearchCV(model, GRID, scoring=scoring, refit=False).fit(X, y)
 
     def stored(*_):
-        raise AssertionError("votes tell the accuracy")
+        raise AssertionError("held-out values tell the score")
 
     monkeypatch.setattr("widemargin.estimators.base.shared_fit.BegunFit.stored", stored)
-    search = SharedGridSearchCV(SVC(tol=TIGHT), GRID, scoring=scoring, refit=False)
+    search = SharedGridSearchCV(model, GRID, scoring=scoring, refit=False)
     scores = search.fit(X, y).cv_results_["mean_test_score"]
-    assert_allclose(scores, plain.cv_results_["mean_test_score"], atol=1e-12)
-
-
-@pytest.mark.parametrize("scoring", [None, "r2"])
-def test_r_squared_needs_no_model(scoring, monkeypatch):
-    X, y = load_diabetes(return_X_y=True)
-    X, y = scale(X)[:150], scale(y)[:150]
-    plain = GridSearchCV(SVR(tol=TIGHT), GRID, scoring=scoring, refit=False).fit(X, y)
-
-    def stored(*_):
-        raise AssertionError("predictions tell R squared")
-
-    monkeypatch.setattr("widemargin.estimators.base.shared_fit.BegunFit.stored", stored)
-    search = SharedGridSearchCV(SVR(tol=TIGHT), GRID, scoring=scoring, refit=False)
-    scores = search.fit(X, y).cv_results_["mean_test_score"]
-    assert_allclose(scores, plain.cv_results_["mean_test_score"], atol=1e-7)
+    assert_allclose(scores, plain.cv_results_["mean_test_score"], atol=atol)
 
 
 @pytest.mark.filterwarnings("ignore")  # one row, and scores that fail
