@@ -40,7 +40,9 @@ def reproduced(
             paper, folder, quick=quick, say=lambda text: click.echo(text, err=True)
         )
     except ModuleNotFoundError as error:
-        raise InputError(f"reproduce {paper}: {error}") from error
+        raise InputError(
+            f"reproduce {paper}: {error}; pip install 'widemargin[all]'"
+        ) from error
     with replacing(folder / "index.html") as file:
         file.write(paper_page(outcome, folder).encode())
     if not summary:

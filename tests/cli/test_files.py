@@ -210,6 +210,7 @@ def test_csv_labels_agree_across_pieces(
         ("a,c,b\n1,1e999,x\n", "2:3", "not a finite number"),
         ("a,c,b\n1,2,\x00\n", "2:5", "NUL"),
         ("a,c,d\n1,2,3\n", "1:1", "no column 'b'"),
+        ("1,2,3\n", "1:1", "names none; give a number from 1 to 3, or -1"),
         ("a,b,b\n1,2,3\n", "1:1", "two columns"),
         ("a;c;b\n1;2,5;x\n", "2:3", "'2,5' is not a finite number: write decimal"),
         ('a,c,b\n1,"2,5",x\n', "2:3", "'2,5' is not a finite number: write decimal"),

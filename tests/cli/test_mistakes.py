@@ -151,9 +151,10 @@ def test_forget_may_name_the_model_as_its_output(folder: Path) -> None:
     ("line", "message"),
     [
         ("-t 9 data", "0 linear, 1 poly, 2 rbf, 3 sigmoid, 4 precomputed, laplacian"),
-        ("-c x missing", "-c, --C: 'x' is not among (0.0, inf]"),  # before reading
-        ("-h 2 data", "-h, --shrinking: '2' is not among true|false"),
-        ("--max-iter 1.5 data", "--max-iter: '1.5' is not among"),
+        ("-c x missing", "-c, --C must be above 0, not 'x'"),  # before reading
+        ("-t rfb data", "laplacian, not 'rfb'; did you mean 'rbf'?"),
+        ("-h 2 data", "-h, --shrinking must be true|false, not '2'"),
+        ("--max-iter 1.5 data", "--max-iter must be whole and at least -1, not '1.5'"),
         ("-w1 5 -w7 3 data", "-w7, --class-weight 7=3: the data has no such label"),
         ("fractions", "fractions: the label 1.5 is a fraction"),
         ("one", "one: every label is 1"),

@@ -80,6 +80,18 @@ def test_a_second_run_goes_on_where_the_first_was(
     assert result.stdout.startswith("1 cells reproduced of 2 attempted")
 
 
+def test_without_matplotlib_there_are_tables_and_no_pictures(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(papers, "find_spec", lambda name: None)
+    arguments = ["dcsvm", "--data-dir", str(tmp_path), "--output", "out", "--quick"]
+    result = CliRunner().invoke(reproduce, arguments)
+    assert result.exit_code == 0, result.output
+    assert "matplotlib, pip install 'widemargin[plot]'" in result.stderr
+    assert "1 cells reproduced of 1 attempted" in result.stdout
+    assert not list((tmp_path / "out").glob("*.png"))
+
+
 def test_quick_is_kept_apart(runs: list[str], tmp_path: Path) -> None:
     arguments = ["dcsvm", "--data-dir", str(tmp_path), "--output", "out", "--quick"]
     result = CliRunner().invoke(reproduce, arguments)

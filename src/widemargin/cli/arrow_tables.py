@@ -125,16 +125,17 @@ def features(
 
 def read_arrow(path: str, options: TableOptions) -> Data:
     """Read a Parquet or Arrow file."""
-    label, mixed = options.label, options.mixed
+    mixed = options.mixed
     try:
         table = load_table(path)
         names: list[str] = table.column_names
+        label = options.label_among(names)
         if len(set(names)) < len(names):
             raise ValueError("two columns have the same name")
         column = numbered_column(label, len(names))
         column = names.index(label) if label in names else column
         if column is None and options.label_required:
-            raise DataError(no_label(path, label, names))
+            raise DataError(no_label(path, label, names, named=True))
         chosen = [i for i in range(len(names)) if i != column]
         check_size(path, table.num_rows, len(chosen))
         X, kinds = features(table, chosen, mixed or ())

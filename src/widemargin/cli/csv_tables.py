@@ -100,9 +100,9 @@ def _layout(first: bytes, path: str, options: TableOptions) -> _Layout:
     fields = _fields(head, separator, path)
     if len(fields) > _MAX_COLUMNS:
         raise DataError(f"{path}:1:1: {len(fields)} columns are too many")
-    named, label = _header(fields, options.label, path)
+    named, label = _header(fields, options.label_among(fields), path)
     if label is None and options.label_required:
-        raise DataError(no_label(path, options.label, fields if named else None))
+        raise DataError(no_label(path, options.label, fields, named))
     return _Layout(fields, named, label, separator)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from widemargin import _core
 from widemargin.cli.streams import STANDARD, Counted, inner_suffix, reading
-from widemargin.cli.system_errors import refusal
+from widemargin.cli.system_errors import file_refusal
 
 from .arrow_tables import ARROW, PARQUET, read_arrow
 from .csv_tables import read_csv
@@ -38,6 +38,7 @@ def read(
     serial_numbers: bool = False,
     text_labels: bool = False,
     mixed: Collection[str | int] | None = None,
+    features: Collection[str] = (),
     watch: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Read a data file.
@@ -62,13 +63,15 @@ def read(
         CSV: take columns of categories and missing values as well. These columns hold
         categories whatever they look like: names, or numbers of features from 0 where
         columns have no names.
+    features : collection of str, optional
+        Where no ``label`` is given, the only column that is none of these is the label.
     watch : callable, optional
         Called, every few megabytes, with the bytes of the file read so far and its
         size, which is 0 for a pipe.
     """
     given = os.fspath(path)
     shown = "stdin" if given == STANDARD else given
-    table = TableOptions(label, label_required, text_labels, mixed)
+    table = TableOptions(label, label_required, text_labels, mixed, features)
     try:
         if given.lower().endswith(PARQUET + ARROW):
             return read_arrow(given, table)
@@ -82,7 +85,7 @@ def read(
     except OSError as error:
         if error.errno is None:  # bz2 reports damage as an OSError of its own
             raise DataError(f"{shown}: damaged archive: {error}") from error
-        raise DataError(f"{shown}: {refusal(error)}") from error
+        raise DataError(file_refusal(shown, error)) from error
 
 
 def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import click
+import numpy as np
 
 from widemargin.cli.estimator_names import LIBSVM_KINDS, available_methods
+from widemargin.cli.suggestions import did_you_mean
 from widemargin.cli.system_errors import refusal
 
 #: LIBSVM's flags that are parameters here
@@ -104,8 +107,20 @@ def _choices(cls: Any, name: str) -> str:
         elif hasattr(constraint, "options"):
             words.append("|".join(sorted(map(str, constraint.options))))
         elif hasattr(constraint, "left"):
-            words.append(str(constraint).split(" in the range ")[-1].rstrip("."))
+            words.append(_range(constraint))
     return ", ".join(words)
+
+
+def _range(interval: Any) -> str:
+    """Return an interval of numbers in words, as "above 0" or "at least 2"."""
+    words = ["whole" if interval.type is Integral else ""]
+    if interval.left is not None and interval.left != -np.inf:
+        closed = interval.closed in ("left", "both")
+        words.append(f"{'at least' if closed else 'above'} {interval.left:g}")
+    if interval.right is not None and interval.right != np.inf:
+        closed = interval.closed in ("right", "both")
+        words.append(f"{'at most' if closed else 'below'} {interval.right:g}")
+    return " and ".join(filter(None, words)) or "a number"
 
 
 def translate(args: Sequence[str]) -> list[str]:
@@ -178,6 +193,7 @@ def check_parameters(estimator: Any, given: dict[str, Any]) -> None:
         found = re.search(r"'(\w+)' parameter", str(error))
         name = found[1] if found else ""
         text, choices = given.get(f"param_{name}"), _choices(type(estimator), name)
+        near = did_you_mean(text or "", re.findall(r"[a-z_]{2,}", choices))
         if text is None or not choices:
             return  # defaults are left to the checks of the fit
         if name == "kernel":
@@ -187,7 +203,7 @@ def check_parameters(estimator: Any, given: dict[str, Any]) -> None:
             choices = ", ".join(numbered + others)
         flags = f"{SHORT[name]}, " if name in SHORT else ""
         raise click.UsageError(
-            f"{flags}--{name.replace('_', '-')}: {text!r} is not among {choices}"
+            f"{flags}--{name.replace('_', '-')} must be {choices}, not {text!r}{near}"
         ) from error
 
 

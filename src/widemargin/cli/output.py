@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 from widemargin.cli.files import read
 from widemargin.cli.parsed_data import Data, DataError
 from widemargin.cli.streams import is_stream
-from widemargin.cli.system_errors import refusal
+from widemargin.cli.system_errors import file_refusal, refusal
 from widemargin.estimators.base.feature_scales import ScaleWarning
 from widemargin.persistence import StorageError, load, save
 
@@ -71,7 +71,7 @@ def load_model(path: str) -> Any:
     except StorageError as error:
         raise InputError(str(error)) from error
     except (OSError, MemoryError) as error:
-        raise InputError(f"{path}: {refusal(error)}") from error
+        raise InputError(file_refusal(path, error)) from error
 
 
 def refuse_overwriting(output: str, *inputs: str) -> None:

@@ -48,12 +48,22 @@ class TableOptions:
         Whether labels stay text even if all of them are numbers.
     mixed : collection of str or int, or None
         Columns of categories; None refuses categories and missing values.
+    features : collection of str, optional
+        Columns known to be features. Where no label is named and only one column of a
+        table is none of them, it is the label.
     """
 
     label: str | None
     label_required: bool
     text_labels: bool
     mixed: Collection[str | int] | None
+    features: Collection[str] = ()
+
+    def label_among(self, names: list[str]) -> str | None:
+        """Return the label that was named, or the only column that is no feature."""
+        others = [name for name in names if name not in self.features]
+        found = self.label is None and bool(self.features) and len(others) == 1
+        return others[0] if found else self.label
 
 
 def check_parsed(
@@ -103,16 +113,17 @@ def numbered_column(label: str | None, columns: int) -> int | None:
     return number - 1 if 1 <= number <= columns else None
 
 
-def no_label(path: str, label: str | None, names: list[str] | None) -> str:
+def no_label(path: str, label: str | None, fields: list[str], named: bool) -> str:
     """Return the message for a table without the column of labels."""
+    numbers = f"a number from 1 to {len(fields)}, or -1 for the last"
+    columns = f"they are {listed_names(fields)}"
+    if not named:
+        columns = f"the first line names none; give {numbers}"
     if label is None:
-        return f"{path}: say which column is the label: --label NAME or --label NUMBER"
-    if names is None:
-        return f"{path}:1:1: no column {label!r}"
-    near = did_you_mean(label, names)
-    return (
-        f"{path}:1:1: no column {label!r}{near or f'; they are {listed_names(names)}'}"
-    )
+        what = "NAME" if named else "NUMBER"
+        return f"{path}: say which column is the label: --label {what}; {columns}"
+    near = did_you_mean(label, fields) if named else ""
+    return f"{path}:1:1: no column {label!r}{near or f'; {columns}'}"
 
 
 def is_number(text: str) -> bool:

@@ -74,7 +74,12 @@ def _line(prediction: Any) -> str:
 @click.command()
 @click.argument("data", metavar="DATA", type=click.Path())
 @click.argument("model", metavar="MODEL", type=click.Path())
-@click.option("--label", metavar="COLUMN", help="CSV: name or number of the label.")
+@click.option(
+    "--label",
+    metavar="COLUMN",
+    help="CSV: name or number of the label.  [default: the only column that is no "
+    "feature of MODEL]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(data: str, model: str, label: str | None, as_json: bool) -> None:
     """Score MODEL on labelled DATA, a file or - for stdin."""
@@ -105,6 +110,7 @@ def _matching(
         text_labels=is_classifier(estimator)
         and not are_numbers(np.asarray(estimator.classes_)),
         mixed=None if step is None else _categorical(step, names),
+        features=() if names is None or not label_required else list(names),
     )
     if step is not None and content.table:
         if content.names is not None and names is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -9,16 +10,34 @@ _SHOWN = 12
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'NAME'?"``, or nothing where no name is near.
+    """Return ``"; did you mean 'NAME'?"``, or nothing where no name is near."""
+    near = _nearest(word, list(known))
+    return f"; did you mean {near!r}?" if near else ""
+
+
+def nearby_file(path: str) -> str:
+    """Return `did_you_mean` of a file that is not there, whatever its suffix."""
+    folder, name = os.path.split(path)
+    try:
+        stems = {
+            os.path.splitext(found)[0]: found for found in os.listdir(folder or ".")
+        }
+    except OSError:
+        return ""
+    near = _nearest(os.path.splitext(name)[0], list(stems))
+    return f"; did you mean {os.path.join(folder, stems[near])!r}?" if near else ""
+
+
+def _nearest(word: str, names: list[str]) -> str | None:
+    """Return the name that is most like a word.
 
     Capitals count as near: they are what differs between two exports of one table.
     """
-    names = list(known)
     near = get_close_matches(word, names, n=1)
     if not near:
         folded = {name.lower(): name for name in names}
         near = [folded[found] for found in get_close_matches(word.lower(), folded, n=1)]
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else None
 
 
 def listed_names(names: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from widemargin.cli.suggestions import nearby_file
+
 _NO_THREAD = "can't start new thread"  # the message of Python
 
 
@@ -23,3 +25,9 @@ def refusal(error: BaseException) -> str:
     else:
         text = f"{error} (use fewer: --n-jobs)"
     return " ".join(text.split())
+
+
+def file_refusal(path: str, error: BaseException) -> str:
+    """Return one line that says why a file cannot be read; a near name if it is not."""
+    near = nearby_file(path) if isinstance(error, FileNotFoundError) else ""
+    return f"{path}: {refusal(error)}{near}"

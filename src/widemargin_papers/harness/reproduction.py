@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from widemargin.runtime.atomic_file import replacing
@@ -91,8 +92,11 @@ def reproduce(
     done = cells_of(tasks, store)
     with replacing(folder / "cells.csv") as file:
         file.write(as_csv(done).encode())
-    for stem, figure in report.figures(done).items():
-        save(figure, folder / f"{stem}.png", dpi=110)
+    if find_spec("matplotlib") is None:
+        say("no pictures: they need matplotlib, pip install 'widemargin[plot]'")
+    else:
+        for stem, figure in report.figures(done).items():
+            save(figure, folder / f"{stem}.png", dpi=110)
     return Outcome(module.TITLE, done, unavailable)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from widemargin.cli.terminal_report import TerminalReport
 
-TITLE = "Five hundred models in a second"
+TITLE = "Five hundred models at once"
 QUESTION = (
     "An SVM has two knobs, C and gamma, and nobody knows where to set them. Ten by ten "
     "settings in five folds are five hundred fits, which share most of their "
