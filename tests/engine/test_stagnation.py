@@ -81,6 +81,21 @@ def test_a_nu_without_a_margin_is_refused_whatever_rounding_makes_of_the_margin(
         model.fit(case.X, case.y, sample_weight=case.weights)
 
 
+def test_what_a_path_reached_is_kept_where_it_is_no_solution_yet():
+    """Features of very different sizes: its end is off by rounding, but far nearer."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) * [2e-3, 600.0, 3.0, 10.0, 15.0]
+    y = np.where(X[:, 1] / 600.0 + rng.normal(size=300) > 0.0, 1.0, -1.0)
+    weights = 10.0 ** rng.uniform(-2.0, 2.0, 300)
+    model = widemargin.SVC(kernel="linear", C=6e3, tol=1e-6)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y, sample_weight=weights)
+    assert_honest(model, X, y, weights)
+    certificate = model.certificate_
+    assert certificate.gap <= 1e-4 * certificate.objective  # 0.8 of it, before,
+    assert model.n_iter_[0] <= 2_000 * len(y)  # after 20,000 a row
+
+
 def points(problem, violations):
     """Gradients that violate by so much, at the point zero."""
     signs = np.where(problem.linear > 0, -1.0, 1.0)

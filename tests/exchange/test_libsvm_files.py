@@ -97,7 +97,7 @@ def test_we_read_what_libsvm_writes(svm_type, kernel, several, tmp_path):
             assert_allclose(ours.predict(given), labels, rtol=1e-9, atol=1e-12)
             continue
         if svm_type == "one_class":
-            scale = abs(ours.offset_)
+            scale = abs(ours.offset_[0])
             assert_allclose(
                 ours.decision_function(given), decided[:, 0], atol=1e-8 * scale
             )

@@ -327,7 +327,8 @@ class Descent:
         With a large C and few features the kernel matrix is close to singular, and pair
         steps creep by the million. Once they have found most of the support vectors the
         path to the solution has a few events for each member of the margin set. Where
-        features are so large that its end is off by rounding, `tol` decides.
+        features are so large that its end is off by rounding, `tol` decides whether it
+        is the solution; pair steps go on from there if it is nearer.
         """
         problem, spent = self.problem, self.spent
         margin = int(np.count_nonzero(problem.free(self.beta)))
@@ -339,17 +340,17 @@ class Descent:
         if not (within and plain and problem.gram.kernel.semidefinite):
             return False
         beta = self.beta.copy()
-        near = Solution(
-            problem, beta, problem.gram.times(beta), Status.START, exact=True
-        )
-        _, beta, _ = repair(near)
+        values = problem.gram.times(beta)
+        _, beta, _ = repair(Solution(problem, beta, values, Status.START, exact=True))
+        terms = problem.linear, problem.kink
+        before = dual_objective(self.beta, values, *terms)
         beta = feasible(beta, problem)
         values = problem.gram.times(beta)
-        if not violation(problem, beta, values) <= tol:
-            return False
-        self.beta[:] = beta
-        self._adopt(values)
-        return True
+        solved = violation(problem, beta, values) <= tol
+        if solved or dual_objective(beta, values, *terms) < before:
+            self.beta[:] = beta
+            self._adopt(values)
+        return solved
 
 
 def primal_start(

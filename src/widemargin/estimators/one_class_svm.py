@@ -90,8 +90,9 @@ class OneClassSVM(
     ----------
     ids_ : ndarray
         Ids of the rows, which ``forget`` takes; only where rows are kept.
-    offset_ : float
-        rho: ``decision_function`` is ``score_samples`` minus it.
+    offset_ : ndarray of shape (1,)
+        rho: ``decision_function`` is ``score_samples`` minus it. An array of one value,
+        as scikit-learn has it.
     certificate_ : Certificate
         Objective, lower bound, duality gap, KKT violation, iterations, status.
     history_ : list of dict
@@ -257,11 +258,11 @@ fit_status_, shape_fit_, n_features_in_, feature_names_in_
         return [Terms(nothing, nothing, weights, total)]
 
     @property
-    def offset_(self) -> float:
+    def offset_(self) -> Vector:
         """The offset rho between ``score_samples`` and ``decision_function``."""
         model = self._at_once()
         model._check_fitted()
-        return -float(model.intercept_[0])
+        return -model.intercept_
 
     def decision_function(self, X: Any) -> Vector:
         """Return how far inside the boundary the samples are; negative is outside.

@@ -56,7 +56,8 @@ def test_answers_are_those_of_scikit_learn(seed):
     Z = data(99, 100)[0]
     assert_allclose(model.decision_function(Z), peer.decision_function(Z), atol=1e-5)
     assert_allclose(model.score_samples(Z), peer.score_samples(Z), atol=1e-5)
-    assert_allclose(model.offset_, peer.offset_[0], atol=1e-5)
+    assert_allclose(model.offset_[0], peer.offset_[0], atol=1e-5)
+    assert model.offset_.shape == peer.offset_.shape == (1,)
     assert_array_equal(model.predict(Z), peer.predict(Z))
     assert model.dual_coef_.shape[0] == 1 and model.n_support_.dtype == np.int32
     assert model.intercept_.shape == (1,) and isinstance(model.n_iter_, int)
