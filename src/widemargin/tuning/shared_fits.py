@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.engine.candidate_chains import solve_by_candidates
+from widemargin.engine.candidate_chains import Mapped, solve_by_candidates
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
@@ -47,6 +47,7 @@ from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.runtime.cancellation import CancellationScope, check_cancelled
 from widemargin.runtime.deadline import Deadline
 
+from .cores import Cores
 from .sharing import Sheet, SheetRows, final_estimator, sheet_rows
 
 Indices = NDArray[np.intp]
@@ -125,10 +126,11 @@ def shared_fits(request: Request, sheets: Sequence[Sheet]) -> Iterator[list[Shar
     memories: SimpleQueue[MatrixMemory] = SimpleQueue()
     for _ in range(side_by_side):
         memories.put(MatrixMemory())
+    cores = Cores(request.threads)
     with ThreadPoolExecutor(side_by_side) as pool, CancellationScope() as scope:
         waiting: set[Future[list[SharedFit]]] = {
             pool.submit(partial(scope.run, _solved_sheet), request, sheet,
-                        max(1, request.threads // side_by_side), memories)
+                        max(1, request.threads // side_by_side), cores, memories)
             for sheet in sheets
         }  # fmt: skip
         try:
@@ -150,19 +152,27 @@ def _matrices(request: Request) -> int:
 
 
 def _solved_sheet(
-    request: Request, sheet: Sheet, threads: int, memories: SimpleQueue[MatrixMemory]
+    request: Request,
+    sheet: Sheet,
+    threads: int,
+    cores: Cores,
+    memories: SimpleQueue[MatrixMemory],
 ) -> list[SharedFit]:
     if request.deadline.passed:
         return []
     started = time.perf_counter()
-    try:
-        begun = _Begun(request, sheet, threads)
-        if begun.by_chains and not _solve_by_chains(request, begun, threads, memories):
-            begun = _Begun(request, sheet, threads, chained=False)
-    except ValueError:  # of the data: each fit says itself what is wrong with it
-        return []
-    if not begun.by_chains:
-        _solve_one_by_one(request, begun)
+    with cores:
+        try:
+            begun = _Begun(request, sheet, threads)
+            solved = begun.by_chains and _solve_by_chains(
+                request, begun, cores.mapped, memories
+            )
+            if begun.by_chains and not solved:
+                begun = _Begun(request, sheet, threads, chained=False)
+        except ValueError:  # of the data: each fit says itself what is wrong with it
+            return []
+        if not begun.by_chains:
+            _solve_one_by_one(request, begun)
     fits = [fit for fit in begun.fits if fit.done]
     for fit in fits:
         fit.seconds = (time.perf_counter() - started) / len(fits)
@@ -242,7 +252,7 @@ class _Steps:
 def _solve_by_chains(
     request: Request,
     begun: _Begun,
-    threads: int,
+    mapped: Mapped,
     memories: SimpleQueue[MatrixMemory],
 ) -> bool:
     """Solve all tasks as chains; False where their matrix is too large."""
@@ -264,16 +274,11 @@ def _solve_by_chains(
         return True
     precision = matrix_precision(begun.gram, problems, begun.tol)
     chains = [chain.chain() for chain in steps.values()]
-    with ThreadPoolExecutor(threads) as pool, CancellationScope() as scope:
-
-        def mapped(work: Any, items: Any) -> Any:
-            return pool.map(partial(scope.run, work), items)
-
-        memory = memories.get()
-        try:
-            found = _solved_chains(request, begun, chains, precision, mapped, memory)
-        finally:
-            memories.put(memory)
+    memory = memories.get()
+    try:
+        found = _solved_chains(request, begun, chains, precision, mapped, memory)
+    finally:
+        memories.put(memory)
     if found is None:
         return False
     for chain, solutions in zip(steps.values(), found, strict=True):
@@ -288,7 +293,7 @@ def _solved_chains(
     begun: _Begun,
     chains: list[Chain],
     precision: Any,
-    mapped: Any,
+    mapped: Mapped,
     memory: MatrixMemory,
 ) -> list[list[ChainSolution]] | None:
     """Solve chains over candidates where rows are many, else over the whole matrix.
