@@ -117,7 +117,12 @@ def test_rows_of_regions_are_the_rows_with_their_weights(smooth, monkeypatch):
         assert_array_equal(rows.samples, X[rows.numbers])
         assert_array_equal(rows.codes, y[rows.numbers])
         factors = np.array([1, 3, 5])[rows.codes]
-        assert_array_equal(rows.weights, weight[rows.numbers] * factors)
+        stands_for = rows.weights / (weight[rows.numbers] * factors)
+        for own, there in enumerate(np.bincount(y[weight > 0])):
+            of_class = stands_for[rows.codes == own]
+            assert_allclose(of_class, 1.0 if own == 2 else of_class[0], rtol=1e-12)
+            if clusters == 1:  # one region: all rows
+                assert_allclose(of_class.sum(), there, rtol=0.1)
         assert (rows.weights > 0).all() and len(rows.numbers) < 6000
         everyone = np.sort(np.concatenate(members))
         assert_array_equal(everyone, np.arange(len(rows.numbers)))

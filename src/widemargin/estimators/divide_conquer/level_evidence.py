@@ -4,8 +4,8 @@ A level of clusters is worth having where its local models predict about as well
 those of the level above, which has fewer and larger clusters. That is measured, not
 assumed: in some clusters of the level above (regions) part of the rows train both, one
 model for the region against one for each of its clusters, and the others compare them.
-Training both on fewer rows than there will be favours the larger clusters, so that the
-finer level is taken only where it deserves it.
+Rows that train have the weight of all that they stand for: with that of their own, the
+regulariser would outweigh them, and hide what larger clusters gain by their rows.
 
 Two figures decide, the worse of the two: balanced accuracy and, for two classes, the
 area under the ROC curve, which also sees whether the values of different clusters are
@@ -177,6 +177,8 @@ def compare_levels(
     if not splits:
         return None
     training = rows.take(np.concatenate([own for own, _ in splits]))
+    stand_for = np.concatenate([_stand_for(*own, rows.codes) for own in splits])
+    training = training._replace(weights=training.weights * stand_for)
     pooled = np.concatenate([compared for _, compared in splits])
     tested = rows.take(_limited(pooled, rows.codes, rng))
     if len(np.unique(training.codes)) == 1:
@@ -283,6 +285,13 @@ def _split(
     return np.sort(np.concatenate(training)), np.sort(np.concatenate(compared))
 
 
+def _stand_for(training: Indices, compared: Indices, codes: Indices) -> Vector:
+    """Return how many rows of its class and region each training row stands for."""
+    own = codes[training]
+    others = np.bincount(codes[compared], minlength=codes.max() + 1)
+    return 1.0 + others[own] / np.bincount(own)[own]
+
+
 def _limited(pooled: Indices, codes: Indices, rng: np.random.Generator) -> Indices:
     """Keep `HELD_OUT` of the rows that compare, but every row of a rare class."""
     kept = np.zeros(len(codes), dtype=bool)
@@ -299,11 +308,7 @@ def _values(model: Any, tested: Rows, cells: Indices | None = None) -> Vector:
 
     `cells` are those of the samples, where they are known. Float32 entries will do.
     """
-    threads, n, early = (
-        effective_threads(model.n_jobs),
-        len(model.classes_),
-        model.early_,
-    )
+    threads, early = effective_threads(model.n_jobs), model.early_
     labels = early.assign(tested.samples) if cells is None else early.groups[cells]
     decisions = early.decision_of(tested.samples, labels, threads)
     n = len(model.classes_)
@@ -383,7 +388,9 @@ def chosen_level(
             evidence = against_sample(evidence, machine, source, kernel, seed, deadline)
             enough = not evidence.exceeds(machine.early_tolerance)
         if costs > MOST_ENTRIES and not enough:
-            warnings.warn(disappointing(evidence, machine), EarlyWarning, stacklevel=2)
+            warnings.warn(
+                disappointing(evidence, machine, size), EarlyWarning, stacklevel=2
+            )
             enough = True
         stages.append(evidence.record(size))
         if enough:

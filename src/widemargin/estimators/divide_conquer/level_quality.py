@@ -126,9 +126,12 @@ class Evidence:
         return max(loss, self.finer.loss_against(self.sampled))
 
     def exceeds(self, tolerance: float) -> bool:
-        """Whether the level loses more, by more than one standard error."""
+        """Whether the level loses more, by more than one standard error.
+
+        Level 1 has no such margin: the whole problem itself is what it is compared to.
+        """
         loss = self._steps * self.finer.loss_against(self.coarser)
-        if loss - self.deviation > tolerance:
+        if loss - (self.deviation if self.level > 1 else 0.0) > tolerance:
             return True
         if self.sampled is None:
             return False
@@ -172,8 +175,11 @@ class Evidence:
         }
 
 
-def disappointing(evidence: Evidence, machine: Any) -> str:
-    """Return the words of the warning: both figures, and what to do."""
+def disappointing(evidence: Evidence, machine: Any, size: int) -> str:
+    """Return the words of the warning: both figures, and what to do.
+
+    `size` is the number of all rows.
+    """
     finer, coarser = evidence.finer, evidence.coarser
     clusters = machine.n_branches**evidence.level
     text = (
@@ -189,8 +195,10 @@ def disappointing(evidence: Evidence, machine: Any) -> str:
     text += ". Choose a smaller early_level, or prediction='exact'"
     sampled = evidence.sampled
     if sampled is not None and sampled.loss_against(finer) < 0:
+        # at level 1 that is the coarser model, whose rows have the weight of all
+        C = machine.C * (size / evidence.trained if evidence.level == 1 else 1.0)
         text += (
-            f"; SVC on {evidence.sampled_rows} random rows, which costs a tenth, "
-            f"reached {100 * sampled.balanced_accuracy:.1f} %"
+            f"; SVC(C={C:.3g}) on {evidence.sampled_rows} random rows, which costs a "
+            f"tenth, reached {100 * sampled.balanced_accuracy:.1f} %"
         )
     return text + "."

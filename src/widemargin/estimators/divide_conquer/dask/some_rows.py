@@ -90,8 +90,8 @@ class RowsOnWorkers:
     def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
         """Bring the rows of some clusters here; a share of them where they are many.
 
-        Fewer rows favour the larger clusters: the finer level has to deserve it. Of a
-        rare class there are all, up to a number.
+        Each has the weight of all that it stands for. Of a rare class there are all, up
+        to a number.
         """
         scale = self.n / len(self.seen.sample)
         sizes = np.ceil(scale * level.sizes).astype(np.intp)
@@ -106,6 +106,7 @@ class RowsOnWorkers:
             self.seen.classes, shares, self.factors, self.seed, level, chosen
         )
         rows, clusters_of = some_rows(self.blocks, wanted)
+        rows = rows._replace(weights=rows.weights / shares[rows.codes])
         members = [np.flatnonzero(clusters_of == number) for number in chosen]
         held = np.array([len(own) for own in members])
         every = np.arange(len(held))
