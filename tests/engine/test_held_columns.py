@@ -13,7 +13,7 @@ from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.held_columns import HeldColumns, worth_holding
 from widemargin.engine.kernels import Gaussian, Polynomial
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_routes import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
 from tests.refits import weigh_every_way

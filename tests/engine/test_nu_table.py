@@ -15,7 +15,7 @@ from widemargin.engine.kernel_table import BatchOptions, KernelTable
 from widemargin.engine.kernels import Gaussian, Polynomial, Sigmoid
 from widemargin.engine.nu import NuAnswer, NuProblem, NuSolution, nu_answers, nu_batch
 from widemargin.engine.nu.nu_table import _whole_solution
-from widemargin.engine.row_segments import row_segments
+from widemargin.engine.shared_rows import row_segments
 from widemargin.engine.status import Status
 
 from tests.problems import standard

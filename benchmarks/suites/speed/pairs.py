@@ -15,7 +15,7 @@ from widemargin.engine.kernel_table import KernelTable
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.problem_batches import batch_of, joined_terms
-from widemargin.engine.row_segments import row_segments
+from widemargin.engine.shared_rows import row_segments
 from widemargin.estimators.base.multiclass import (
     BinaryTask,
     class_pairs,

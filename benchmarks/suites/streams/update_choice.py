@@ -1,7 +1,7 @@
 """Whether updates cost more than a fit, and whether the way chosen is the shortest.
 
 Eight data sets in two halves, every other one by alphabet: constants of the estimates
-(``widemargin.engine.update_costs``) are chosen on the first and checked on the other.
+(``widemargin.engine.update_routes``) are chosen on the first and checked on the other.
 A set is taken at C=1 with gamma="scale" and at C=10 with four times that gamma, from
 60 rows on. Processor time of one thread, the least of several.
 """
@@ -23,7 +23,7 @@ from sklearn.preprocessing import scale
 
 from widemargin import SVC
 from widemargin.engine import updates
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_routes import Route
 from widemargin.estimators.incremental.task_state import TaskState
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_dense

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .gram import Gram
 from .kernel_table import BatchOptions, BatchSolution, KernelTable, ProblemBatch
-from .row_segments import RowSegments
+from .shared_rows import RowSegments
 
 Vector = NDArray[np.float64]
 

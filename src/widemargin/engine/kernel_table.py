@@ -22,7 +22,7 @@ from widemargin.runtime.deadline import NEVER, Deadline
 from .bounded_values import CURRENT, BoundedValues, Evidence
 from .gram import Gram
 from .problem import DualProblem, SecondSum
-from .row_segments import RowSegments
+from .shared_rows import RowSegments
 from .solution import Solution
 from .solve_options import POLISH_LIMIT, Monitor
 from .status import Status

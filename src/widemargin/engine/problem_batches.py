@@ -20,7 +20,7 @@ from .gram import Gram
 from .kernel_table import BatchOptions, BatchSolution, KernelTable, ProblemBatch
 from .kernels import CallableKernel, Kernel, Linear
 from .problem import Terms
-from .row_segments import grouped_rows, row_segments
+from .shared_rows import grouped_rows, row_segments
 from .solve import SINGLE_PRECISION
 
 Vector = NDArray[np.float64]

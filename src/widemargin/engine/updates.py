@@ -2,7 +2,7 @@
 
 A sample is added as a box that opens from a point, removed as one that closes,
 re-priced as one that changes width: each is a path of :mod:`widemargin.engine.path`.
-Where a solve is less work (:mod:`widemargin.engine.update_costs`), or the path gives
+Where a solve is less work (:mod:`widemargin.engine.update_routes`), or the path gives
 up, that is taken.
 """
 
@@ -35,13 +35,13 @@ from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.split_variables import by_sides
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import (
+from widemargin.engine.update_options import EXACTLY, UpdateOptions
+from widemargin.engine.update_routes import (
     Route,
     cheapest,
     influence,
     stored_features,
 )
-from widemargin.engine.update_options import EXACTLY, UpdateOptions
 
 __all__ = [
     "EXACTLY",

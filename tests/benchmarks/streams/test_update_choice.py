@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from suites.streams import settled_rows, update_choice
 from widemargin import SVC
 from widemargin.engine import updates
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_routes import Route
 from widemargin.estimators.incremental.task_state import TaskState
 from widemargin_papers.harness.results import ResultStore
 

@@ -11,6 +11,6 @@ from tests.refits import weigh_every_way
 def ways_of_many_rows(monkeypatch):
     """Weigh paths: few rows would be refitted at once.
 
-    ``tests/engine/test_update_costs.py`` has updates of few rows as they are.
+    ``tests/engine/test_update_routes.py`` has updates of few rows as they are.
     """
     weigh_every_way(monkeypatch)

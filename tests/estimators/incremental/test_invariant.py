@@ -22,7 +22,7 @@ from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_routes import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit, certificates
 

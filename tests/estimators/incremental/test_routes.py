@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from widemargin import CostSensitiveSVC
 from widemargin.engine import updates
-from widemargin.engine.update_costs import Route
+from widemargin.engine.update_routes import Route
 
 from tests.estimators.incremental.the_fit import assert_is_the_fit
 

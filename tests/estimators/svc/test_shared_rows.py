@@ -10,7 +10,7 @@ from sklearn.base import clone
 from widemargin import SVC, NuSVC
 from widemargin.engine import problem_batches
 
-from tests.engine.test_row_segments import classes
+from tests.engine.test_shared_rows import classes
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What a path costs, estimated before it is followed.
 
 Seconds on one core; only their ratios to those of a solve matter
-(:mod:`widemargin.engine.update_costs`).
+(:mod:`widemargin.engine.update_routes`).
 """
 
 from __future__ import annotations

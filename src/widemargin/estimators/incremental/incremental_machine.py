@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.engine.gram import release_kept_memory
 from widemargin.engine.kernels import Kernel, Precomputed
-from widemargin.engine.update_costs import worth_testing
+from widemargin.engine.update_routes import worth_testing
 from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
 

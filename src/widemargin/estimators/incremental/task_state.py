@@ -14,7 +14,7 @@ from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import SUMMED, least_seconds
+from widemargin.engine.update_routes import SUMMED, least_seconds
 from widemargin.engine.updates import NEW
 
 from .columns_of_rows import ColumnsOfRows

@@ -24,7 +24,7 @@ from widemargin.engine.problem_batches import is_small, whole_matrix
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import proved
 from widemargin.engine.status import Status
-from widemargin.engine.update_costs import (
+from widemargin.engine.update_routes import (
     BASE,
     CLEARLY,
     SURELY,

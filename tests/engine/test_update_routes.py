@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 from widemargin import SVC, SVR, OneClassSVM
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.update_costs import Route, cheapest, worth_testing
+from widemargin.engine.update_routes import Route, cheapest, worth_testing
 from widemargin.estimators.incremental import incremental_machine
 
 from tests.refits import weigh_every_way

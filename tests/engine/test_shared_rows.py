@@ -8,7 +8,7 @@ from widemargin import _core
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable, ProblemBatch
 from widemargin.engine.kernels import Gaussian
-from widemargin.engine.row_segments import row_segments
+from widemargin.engine.shared_rows import row_segments
 from widemargin.engine.status import Status
 from widemargin.runtime.deadline import Deadline
 
