@@ -111,6 +111,13 @@ void strips_past(const KernelSpec& kernel, const Part<Real>& part, Size features
   }
 }
 
+// Packed columns that the second-level cache holds while all strips of a sweep go past them.
+template <class Real>
+Size panels_per_pass(Size features) {
+  const Size panel_bytes = std::max<Size>(features, 1) * panel_width<Real>() * sizeof(Real);
+  return (kPanelBytes / panel_bytes + kPanelGroup - 1) / kPanelGroup * kPanelGroup;
+}
+
 // Columns [begin, end) of dense sweeps that share them, chunk by chunk.
 template <class Real>
 void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& parts,
@@ -118,9 +125,7 @@ void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& part
   constexpr Size width = panel_width<Real>();
   const Sweep<Real>& work = parts.front().work;
   const Size features = columns.features();
-  const Size panel_bytes = std::max<Size>(features, 1) * width * sizeof(Real);
-  const Size cached = (kPanelBytes / panel_bytes + kPanelGroup - 1) / kPanelGroup * kPanelGroup;
-  const Size chunk = std::max<Size>(1, std::min(cached, (end - begin + width - 1) / width));
+  const Size chunk = std::min(panels_per_pass<Real>(features), (end - begin + width - 1) / width);
   Aligned<Real> packed;
   std::vector<Real> packed_norms;
   if (!work.prepared) {
@@ -295,6 +300,31 @@ template Size sweep_samples<float>(const KernelSpec&, const Samples&, const Samp
                                    const Sweep<float>&, Team&);
 template Size sweep_samples<double>(const KernelSpec&, const Samples&, const Samples&,
                                     const Sweep<double>&, Team&);
+
+void multiply_samples(const KernelSpec& kernel, Size features, const PackedProducts& work) {
+  constexpr Size width = panel_width<double>();
+  const Size pass = panels_per_pass<double>(features);
+  for (Size first = 0; first < work.n_panels; first += pass) {
+    StripCall<double> call{};
+    call.kernel = kernel;
+    call.features = features;
+    call.panels = work.columns.panels.data() + (work.first_panel + first) * width * features;
+    call.panel_norms = work.columns.norms.data() + (work.first_panel + first) * width;
+    call.n_panels = std::min(pass, work.n_panels - first);
+    call.accumulate = work.column_sums + first * width;
+    call.column_weights = work.column_weights + first * width;
+    for (Size row = 0; row < work.n_rows; row += kStripRows) {
+      work.rows.use(row / kStripRows, call);
+      const Size present = std::min(kStripRows, work.n_rows - row);
+      double sums[kStripRows] = {};
+      call.row_sums = sums;
+      std::fill_n(call.weights, kStripRows, 0.0);
+      std::copy_n(work.row_weights + row, present, call.weights);
+      routines<double>().strip(call);
+      for (Size r = 0; r < present; ++r) work.row_sums[row + r] += sums[r];
+    }
+  }
+}
 
 template <class Real>
 void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,

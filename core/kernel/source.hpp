@@ -45,6 +45,18 @@ struct Sweep {
   Size begun = 0;
 };
 
+// Entries between packed rows and columns, multiplied from both sides and kept nowhere.
+struct PackedProducts {
+  const Strips<double>& rows;
+  Size n_rows;
+  const Prepared<double>& columns;
+  Size first_panel, n_panels;
+  const double* row_weights;
+  const double* column_weights;  // of the panels; zero beyond the last column
+  double* row_sums;              // row_sums[r] += sum_c K[r, c] column_weights[c]
+  double* column_sums;           // column_sums[c] += sum_r row_weights[r] K[r, c]
+};
+
 // The columns of a sweep that are in one of its segments.
 struct SegmentColumns {
   Size first, count;
@@ -89,6 +101,9 @@ class Source {
   virtual void prepare(const Index*, Size, Prepared<double>&) const {}
   // Rows packed once for many sweeps, where that is of use.
   virtual std::unique_ptr<Strips<double>> strips(const Index*, Size) const { return nullptr; }
+  // Whether multiply() is there, for rows that are not evaluated by differences.
+  virtual bool multiplies() const { return false; }
+  virtual void multiply(const PackedProducts&) const {}
   // Size of the numbers whose rounding shows in the entries of a sample's row.
   virtual void magnitudes(const Index* ids, Size count, double* out) const {
     diagonal(ids, count, out);
@@ -124,6 +139,8 @@ template <class Real>
 Size sweep_samples(const KernelSpec& kernel, const Samples& row_samples,
                    const Samples& column_samples, const Sweep<Real>& work, Team& team);
 
+void multiply_samples(const KernelSpec& kernel, Size features, const PackedProducts& work);
+
 template <class Real>
 void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Index* columns,
                      Size count, Prepared<Real>& out);
@@ -138,6 +155,12 @@ class SampleSource final : public Source {
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   std::unique_ptr<Strips<double>> strips(const Index* rows, Size count) const override;
+  bool multiplies() const override {
+    return kernel_.kind == KernelKind::gaussian && !samples_->sparse();
+  }
+  void multiply(const PackedProducts& work) const override {
+    multiply_samples(kernel_, samples_->features(), work);
+  }
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override;
@@ -206,6 +229,8 @@ class SubsetSource final : public Source {
   void prepare(const Index* columns, Size count, Prepared<float>& out) const override;
   void prepare(const Index* columns, Size count, Prepared<double>& out) const override;
   std::unique_ptr<Strips<double>> strips(const Index* rows, Size count) const override;
+  bool multiplies() const override { return base_->multiplies(); }
+  void multiply(const PackedProducts& work) const override { base_->multiply(work); }
   void rounding(const Sweep<float>& work, double* error) const override;
   void rounding(const Sweep<double>& work, double* error) const override;
   void magnitudes(const Index* ids, Size count, double* out) const override {

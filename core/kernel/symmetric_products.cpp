@@ -13,8 +13,8 @@ namespace {
 
 constexpr Size kRows = 64, kColumns = 256;  // a block of entries stays in the second-level cache
 static_assert(kColumns % kSegment == 0 && kSegment % kRows == 0);
-constexpr Size kPadding = 8;                  // columns of a block: a multiple of it
-constexpr Size kPackedBytes = Size(1) << 27;  // of rows packed once for all chunks of columns
+constexpr Size kPadding = panel_width<double>();  // columns of a block: a multiple of it
+constexpr Size kPackedBytes = Size(1) << 27;      // of rows packed once for all chunks of columns
 
 // Samples [begin, end), of one sign of the first weights where signs are apart; only those before
 // `moved` have weights in vectors that are no points.
@@ -83,6 +83,9 @@ class SymmetricProducts {
     Size stride;
     double* transposed;  // sums of the columns, point by point a stride apart
     double* sums;        // of the rows, point by point: those of the columns' sign
+
+    // The first columns, whose entries serve one side only, or vectors that are no points.
+    Size kept(Size square) const { return moved == 0 ? square : std::max(square, moved_columns); }
   };
 
   using Near = std::unique_ptr<NearSegments>;
@@ -152,7 +155,6 @@ class SymmetricProducts {
                            store.data()};
         if (!prepared.panels.empty()) work.prepared = &prepared, work.prepared_before = diagonal;
         work.strips = packed_[block].get();
-        source.sweep(work, alone);
         gram_.log().count(Purpose::certificate, work.n_rows * work.n_columns);
         const Size moved = (columns.moved - first + kPadding - 1) / kPadding * kPadding;
         const Block evaluated{row,
@@ -164,8 +166,16 @@ class SymmetricProducts {
                               padded,
                               transposed.data() + block * stride + diagonal,
                               sums_of(columns).data()};
+        const Size kept = multiplied_directly(work) ? evaluated.kept(square) : padded - diagonal;
+        work.n_columns = std::min(work.n_columns, kept);
+        source.sweep(work, alone);
         multiply(evaluated, 0, square, false);
-        multiply(evaluated, square, padded - diagonal, true);
+        multiply(evaluated, square, kept, true);
+        if (kept < padded - diagonal)
+          source.multiply({*work.strips, work.n_rows, prepared, (diagonal + kept) / kPadding,
+                           (padded - diagonal - kept) / kPadding, weights_ + row,
+                           evaluated.weights + kept, evaluated.sums + row,
+                           evaluated.transposed + kept});
       }
     });
     const double additions = double(n_blocks) * double(stride);
@@ -177,6 +187,13 @@ class SymmetricProducts {
           for (Size c = 0; c < count; ++c) to[c] += from[c];
         }
     });
+  }
+
+  // Whether entries that serve one point on both sides need not be kept.
+  bool multiplied_directly(const Sweep<double>& work) const {
+    const Source& source = gram_.source();
+    return n_points_ == 1 && work.strips && work.prepared && source.multiplies() &&
+           !source.by_differences(work.rows[0]);
   }
 
   // Columns [begin, end) of a block; those above the diagonal serve both sides.

@@ -51,6 +51,9 @@ struct StripCall {
   // of features end among them (dot_blocks); else nullptr.
   const Index* present;
   const Index* ends;
+  // Gaussian entries in double precision only: row_sums[r] += sum_c K[r, c] column_weights[c]
+  const Real* column_weights;
+  double* row_sums;  // kStripRows, or nullptr
 };
 
 // Kernel entries between Width scattered working rows and a list of CSR columns.

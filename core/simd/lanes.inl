@@ -27,20 +27,38 @@ struct Lanes<float> {
   typedef FloatOctet Half;  // of a panel
   typedef Int32Vector Bits;
   typedef std::int32_t Int;
-  static constexpr int kShift = 23;
   static constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr float kFloor = float(kLeastExponent<float>);
   static constexpr Int kInverse = 0x7EF311C3;  // bits of x and of about 1/x add up to this
-  // 2^f on [-1/2, 1/2], relative error 1.7e-7 (Cephes)
-  static Vector polynomial(Vector f) {
+  // 2^(n + f), n the lowest bits of `integer`, |f| <= 1/2: relative error 1.7e-7 (Cephes)
+  static Vector power_of_two(Bits integer, Vector f) {
     Vector p = 1.535336188319500e-4f * f + 1.339887440266574e-3f;
     p = p * f + 9.618437357674640e-3f;
     p = p * f + 5.550332471162809e-2f;
     p = p * f + 2.402264791363012e-1f;
     p = p * f + 6.931472028550421e-1f;
-    return p * f + 1.0f;
+    return (Vector)((Bits)(p * f + 1.0f) + (integer << 23));
   }
 };
+
+// Bits of 2^(k / 16) less k times that bit of the fraction which is worth 1/16 in the exponent.
+alignas(64) constexpr std::int64_t kPowers[16] = {
+    0x3FF0000000000000, 0x3FEFB5586CF9890F, 0x3FEF72B83C7D517B, 0x3FEF387A6E756238,
+    0x3FEF06FE0A31B715, 0x3FEEDEA64C123422, 0x3FEEBFDAD5362A27, 0x3FEEAB07DD485429,
+    0x3FEEA09E667F3BCD, 0x3FEEA11473EB0187, 0x3FEEACE5422AA0DB, 0x3FEEC49182A3F090,
+    0x3FEEE89F995AD3AD, 0x3FEF199BDD85529C, 0x3FEF5818DCFBA487, 0x3FEFA4AFA2A490DA};
+
+// kPowers at the last four bits of each index.
+inline Int64Vector looked_up(Int64Vector index) {
+#ifdef __AVX512F__
+  const __m512i first = _mm512_load_si512(kPowers), second = _mm512_load_si512(kPowers + 8);
+  return (Int64Vector)_mm512_permutex2var_epi64(first, (__m512i)index, second);
+#else
+  Int64Vector out;
+  for (Size k = 0; k < sizeof(out) / sizeof(out[0]); ++k) out[k] = kPowers[index[k] & 15];
+  return out;
+#endif
+}
 
 template <>
 struct Lanes<double> {
@@ -48,22 +66,20 @@ struct Lanes<double> {
   typedef DoubleQuartet Half;
   typedef Int64Vector Bits;
   typedef std::int64_t Int;
-  static constexpr int kShift = 52;
-  static constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
+  static constexpr double kMagic = 422212465065984.0;  // 1.5 * 2^48: rounds to a sixteenth
   static constexpr double kFloor = kLeastExponent<double>;
   static constexpr Int kInverse = 0x7FDE623822FC16E6;
-  static Vector polynomial(Vector f) {  // Chebyshev, exactly 1 at 0: truncation error 1.3e-17
-    Vector p = 4.4549605981865527063e-10 * f + 7.072585949269288073e-9;
-    p = p * f + 1.0178062445845773349e-7;
-    p = p * f + 1.3215442587921689331e-6;
-    p = p * f + 1.5252733829836118395e-5;
-    p = p * f + 1.5403530441736050155e-4;
-    p = p * f + 1.333355814641693531e-3;
-    p = p * f + 9.6181291076068885273e-3;
-    p = p * f + 5.5504108664821594339e-2;
-    p = p * f + 2.402265069591009822e-1;
-    p = p * f + 6.9314718055994530942e-1;
-    return p * f + 1.0;
+  // 2^(n / 16 + f), n the lowest bits of `sixteenths`, |f| <= 1/32: the polynomial is short
+  // (Chebyshev, truncation error 1.5e-17) since a power is looked up. n moved to the exponent
+  // leaves its last four bits in the fraction, which kPowers has subtracted.
+  static Vector power_of_two(Bits sixteenths, Vector f) {
+    Vector p = 1.5403723980749256e-4 * f + 1.3333781576784268e-3;
+    p = p * f + 9.618129106919537e-3;
+    p = p * f + 5.55041086566393e-2;
+    p = p * f + 2.4022650695910075e-1;
+    p = p * f + 6.931471805599457e-1;
+    const Vector power = (Vector)(looked_up(sixteenths) + (sixteenths << 48));
+    return power * (p * f) + power;
   }
 };
 
@@ -138,9 +154,8 @@ inline typename Lanes<Real>::Vector exp2_negative(typename Lanes<Real>::Vector x
   using Bits = typename L::Bits;
   x = greater(splat<Real>(L::kFloor), lesser(Vector{}, x));
   const Vector magic = splat<Real>(L::kMagic);
-  const Vector shifted = x + magic;  // its lowest bits are the rounded x; shifting leaves only them
-  const Vector fraction = x - (shifted - magic);
-  return (Vector)((Bits)L::polynomial(fraction) + ((Bits)shifted << L::kShift));
+  const Vector shifted = x + magic;  // its lowest bits are the rounded x
+  return L::power_of_two((Bits)shifted, x - (shifted - magic));
 }
 
 template <class Real>

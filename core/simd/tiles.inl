@@ -64,8 +64,21 @@ __attribute__((always_inline)) inline void add_blocks(
   }
 }
 
-template <class Real, KernelKind kind, bool shortened, Size panels>
-__attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& call, Size first) {
+// Sums along the rows of a strip, a lane for each column of a panel.
+template <class Real>
+struct RowSums {
+  typename Lanes<Real>::Vector lanes[kStripRows][kPanelVectors<Real>] = {};
+
+  void add_to(double* sums) const {
+    for (Size r = 0; r < kStripRows; ++r)
+      for (Size part = 0; part < kPanelVectors<Real>; ++part)
+        for (Size lane = 0; lane < kLanes<Real>; ++lane) sums[r] += lanes[r][part][lane];
+  }
+};
+
+template <class Real, KernelKind kind, bool shortened, bool along, Size panels>
+__attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& call, Size first,
+                                                      RowSums<Real>& row_sums) {
   using Vector = typename Lanes<Real>::Vector;
   constexpr Size vectors = panels * kPanelVectors<Real>, lanes = kLanes<Real>;
   const Real* own = call.panels + first * call.features * panel_width<Real>();
@@ -77,47 +90,53 @@ __attribute__((always_inline)) inline void strip_tile(const StripCall<Real>& cal
 #pragma GCC unroll 4
   for (Size v = 0; v < vectors; ++v) {
     const Size c = column + v * lanes;
-    Vector column_norm = {}, sum = {};
+    Vector column_norm = {}, column_weight = {}, sum = {};
     if (kind == KernelKind::gaussian) column_norm = load(call.panel_norms + c);
+    if (along) column_weight = load(call.column_weights + c);
 #pragma GCC unroll 4
     for (Size r = 0; r < kStripRows; ++r) {
       Vector norm = {};
       if (kind == KernelKind::gaussian) norm = splat<Real>(call.strip_norms[r]);
       const Vector entries = epilogue<Real, kind>(dot[r][v], column_norm, norm, call.kernel);
       if (call.store[r] != nullptr) save(call.store[r] + c, entries);
+      if (along) row_sums.lanes[r][v % kPanelVectors<Real>] += entries * column_weight;
       sum += call.weights[r] * entries;
     }
     if (call.accumulate != nullptr) add_to(call.accumulate + c, sum);
   }
 }
 
-template <class Real, KernelKind kind, bool shortened>
+template <class Real, KernelKind kind, bool shortened, bool along>
 void strip_features(const StripCall<Real>& call) {
+  RowSums<Real> row_sums;
   Size p = 0;
   for (; p + kTilePanels <= call.n_panels; p += kTilePanels)
-    strip_tile<Real, kind, shortened, kTilePanels>(call, p);
-  for (; p < call.n_panels; ++p) strip_tile<Real, kind, shortened, 1>(call, p);
+    strip_tile<Real, kind, shortened, along, kTilePanels>(call, p, row_sums);
+  for (; p < call.n_panels; ++p) strip_tile<Real, kind, shortened, along, 1>(call, p, row_sums);
+  if (along) row_sums.add_to(call.row_sums);
 }
 
-template <class Real, KernelKind kind>
+template <class Real, KernelKind kind, bool along>
 void strip_kind(const StripCall<Real>& call) {
-  if (call.present != nullptr) return strip_features<Real, kind, true>(call);
-  return strip_features<Real, kind, false>(call);
+  if (call.present != nullptr) return strip_features<Real, kind, true, along>(call);
+  return strip_features<Real, kind, false, along>(call);
 }
 
 template <class Real>
 void strip(const StripCall<Real>& call) {
   switch (call.kernel.kind) {
     case KernelKind::linear:
-      return strip_kind<Real, KernelKind::linear>(call);
+      return strip_kind<Real, KernelKind::linear, false>(call);
     case KernelKind::polynomial:
-      return strip_kind<Real, KernelKind::polynomial>(call);
+      return strip_kind<Real, KernelKind::polynomial, false>(call);
     case KernelKind::gaussian:
-      return strip_kind<Real, KernelKind::gaussian>(call);
+      if constexpr (sizeof(Real) == sizeof(double))
+        if (call.row_sums != nullptr) return strip_kind<Real, KernelKind::gaussian, true>(call);
+      return strip_kind<Real, KernelKind::gaussian, false>(call);
     case KernelKind::laplacian:  // no function of the dot product: `distances`
       return;
     case KernelKind::sigmoid:
-      return strip_kind<Real, KernelKind::sigmoid>(call);
+      return strip_kind<Real, KernelKind::sigmoid, false>(call);
   }
 }
 
