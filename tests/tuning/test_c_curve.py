@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
@@ -113,5 +115,28 @@ def test_what_is_refused():
     for foreign in (SVR(), RampSVC(), SVC(max_iter=5)):
         with pytest.raises(TypeError, match="c_path follows"):
             c_path(foreign, X, y, 0.1, 1.0)
-    with pytest.raises(ValueError, match="ascending"):
-        c_path(SVC(), X, y, 1.0, 0.1)
+    for ends in ((1.0, 0.1), ("a", 1.0)):
+        with pytest.raises(ValueError, match="ascending"):
+            c_path(SVC(), X, y, *ends)
+
+
+@pytest.mark.parametrize("given", ["frame", "list", "lists of rows", "masks", "kernel"])
+def test_samples_and_folds_come_in_many_forms(given):
+    X, y = cancer()
+    splits = list(StratifiedKFold(3).split(X, y))
+    model, samples, cv = SVC(kernel="linear"), X, splits
+    if given == "frame":
+        samples = pd.DataFrame(X, index=np.arange(len(X))[::-1])
+    elif given == "list":
+        samples = X.tolist()
+    elif given == "lists of rows":
+        cv = [(train.tolist(), test.tolist()) for train, test in splits]
+    elif given == "masks":
+        rows = np.arange(len(X))
+        cv = [(np.isin(rows, train), np.isin(rows, test)) for train, test in splits]
+    else:
+        model, samples = SVC(kernel="precomputed"), X @ X.T
+    expected = c_path(SVC(kernel="linear"), X, y, 0.01, 1.0, cv=splits)
+    found = c_path(model, samples, y, 0.01, 1.0, cv=cv)
+    assert_allclose(found.steps, expected.steps, rtol=1e-6)
+    assert_allclose(found.errors, expected.errors, atol=1e-12)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
-import weakref
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from sklearn.datasets import (
     load_digits,
     load_iris,
     load_wine,
-    make_moons,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, make_scorer
@@ -33,8 +30,6 @@ from widemargin import (
     SharedGridSearchCV,
 )
 from widemargin.tuning import cells as cells_module
-from widemargin.tuning.shared_fits import Request, _matrices, shared_fits
-from widemargin.tuning.sharing import Fold, sheets
 
 TIGHT = 1e-8
 GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
@@ -324,6 +319,35 @@ def test_foreign_estimators_are_refused():
             SharedGridSearchCV(foreign, {}).fit(X, y)
 
 
+@pytest.mark.parametrize("form", ["lists", "masks"])
+def test_folds_are_given_as_lists_or_as_masks(form, plain_fits):
+    X, y = two_classes()
+    rows, splits = np.arange(len(y)), StratifiedKFold(3).split(X, y)
+    cv = [
+        tuple(part.tolist() if form == "lists" else np.isin(rows, part) for part in s)
+        for s in splits
+    ]
+    assert_same_search(SVC(tol=TIGHT), GRID, X, y, cv=cv)
+    assert not plain_fits
+
+
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:\n", "ignore:One or more")
+@pytest.mark.parametrize("wrong", [-1.0, "a"])
+def test_a_setting_that_is_none_fails_alone(wrong, plain_fits):
+    X, y = two_classes()
+    grid = {"C": [0.1, 1.0, wrong], "gamma": [0.05]}
+    assert_same_search(SVC(tol=TIGHT), grid, X, y)
+    assert len(plain_fits) == 3  # the folds of that setting
+
+
+def test_a_foreign_estimator_in_the_grid_is_fitted_plainly(plain_fits):
+    X, y = two_classes()
+    pipeline = make_pipeline(StandardScaler(), SVC(tol=TIGHT))
+    grid = {"svc": [LogisticRegression(), SVC(tol=TIGHT)], "svc__C": [0.1, 1.0]}
+    assert_same_search(pipeline, grid, X, y)
+    assert len(plain_fits) == 6
+
+
 def test_interrupted_search_leaves_no_trace(monkeypatch):
     X, y = two_classes()
 
@@ -353,26 +377,3 @@ def test_results_do_not_depend_on_threads():
     ]
     assert_array_equal(tables[0], tables[1])
     assert_array_equal(tables[0], tables[2])
-
-
-def test_no_more_matrices_at_once_than_the_cache_has_room_for():
-    X = np.zeros((5000, 2))
-    held = {
-        size: _matrices(Request([SVC(cache_size=size)], X, None, None, threads=4))
-        for size in (50, 120, 250, 1000)
-    }
-    assert held == {50: 1, 120: 1, 250: 2, 1000: 4}  # one takes 100 MB
-
-
-def test_the_fits_of_a_gamma_are_given_up_once_they_are_scored():
-    """Kept to the end they took a sixth of the memory of a search."""
-    X, y = make_moons(60, random_state=0)
-    rows = np.arange(60)
-    folds = [Fold(0, rows[20:], rows[:20]), Fold(1, rows[:40], rows[40:])]
-    settings = [SVC(gamma=gamma) for gamma in (0.01, 0.1, 1.0)]
-    scored = []
-    for fits in shared_fits(Request(settings, X, y, None, 1), sheets(settings, folds)):
-        gc.collect()
-        assert all(fit() is None for fit in scored)
-        scored += [weakref.ref(fit) for fit in fits]
-    assert len(scored) == 6

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC, SVR, SharedGridSearchCV
 from widemargin.tuning import shared_fits
+from widemargin.tuning.shared_fits import Request
+from widemargin.tuning.sharing import Fold, sheets
 
 
 def test_what_pair_steps_do_not_solve_is_fitted_by_itself():
@@ -61,3 +65,30 @@ def test_the_chains_of_the_last_sheet_take_the_threads_of_those_that_are_done(
     grid = {"C": [1.0, 10.0], "gamma": gammas}
     SharedGridSearchCV(SVC(), grid, cv=4, refit=False, n_jobs=2).fit(X, y)
     assert together.n_waiting == 0
+
+
+def test_no_more_matrices_at_once_than_the_cache_has_room_for():
+    X = np.zeros((5000, 2))
+    held = {
+        size: shared_fits._matrices(
+            Request([SVC(cache_size=size)], X, None, None, threads=4)
+        )
+        for size in (50, 120, 250, 1000)
+    }
+    assert held == {50: 1, 120: 1, 250: 2, 1000: 4}  # one takes 100 MB
+
+
+def test_the_fits_of_a_gamma_are_given_up_once_they_are_scored():
+    """Kept to the end they took a sixth of the memory of a search."""
+    X, y = make_moons(60, random_state=0)
+    rows = np.arange(60)
+    folds = [Fold(0, rows[20:], rows[:20]), Fold(1, rows[:40], rows[40:])]
+    settings = [SVC(gamma=gamma) for gamma in (0.01, 0.1, 1.0)]
+    scored = []
+    for fits in shared_fits.shared_fits(
+        Request(settings, X, y, None, 1), sheets(settings, folds)
+    ):
+        gc.collect()
+        assert all(fit() is None for fit in scored)
+        scored += [weakref.ref(fit) for fit in fits]
+    assert len(scored) == 6

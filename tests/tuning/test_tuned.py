@@ -242,7 +242,7 @@ def test_an_interrupted_search_keeps_the_former_model(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["Cs", "gammas"])
-@pytest.mark.parametrize("value", [[], [-1.0], [np.nan], [0.0]])
+@pytest.mark.parametrize("value", [[], [-1.0], [np.nan], [0.0], ["a"], [[1.0, 2.0]]])
 def test_bad_grids_are_refused(name, value):
     X, y = wine()
     with pytest.raises(ValueError, match=name):

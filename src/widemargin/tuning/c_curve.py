@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.utils import indexable
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Precomputed
@@ -29,6 +31,7 @@ from widemargin.engine.status import Status
 from widemargin.engine.updates import fresh
 from widemargin.engine.warm_start_chain import kernel_matrix
 from widemargin.estimators.base.kernel_classifier import KernelClassifier
+from widemargin.estimators.base.object_samples import checked_for_kernel
 from widemargin.estimators.base.shared_fit import (
     BegunFit,
     MatrixRows,
@@ -37,8 +40,11 @@ from widemargin.estimators.base.shared_fit import (
     resolved_kernel,
     validated_fold,
 )
+from widemargin.estimators.base.sklearn_compat import safe_split
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.runtime.cancellation import CancellationScope
+
+from .sharing import row_numbers
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -151,13 +157,14 @@ def c_path(
             f"c_path follows a kernel classifier that is one dual problem per pair of "
             f"classes, without limits: SVC or CostSensitiveSVC, not {estimator!r}."
         )
-    if not 0.0 < C_min < C_max < np.inf:
+    numbers = all(isinstance(end, Real) for end in (C_min, C_max))
+    if not (numbers and 0.0 < C_min < C_max < np.inf):
         raise ValueError(
             f"C_min={C_min!r} and C_max={C_max!r} must be positive, finite and "
             "ascending."
         )
     started = time.perf_counter()
-    labels = np.asarray(y)
+    X, labels = indexable(X, np.asarray(y))
     splits = list(check_cv(cv, labels, classifier=True).split(X, labels))
     count = int(np.ceil(np.log10(C_max / C_min) / STRETCH))
     stretches = np.geomspace(C_min, C_max, max(count, 1) + 1)
@@ -196,11 +203,14 @@ def _assembled(folds: list[_Fold], C_min: float, C_max: float, seconds: float) -
 def _followed_fold(
     estimator: Any, X: Any, y: Any, stretches: Vector, split: tuple[Indices, Indices]
 ) -> _Fold:
-    train, test = split
+    train, test = map(row_numbers, split)
     machine = clone(estimator)
-    data = validated_fold(machine, X[train], y[train], None)
+    samples, labels = safe_split(machine, X, y, train)
+    data = validated_fold(machine, samples, labels, None)
     kernel = resolved_kernel(machine, data)
-    samples = X[np.concatenate([train[data.rows], test])]
+    rows_of_both = np.concatenate([train[data.rows], test])
+    samples, _ = safe_split(machine, X, None, rows_of_both)
+    samples = checked_for_kernel(machine, samples)
     matrix = kernel_matrix(Gram(samples, kernel, threads=1), np.float64)
     gram = Gram(matrix, Precomputed(), threads=1)
     rows = MatrixRows(kernel, np.arange(data.rows.size))

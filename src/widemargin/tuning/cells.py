@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin.estimators.base.kernel_classifier import KernelClassifier
+from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.kernel_regressor import OneNumber, r_squared
 from widemargin.estimators.base.prediction import PairPrediction
 from widemargin.estimators.base.shared_fit import knowing
@@ -26,7 +27,7 @@ from widemargin.estimators.base.validation import check_weights, effective_threa
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .shared_fits import Request, SharedFit, held_out_values, shared_fits
-from .sharing import Fold, final_estimator, sheets
+from .sharing import Fold, final_estimator, row_numbers, sheets
 
 Vector = NDArray[np.float64]
 Result = dict[str, Any]
@@ -91,7 +92,10 @@ class Cells:
         self, estimator: Any, X: Any, y: Any, splits: Any, options: CellOptions
     ) -> None:
         self.estimator, self.X, self.y = estimator, X, y
-        self.folds = [Fold(k, *split) for k, split in enumerate(splits)]
+        self.folds = [
+            Fold(k, row_numbers(train), row_numbers(test))
+            for k, (train, test) in enumerate(splits)
+        ]
         self.options = options
         self._targets = [
             safe_split(estimator, X, y, f.test, f.train)[1] for f in self.folds
@@ -127,9 +131,7 @@ class Cells:
         estimators, numbers = [], []
         for number, candidate in enumerate(candidates):
             estimator = clone(self.estimator).set_params(**clone(candidate, safe=False))
-            machine = final_estimator(estimator)
-            kept = "keep_rows" in machine.get_params() and machine.keep_rows
-            if machine._is_its_tasks() and not kept:
+            if _can_share(final_estimator(estimator)):
                 estimators.append(estimator)
                 numbers.append(number)
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
@@ -230,6 +232,18 @@ class Cells:
             error_score=options.error_score,
         )  # fmt: skip
         return found
+
+
+def _can_share(machine: Any) -> bool:
+    """Whether fits can be shared; the others say themselves what is wrong with them."""
+    if not isinstance(machine, KernelMachine):  # put into a Pipeline by the grid
+        return False
+    try:
+        machine._validate_params()
+    except ValueError:
+        return False
+    kept = "keep_rows" in machine.get_params() and machine.keep_rows
+    return machine._is_its_tasks() and not kept
 
 
 def _are_numbers(y: Any) -> bool:

@@ -32,17 +32,17 @@ def values_or_grid(given: Any, least: float, most: float, name: str) -> Vector:
         return (
             np.geomspace(least, most, int(given)) if given > 1 else _middle(least, most)
         )
-    values = np.unique(np.asarray(given, dtype=np.float64))
-    if (
-        values.ndim != 1
-        or values.size == 0
-        or not (np.isfinite(values) & (values > 0)).all()
-    ):
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):  # no numbers
+        values = np.empty(0)
+    positive = np.isfinite(values) & (values > 0)
+    if values.ndim != 1 or values.size == 0 or not positive.all():
         raise ValueError(
             f"{name}={given!r} must be a number of values to try, or an array of "
             "positive numbers."
         )
-    return values
+    return np.unique(values)
 
 
 def default_gammas(given: Any, scale: float) -> Vector:

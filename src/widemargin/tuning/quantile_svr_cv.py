@@ -38,7 +38,8 @@ class QuantileSVRCV(RegressorMixin, TunedMachine):
     kernel : str or callable, default="rbf"
         As in :class:`widemargin.SVC`.
     cv : int, splitter or iterable, default=None
-        Folds, as in GridSearchCV; None is 5.
+        Folds, as in GridSearchCV; None is 5. With groups:
+        ``list(GroupKFold().split(X, y, groups))``.
     scoring : str, callable, list, tuple or dict, default=None
         As in GridSearchCV; None is the share of the pinball loss that is removed, the
         mean over the quantiles.

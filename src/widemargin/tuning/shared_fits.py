@@ -213,7 +213,6 @@ class _Begun:
             gram = self._fold_gram(kernel, numbers)
             for candidate in sheet.candidates:
                 own = clone(final_estimator(estimators[candidate]))
-                own._validate_params()
                 self.fits.append(
                     SharedFit(
                         candidate, fold.number, self.rows, place,

@@ -45,6 +45,14 @@ class Fold:
     test: Indices
 
 
+def row_numbers(rows: Any) -> Indices:
+    """Return the rows of a split as numbers; a splitter may give a list, or a mask."""
+    numbers: Indices = np.asarray(rows)
+    if numbers.dtype == np.bool_:
+        return np.flatnonzero(numbers)
+    return numbers if numbers.size else numbers.astype(np.intp)
+
+
 @dataclass
 class Sheet:
     """Fits that share their kernel values.

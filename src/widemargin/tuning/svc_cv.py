@@ -35,7 +35,8 @@ class SVCCV(WithoutProbabilities, ClassifierMixin, TunedMachine):
     kernel : str or callable, default="rbf"
         As in :class:`widemargin.SVC`.
     cv : int, splitter or iterable, default=None
-        Folds, as in GridSearchCV; None is 5.
+        Folds, as in GridSearchCV; None is 5. With groups:
+        ``list(GroupKFold().split(X, y, groups))``.
     scoring : str, callable, list, tuple or dict, default=None
         As in GridSearchCV; None is the accuracy.
     refit : bool, str or callable, default=True

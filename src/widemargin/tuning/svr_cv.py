@@ -33,7 +33,8 @@ class SVRCV(RegressorMixin, TunedMachine):
     kernel : str or callable, default="rbf"
         As in :class:`widemargin.SVR`.
     cv : int, splitter or iterable, default=None
-        Folds, as in GridSearchCV; None is 5.
+        Folds, as in GridSearchCV; None is 5. With groups:
+        ``list(GroupKFold().split(X, y, groups))``.
     scoring : str, callable, list, tuple or dict, default=None
         As in GridSearchCV; None is R squared.
     refit : bool, str or callable, default=True
