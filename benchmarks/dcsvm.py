@@ -1,7 +1,7 @@
 """Measure divide and conquer: a few lines over ``widemargin_papers``.
 
 python benchmarks/dcsvm.py                     everything that is missing (hours)
-python benchmarks/dcsvm.py --only speed        the speed tasks only
+python benchmarks/dcsvm.py --only "Table 2"    the tasks of one table
 python benchmarks/dcsvm.py --print             the tables of the stored results
 python benchmarks/dcsvm.py --write             write them, and the figures, to the page
 """

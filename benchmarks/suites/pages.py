@@ -24,6 +24,7 @@ from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp.report import CAMPAIGNS as RAMP
 
 from .command.campaigns import CAMPAIGNS as COMMAND
+from .divide_conquer.campaigns import CAMPAIGNS as DIVIDE_CONQUER
 from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
@@ -67,6 +68,7 @@ TABLES: dict[str, Table] = {
     "speed tuning": ("tuning", tuning_table),
     **_tables("ramp", RAMP | SCREENING),
     **_tables("command", COMMAND),
+    **_tables("divide_conquer", DIVIDE_CONQUER),
     **_tables("helps", HELPS),
     **_tables("out_of_core", OUT_OF_CORE),
     **_tables("error bars", ERROR_BARS),

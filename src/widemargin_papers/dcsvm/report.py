@@ -8,10 +8,9 @@ from widemargin_papers.harness.cells import HEADER, Cell, by_table
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import folded, layout, provenance
 
-from .dask_scale import extrapolation
 from .figures import figures, totals
 
-__all__ = ["PICTURES", "STORE", "figures", "parts"]
+__all__ = ["PICTURES", "STORE", "figures", "folded_tables", "parts"]
 
 STORE = "benchmarks/results/dcsvm.json"
 PAGE = "docs/systems/divide_conquer_measured.inc"
@@ -25,17 +24,16 @@ PICTURES = {
 
 def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
     """Return every stored table, folded, then machine and commits."""
+    text = folded_tables([*cells, *totals(cells)])
+    machines = folded("Machines and commits", provenance(store) + "\n")
+    return {PAGE: f"{text}\n{machines}"}
+
+
+def folded_tables(cells: Sequence[Cell]) -> str:
+    """Return the tables as the command prints them, each folded."""
     text = []
-    for table, rows in by_table([*cells, *totals(cells)]).items():
-        title = f"{table}: {len(rows)} figures"
-        text.append(folded(title, _literal(layout(HEADER, rows).splitlines())))
-    lines = extrapolation(cells)
-    if lines:
-        own = _literal([line.strip() for line in lines])
-        text.append(folded("Extrapolated to 8 million rows x 784", own))
-    text.append(folded("Machines and commits", provenance(store) + "\n"))
-    return {PAGE: "\n".join(text)}
-
-
-def _literal(lines: Sequence[str]) -> str:
-    return "".join(["::\n\n", *(f"   {line}".rstrip() + "\n" for line in lines)])
+    for table, rows in by_table(cells).items():
+        lines = layout(HEADER, rows).splitlines()
+        literal = "".join(f"   {line}".rstrip() + "\n" for line in lines)
+        text.append(folded(f"{table}: {len(rows)} figures", f"::\n\n{literal}"))
+    return "\n".join(text)

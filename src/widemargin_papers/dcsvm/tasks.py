@@ -22,9 +22,7 @@ from widemargin_papers.harness.timing import processor_seconds
 
 from . import printed as paper
 from .curves import curve_tasks
-from .dask_scale import scale_tasks
 from .methods import METHODS, Bagging, committee, make_method, naive_sum
-from .speed import speed_tasks
 from .splits import FILES, accuracy, fit_seconds, subset
 from .support_found import found_tasks
 
@@ -35,8 +33,7 @@ TITLE = (
 WITHIN = 0.5  # points of accuracy that count as reproduced: splits are random
 PATIENCE = 240.0  # seconds for one exact fit of a grid
 RANKED = ("random landmarks", "random Fourier features", "LTPU")
-# Exact solves and hundreds of features a row take hours on half a million rows. The
-# exact one of covtype is a task of its own (speed.py).
+# Exact solves and hundreds of features a row take hours on half a million rows.
 RANKS = {"ijcnn1": 1000, "covtype": 300, "census": 300}
 #: rows a method is given, of the data sets where that is not all of them
 ROWS = {
@@ -78,8 +75,7 @@ def tasks(quick: bool) -> list[Task]:
             title = f"grid, {name}, C=2^{C} gamma=2^{gamma}"
             run = partial(grid_point, name, C, gamma, n)
             work.append(Task(title, run, FILES[name], 4))
-    for more in (curve_tasks, found_tasks, speed_tasks, scale_tasks):
-        work += more(quick)
+    work += curve_tasks(quick) + found_tasks(quick)
     return work + [
         Task(f"Table 2, {name}", lambda: (), (name,), len(METHODS))
         for name in paper.UNAVAILABLE

@@ -21,45 +21,41 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
 from widemargin.estimators.svc import SVC
+from widemargin_papers.dcsvm import printed as paper
+from widemargin_papers.dcsvm.splits import FILES, Split, accuracy, subset
 from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.measuring import Problem, run
 from widemargin_papers.harness.timing import Spent
 from widemargin_papers.harness.worker import peak_megabytes, timed
 
-from . import printed as paper
-from .splits import FILES, Split, accuracy, subset
-
 ASKED = {"ijcnn1": 50.0, "covtype": 300.0}  # times faster than scikit-learn, early
 THREADS = 2
 CACHE = 2000.0
 
 
-def speed_tasks(quick: bool) -> list[Task]:
-    """Return the measurements; `quick` keeps one small one of each kind."""
+def tasks() -> list[Task]:
+    """Return the measurements."""
     sizes: dict[str, int | None] = {"ijcnn1": None, "covtype": 50_000}
-    if quick:
-        sizes = {"ijcnn1": 10_000}
     kinds = {"early": early_speed, "exact": exact_speed, "predict": predict_speed}
     work: list[tuple[str, str, Callable[[], Iterable[Cell]]]] = [
         (f"{name if n is None else f'{name} {n}'}, {kind}", name, partial(run, name, n))
         for name, n in sizes.items()
         for kind, run in kinds.items()
     ]
-    if not quick:
-        limited = partial(automatic_speed, "ijcnn1", {"max_time": 600.0}, 5)
-        few = partial(exact_speed, "covtype", 20_000)
-        work += [
-            ("ijcnn1, memory", "ijcnn1", partial(memory, "ijcnn1", None)),
-            ("covtype, memory", "covtype", partial(memory, "covtype", 50_000)),
-            ("covtype 20000, exact", "covtype", few),
-            ("census, exact", "census", partial(automatic_speed, "census", {}, 1)),
-            ("census, stopped", "census", partial(stopped, "census")),
-            ("ijcnn1 limited, exact", "ijcnn1", limited),
-            ("covtype 100000, early", "covtype", hundred_thousand),
-            ("covtype full, early", "covtype", full_early),
-            ("covtype full, exact", "covtype", full_exact),
-        ]
+    limited = partial(automatic_speed, "ijcnn1", {"max_time": 600.0}, 5)
+    few = partial(exact_speed, "covtype", 20_000)
+    work += [
+        ("ijcnn1, memory", "ijcnn1", partial(memory, "ijcnn1", None)),
+        ("covtype, memory", "covtype", partial(memory, "covtype", 50_000)),
+        ("covtype 20000, exact", "covtype", few),
+        ("census, exact", "census", partial(automatic_speed, "census", {}, 1)),
+        ("census, stopped", "census", partial(stopped, "census")),
+        ("ijcnn1 limited, exact", "ijcnn1", limited),
+        ("covtype 100000, early", "covtype", hundred_thousand),
+        ("covtype full, early", "covtype", full_early),
+        ("covtype full, exact", "covtype", full_exact),
+    ]
     return [Task(f"speed, {title}", run, FILES[name]) for title, name, run in work]
 
 

@@ -9,7 +9,7 @@ sample in memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.divide_conquer import DivideConquerSVC
-from widemargin_papers.harness.cells import Cell, Figure, Task, by_row, row_cells
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.dask_workers import (
     BLOCK,
     generated_rows,
@@ -27,6 +27,7 @@ from widemargin_papers.harness.sampling import sampled
 from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 
+ROWS = 5_000_000
 FEATURES = 20
 BLOBS = 40
 SPREAD = 0.15
@@ -40,16 +41,13 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def scale_tasks(quick: bool) -> list[Task]:
-    """Return the run on two workers and, for the ratio, on one."""
-    n = 100_000 if quick else 5_000_000
-    workers = (2,) if quick else (2, 1)
+def tasks() -> list[Task]:
+    """Return the run on two workers, that on one for the ratio, and a tenth of it."""
     work = [
-        Task(f"scale, {n} rows, {w} worker(s)", partial(scale, n, w)) for w in workers
+        Task(f"scale, {ROWS} rows, {w} worker(s)", partial(scale, ROWS, w))
+        for w in (2, 1)
     ]
-    if not quick:
-        work.append(Task("scale, the same rows", partial(same_rows, n // 10)))
-    return work
+    return [*work, Task("scale, the same rows", partial(same_rows, ROWS // 10))]
 
 
 def make_block(number: int, rows: int) -> NDArray[np.float32]:
@@ -148,34 +146,3 @@ def same_rows(n: int) -> Iterable[Cell]:
         "points lost on dask": (own - apart, "asked 0.3"),
     }
     yield from row_cells("Scale", row, figures)
-
-
-def extrapolation(cells: Sequence[Cell], n: int = 8_000_000, d: int = 784) -> list[str]:
-    """Three lines on n rows of d features, from the largest run on two workers.
-
-    Generating rows, assigning them, sending them and evaluating kernels all cost in
-    proportion to rows times features when clusters keep their size, so the fit is
-    scaled by the values it reads. A row is sent as its features in single precision
-    and what was measured on top of them.
-    """
-    found = {
-        int(row.split(" x ")[0]): figures
-        for row, figures in by_row(cells, "Scale").items()
-        if ", 2 worker(s)" in row
-    }
-    if not found:
-        return []
-    measured, run = max(found.items())
-    size = measured / run["clusters"]
-    hours = run["fit seconds"] * (n / measured) * (d / FEATURES) / 3600
-    sent = run["bytes shuffled per row"] + 4 * (d - FEATURES)
-    block = 4 * d * max(float(BLOCK), size)
-    return [
-        f"   fit: {hours:.1f} h on the same two workers "
-        f"({run['fit seconds']:.0f} s x {n / measured:.2g} rows x {d / FEATURES:.3g} "
-        "features), less by their number with more of them",
-        f"   shuffle: {sent:.0f} bytes a row, {sent * n / 1e9:.0f} GB in all, through "
-        "the workers' disks",
-        f"   memory: {n / size:.0f} clusters of the same {size:.0f} rows; the largest "
-        f"piece of data is a block of {BLOCK} rows, {block / 1e6:.0f} MB",
-    ]

@@ -1,0 +1,1 @@
+"""Divide and conquer beyond the paper: speed and memory, rows on dask workers."""
