@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.divide_conquer import DivideConquerSVC
-from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
-from widemargin_papers.harness.dask_workers import (
+from suites.dask_workers import (
     BLOCK,
     generated_rows,
     worker_processes,
 )
-from widemargin_papers.harness.sampling import sampled
+from suites.sampling import sampled
+from widemargin.estimators.divide_conquer import DivideConquerSVC
+from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
 from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 

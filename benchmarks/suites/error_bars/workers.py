@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from suites.child_process import in_child, limit_data
+from suites.dask_workers import worker_processes
 from widemargin import ChanceConstrainedSVC
-from widemargin_papers.chance.growth import noisy_clouds, two_clouds, write_clouds
 from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
-from widemargin_papers.harness.dask_workers import worker_processes
+
+from .growth import noisy_clouds, two_clouds, write_clouds
 
 WORKERS = "Workers"
 COUNTS = (1, 2)

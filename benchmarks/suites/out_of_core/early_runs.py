@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from suites.dask_workers import worker_processes
 from widemargin import DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import worker_processes
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from suites.child_process import in_child, limit_data
-from widemargin import SVC, DivideConquerSVC
-from widemargin_papers.harness.campaign import Measurement
-from widemargin_papers.harness.dask_workers import (
+from suites.dask_workers import (
     BLOCK,
     generated_rows,
     worker_processes,
 )
+from widemargin import SVC, DivideConquerSVC
+from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import records_table

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin_papers.harness.dask_workers import block_lengths, generated_rows
+from suites.dask_workers import block_lengths, generated_rows
 
 FEATURES = 20
 BLOBS = 10

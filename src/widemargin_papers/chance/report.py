@@ -20,11 +20,9 @@ CURVES = "chance_constrained_curves.svg"  # beside the page
 PICTURES = {f"docs/systems/{CURVES}": "time_to_accuracy"}
 #: tables of ours alone -> their titles on the page
 SECTIONS = {
-    "Asked": "Ratios and their targets",
     "Above the optimum, scaled": "How far above the optimum, standardised data",
     "Grid over C": "Test accuracy in % over C, 80% training",
     "Table 1": "Time to accuracy, standardised data",
-    "Growth": "Growth, generated data",
 }
 
 

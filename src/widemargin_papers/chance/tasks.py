@@ -23,7 +23,7 @@ from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
-from . import growth, table4_grid
+from . import table4_grid
 from .methods import (
     METHODS,
     Run,
@@ -70,7 +70,7 @@ def tasks(quick: bool) -> list[Task]:
         run = partial(over_settings, scaling, epochs, few)
         title = f"{GRID}, {scaling}, {epochs}m"
         work.append(Task(title, run, (table4_grid.NAME,), cells))
-    return work + growth.tasks(quick)
+    return work
 
 
 def partitions(table: str, name: str, share: float, runs: int) -> Iterable[Cell]:

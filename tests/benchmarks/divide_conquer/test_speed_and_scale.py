@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
+from suites import dask_workers
 from suites.divide_conquer import dask_scale, speed
 from suites.divide_conquer.campaigns import TASKS, tables
 from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.dcsvm.splits import Split
-from widemargin_papers.harness import dask_workers
 from widemargin_papers.harness.campaign import cells_of
 from widemargin_papers.harness.results import ResultStore
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from suites.dask_workers import block_lengths
 from suites.out_of_core import cost_model
 from suites.out_of_core.exact_runs import from_map
 from suites.out_of_core.exact_runs import table as exact_runs_table
 from suites.out_of_core.generated import FEATURES, as_dask, make_block
-from widemargin_papers.harness.dask_workers import block_lengths
 from widemargin_papers.harness.results import Record, ResultStore
 
 

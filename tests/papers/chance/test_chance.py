@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from suites.error_bars.growth import two_clouds
 from widemargin.estimators.chance_constrained.chance_problem import objective
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
-from widemargin_papers.chance import growth as chance_growth
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import table4_grid
@@ -22,7 +22,7 @@ from widemargin_papers.harness.results import ResultStore
 
 @pytest.fixture
 def small(monkeypatch):
-    data = chance_growth.two_clouds(120, 3)
+    data = two_clouds(120, 3)
     monkeypatch.setattr(chance, "dense_data", lambda name: data)
     return data
 
@@ -94,35 +94,6 @@ def test_tasks_have_unique_names_and_quick_ones_are_fewer():
     names = [task.name for task in chance.tasks(quick=False)]
     assert len(set(names)) == len(names)
     assert len(chance.tasks(quick=True)) <= len(names)
-
-
-def test_growth_has_exponents_of_all_sizes_and_of_the_last_three(monkeypatch):
-    """Seconds are made up here: m^0 to begin with, then m^2; the first call is slow."""
-    spent = iter([1e3, 1.0, 1.0, 4.0, 16.0] * 2)
-    timed = chance_growth.timed
-    monkeypatch.setattr(
-        chance_growth, "timed", lambda *run: (next(spent), timed(*run)[1])
-    )
-    warmed = []
-    monkeypatch.setattr(
-        chance_growth, "_warm_up", lambda name: warmed.append((name, next(spent)))
-    )
-    cells = list(chance_growth.with_rows((200, 400, 800, 1600)))
-    assert [name for name, _ in warmed] == ["newton", "SSGD 10m"]
-    for name in ("newton", "SSGD 10m"):
-        found = by_column(cells, f"{name}, d = 10")
-        assert_allclose(found["exponent in m, last three sizes"].ours, 2.0)
-        assert 1.0 < found["exponent in m"].ours < 2.0
-    assert "relative gap" in by_column(cells, "newton, d = 10")["seconds, m = 800"].note
-
-
-def test_growth_with_features_has_both_methods_and_the_stream_its_file(monkeypatch):
-    monkeypatch.setattr(chance_growth, "ROWS_FOR_FEATURES", 300)
-    cells = list(chance_growth.with_features((3, 6)))
-    for name in ("newton", "SSGD 2m"):
-        assert np.isfinite(by_column(cells, f"{name}, m = 300")["exponent in d"].ours)
-    stream = list(chance_growth.stream(20_000))
-    assert by_column(stream, stream[0].row)["file, MB"].ours == 0.8
 
 
 def test_report_shows_ours_beside_the_papers(small, tmp_path):
