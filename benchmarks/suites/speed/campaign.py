@@ -20,7 +20,7 @@ from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.measuring import Problem, say
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import figures_table, folded, provenance
+from widemargin_papers.harness.text_tables import folded, provenance, rst_table
 
 from . import family, tuning_limits, tuning_times
 from . import problems as speed
@@ -65,7 +65,7 @@ def as_rst(suite: str, store: ResultStore) -> str:
         blocks = []
     else:
         table, growing = parted(SUITES[suite]())
-        ratios = figures_table(HEADER, ratio_rows(store, table))
+        ratios = _figures_table(HEADER, ratio_rows(store, table))
         blocks = [folded("The sixty problems", ratios) if suite == "sweep" else ratios]
         lines = sweep_summary(store, table) if suite == "sweep" else []
         lines += quantile_shares(store, table)
@@ -129,3 +129,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 budget=options.budget,
             )
     print(report(store, options.suite, chosen))
+
+
+def _figures_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of many columns in small print, without the empty columns."""
+    full = [k for k in range(len(header)) if any(row[k] != "-" for row in rows)]
+    kept = [[one[k] for k in full] for one in (header, *rows)]
+    return ".. rst-class:: figures\n\n" + rst_table(kept[0], kept[1:])

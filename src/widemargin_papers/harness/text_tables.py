@@ -44,13 +44,6 @@ def _cell(text: str) -> str:
     return "\N{EN DASH}" if text == "-" else text
 
 
-def figures_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of many columns in small print, without the empty columns."""
-    full = [k for k in range(len(header)) if any(row[k] != "-" for row in rows)]
-    kept = [[one[k] for k in full] for one in (header, *rows)]
-    return ".. rst-class:: figures\n\n" + rst_table(kept[0], kept[1:])
-
-
 Column = str | Callable[[Record], str]  # a format of the record's entries, or its text
 
 
