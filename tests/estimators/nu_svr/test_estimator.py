@@ -173,3 +173,16 @@ def test_unscaled_features_of_a_linear_kernel(nu):
     certificate = model.certificate_
     assert certificate.gap <= 1e-3 * certificate.objective
     assert certificate.n_iter < 5000 * y.size
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_pair_steps_that_creep_leave_it_to_a_search_with_every_kernel(kernel):
+    """Equal rows, opposite residuals, a large C: 10,000 steps a row, then a stall."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(20, 3)), 2, axis=0)
+    y = X[:, 0] + rng.normal(size=40)
+    model = NuSVR(C=1e6, kernel=kernel, degree=2, coef0=1.0).fit(X, y)
+    assert model.fit_status_ == 0
+    certificate = model.certificate_
+    assert certificate.gap <= 1e-5 * certificate.objective
+    assert certificate.n_iter < 8000 * y.size

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.engine.certificate import violation
 from widemargin.engine.feasible import project
-from widemargin.engine.kernels import Linear
 from widemargin.engine.problem import SecondSum
-from widemargin.engine.refinement import SLOW
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import NEARLY, POLISH_START
 from widemargin.engine.status import Status
@@ -34,6 +32,7 @@ STAGED = 4000  # rows from which the engine's problem at a near multiplier comes
 PROBES = 256  # rows that a gradient is estimated from
 ROUNDS = 12
 FINER = 0.1  # factor on the tolerance after a point was not proved or polished
+PATIENCE = 1000  # pair steps per sample before a search: ordinary fits take 100
 FEW = 10.0  # tolerances: a tube this narrow may be none
 SHRUNK = 0.5  # share of the margin below which the new margin becomes the unit
 LEAST = 1e-3  # least margin of the solver, in the unit
@@ -184,17 +183,19 @@ class BothSums(Search):
     def patience(self) -> int | None:
         """Pair steps from which another way is shorter; None where there is none.
 
-        With a linear kernel and features of very different sizes pair steps creep. The
-        problem at a multiplier has a path to its solution, or Newton in the primal.
+        They creep where features differ much in size, or where rows are equal and C is
+        large: coefficients of either sign grow together. The problem at a multiplier
+        has a path to its solution, or Newton in the primal.
         """
         gram = self.origin.gram
-        creeping = self.hurries and isinstance(gram.kernel, Linear)
-        return SLOW * gram.n if creeping else None
+        hurries = self.hurries and gram.kernel.semidefinite
+        return PATIENCE * gram.n if hurries else None
 
     def creeps(self, near: Trial) -> bool:
-        """Whether a descent ended for want of patience alone."""
-        limit, stopped = self.options.max_iter, near.solution.status == Status.MAX_ITER
-        return stopped and (limit < 0 or self.steps < limit)
+        """Whether a descent ended for want of patience, or of progress, alone."""
+        limit, status = self.options.max_iter, near.solution.status
+        impatient = status == Status.MAX_ITER and (limit < 0 or self.steps < limit)
+        return self.patience is not None and (impatient or status == Status.STALLED)
 
     def has_hardly_a_tube(self, near: Trial) -> bool:
         """Whether the budget of nu-SVR may not be reached even at epsilon = 0."""
