@@ -40,6 +40,14 @@ double sum_of_sizes(const double* weights, Size count) {
   return kSpare * sum;
 }
 
+// The packed coordinates, a dot product with `terms` roundings, two norms and two subtractions
+// leave (terms + 8) units of 1/2 (|x| + |z|)^2 <= |x|^2 + |z|^2 in the exponent. Of base e:
+template <class Real>
+double expansion_exponent(double first_half_norm, double second_half_norm, Size terms) {
+  const double units = double(terms + 8) * unit_roundoff<Real>();
+  return kLn2 * kSpare * units * 2.0 * (first_half_norm + second_half_norm);
+}
+
 // What the norm expansion leaves in a weighted sum of Gaussian entries, relative to the sum of
 // their sizes, where no row has more than the half squared norm `largest`. A row at distance t from
 // the column has at most its norm + t, and an entry 2^(-t^2 / 2): rows far out count for little. By
@@ -51,8 +59,8 @@ constexpr double kLeastDistance = 1.7;
 
 template <class Real>
 double expansion_share(double half_norm, double largest, Size terms, double size, double total) {
-  const double of_any_row = expansion_error<Real>(half_norm, largest, terms);
-  const double exponent = std::log1p(of_any_row);
+  const double exponent = expansion_exponent<Real>(half_norm, largest, terms);
+  const double of_any_row = std::expm1(exponent);
   const double spare = kSpare * (1.0 + of_any_row);  // sizes are sums of rounded entries
   if (!(exponent > 0.0 && exponent < 1.0 && size > 0.0)) return of_any_row;
   const double mean_distance = std::sqrt(2.0 * std::log2(std::max(1.0, spare * total / size)));
@@ -153,12 +161,9 @@ void dot_products(const KernelSpec& kernel, const Samples& row_samples,
 
 }  // namespace
 
-// The packed coordinates, a dot product with `terms` roundings, two norms and two subtractions
-// leave (terms + 8) units of 1/2 (|x| + |z|)^2 <= |x|^2 + |z|^2 in the exponent.
 template <class Real>
 double expansion_error(double first_half_norm, double second_half_norm, Size terms) {
-  const double units = double(terms + 8) * unit_roundoff<Real>();
-  return std::expm1(kLn2 * kSpare * units * 2.0 * (first_half_norm + second_half_norm));
+  return std::expm1(expansion_exponent<Real>(first_half_norm, second_half_norm, terms));
 }
 
 template <class Real>

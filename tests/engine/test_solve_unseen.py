@@ -71,3 +71,26 @@ def test_where_no_bound_is_known_the_values_are_computed():
     assert checked.summed[unknown].all()
     assert (np.abs(checked.values - values) <= checked.errors + 1e-12).all()
     assert checked.errors.max() < 1e-2
+
+
+def test_products_are_summed_only_for_points_that_the_solution_has_left(monkeypatch):
+    task = problem(1_200)
+    solution = solve(task)
+    beta, values = solution.beta, task.gram.times(solution.beta)
+    earlier = np.where(np.arange(1_200) < 600, beta, 0.0)
+    anchors = np.where(np.arange(1_200) % 2, 0, 2).astype(np.int32)
+    known = np.where(anchors == 2, task.gram.times(earlier), values)
+    evidence = Evidence(np.full(1_200, 1e-9), anchors, [beta.copy(), beta, earlier])
+    counted, products = [], Gram.bounded_products
+    monkeypatch.setattr(
+        Gram,
+        "bounded_products",
+        lambda *call: counted.append(call[2]) or products(*call),
+    )
+    checked = verify(task, beta, known, evidence)
+    (vectors,) = counted
+    assert [vector.any() for vector in vectors] == [True, True]
+    assert (np.abs(checked.values - values) <= checked.errors).all()
+    same = (anchors == 0) & ~checked.summed
+    assert same.any()
+    assert_allclose(checked.errors[same], 1e-9, rtol=1e-6)

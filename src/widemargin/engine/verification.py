@@ -237,17 +237,18 @@ def _from_anchors(
     """Support vectors in float64; the others by what the solve has left."""
     points = [] if evidence is None else evidence.points
     differences = [beta - point for point in points]
-    involved = beta != 0.0
-    for difference in differences:
-        involved |= difference != 0.0
-    chosen = np.flatnonzero(involved) if differences else support
-    vectors = np.array([beta[chosen], *(change[chosen] for change in differences)])
+    changed = [k for k, difference in enumerate(differences) if difference.any()]
+    changes = [differences[k] for k in changed]
+    involved = np.logical_or.reduce([beta != 0.0, *(c != 0.0 for c in changes)])
+    chosen = np.flatnonzero(involved) if changes else support
+    vectors = np.array([beta[chosen], *(change[chosen] for change in changes)])
     own, rounding, squares = gram.bounded_products(chosen, vectors)
     semidefinite = gram.kernel.semidefinite
     lengths = np.sqrt(np.maximum(squares, 0.0))
-    # How far a value may have moved: by anchor the point whose difference is vector
-    # k + 1, UNKNOWN from the origin, whose value is 0, and CURRENT not at all.
-    moved = np.concatenate([lengths[1:], [lengths[0], 0.0]])
+    # How far a value may have moved: by anchor, that is since the point of that number,
+    # UNKNOWN from the origin, whose value is 0, and CURRENT not at all.
+    moved = np.zeros(len(points) + 2)
+    moved[changed], moved[UNKNOWN] = lengths[1:], lengths[0]
     if evidence is None:
         evidence = Evidence.none(beta.size)
     values, errors = values.copy(), gram.diagonal()  # one array: n may be large
