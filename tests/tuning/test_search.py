@@ -24,6 +24,7 @@ from widemargin import (
     SVC,
     SVR,
     CostSensitiveSVC,
+    NuSVC,
     OneClassSVM,
     QuantileSVR,
     RampSVC,
@@ -338,6 +339,15 @@ def test_a_setting_that_is_none_fails_alone(wrong, plain_fits):
     grid = {"C": [0.1, 1.0, wrong], "gamma": [0.05]}
     assert_same_search(SVC(tol=TIGHT), grid, X, y)
     assert len(plain_fits) == 3  # the folds of that setting
+
+
+@pytest.mark.filterwarnings("ignore:\\n", "ignore:One or more")
+def test_a_setting_without_a_solution_fails_alone():
+    X, y = two_classes()
+    X = np.repeat(X[:, :1].round(), 2, axis=1)  # the classes overlap
+    machine = NuSVC(kernel="linear", tol=TIGHT)
+    found = assert_same_search(machine, {"nu": [1e-3, 0.3]}, X, y)
+    assert np.isnan(found.cv_results_["mean_test_score"]).tolist() == [True, False]
 
 
 def test_a_foreign_estimator_in_the_grid_is_fitted_plainly(plain_fits):

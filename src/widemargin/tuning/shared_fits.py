@@ -353,7 +353,10 @@ def _solve_one_by_one(request: Request, begun: _Begun) -> None:
     for fit in begun.fits:
         if not request.goes_on():
             return
-        fit.answers = fit.begun.solve_alone()
+        try:
+            fit.answers = fit.begun.solve_alone()
+        except ValueError:  # no solution, as with too small a nu: the cell says so
+            continue
         if begun.too_large:  # rows kept for the next fit cost more than they save
             for task in fit.begun.tasks:
                 task.gram.release()
