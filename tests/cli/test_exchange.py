@@ -48,14 +48,45 @@ def test_a_model_goes_to_libsvm_and_comes_back(folder):
 def test_a_pipeline_goes_to_onnx_with_its_scaling(folder):
     model = make_pipeline(StandardScaler(), widemargin.SVC()).fit(X, y)
     widemargin.save(model, folder / "scaled")
-    done = command("export", "scaled", "out.onnx", "--to", "onnx", cwd=folder)
+    done = command("export", "scaled", "out.onnx", cwd=folder)  # known by its name
     assert done.returncode == 0, done.stderr
+    named = command("export", "scaled", "named", "--to", "onnx", cwd=folder)
+    assert named.returncode == 0, named.stderr
+    assert (folder / "named").read_bytes() == (folder / "out.onnx").read_bytes()
     session = onnxruntime.InferenceSession((folder / "out.onnx").read_bytes())
     given = {session.get_inputs()[0].name: X.astype(np.float32)}
     assert_array_equal(session.run(None, given)[0], model.predict(X))
     refused = command("export", "scaled", "out", cwd=folder)
     assert refused.returncode == 2
-    assert "no place for scaling: use --to onnx" in refused.stderr
+    assert "no place for scaling or categories: use --to onnx" in refused.stderr
+
+
+@pytest.mark.filterwarnings("ignore:Attribute `prob[AB]_`:FutureWarning")
+def test_categories_and_gaps_go_to_onnx(folder):
+    """Each column is an input of its own; a category not seen counts as none."""
+    rng = np.random.default_rng(0)
+    age, city = rng.normal(size=60).round(3), rng.choice(["Bern", "Oslo"], 60)
+    buys = np.where((age > 0) ^ (city == "Oslo"), "yes", "no")
+    lines = [f"{a},{c},{b}" for a, c, b in zip(age, city, buys, strict=True)]
+    (folder / "buys.csv").write_text("\n".join(["age,city,buys", ",Oslo,no", *lines]))
+    options = "--label buys --categorical auto --missing mean".split()
+    done = command("train", "buys.csv", "buys", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = command("export", "buys", "buys.onnx", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    session = onnxruntime.InferenceSession((folder / "buys.onnx").read_bytes())
+    given = {
+        "age": np.array([[np.nan], *age[:, None], [1.0]], dtype=np.float32),
+        "city": np.array([["Oslo"], *city[:, None], ["Rome"]], dtype=object),
+    }
+    (folder / "new.csv").write_text(
+        "\n".join(["age,city", ",Oslo", *(line[: line.rindex(",")] for line in lines)])
+        + "\n1.0,Rome\n"
+    )
+    command("predict", "new.csv", "buys", "out", cwd=folder)
+    answers = (folder / "out").read_text().split()
+    assert {"yes", "no"} == set(answers)
+    assert session.run(None, given)[0].tolist() == answers
 
 
 def test_what_has_no_such_form_is_refused(folder):

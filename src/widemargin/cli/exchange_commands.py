@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 from sklearn.pipeline import Pipeline
 
+from widemargin.cli.column_encoding import categorical_columns, encoding_step
 from widemargin.cli.system_errors import refusal
 from widemargin.persistence.libsvm_models import from_libsvm
 from widemargin.runtime.atomic_file import replacing
@@ -22,12 +22,11 @@ from .output import InputError, check_model_path, load_model, remark, save_model
     "--to",
     "form",
     type=click.Choice(["libsvm", "onnx"]),
-    default="libsvm",
-    show_default=True,
-    help="LIBSVM's model file, for svm-predict; or ONNX (needs skl2onnx).",
+    help="LIBSVM's model file, for svm-predict; or ONNX (needs skl2onnx).  [default: "
+    "onnx where OUTPUT ends so, else libsvm]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def export(model: str, output: str, form: str, quiet: bool) -> None:
+def export(model: str, output: str, form: str | None, quiet: bool) -> None:
     """Write MODEL in another program's form to OUTPUT.
 
     Not every model has one: a Laplacian kernel, early prediction, and costs of several
@@ -42,12 +41,12 @@ def export(model: str, output: str, form: str, quiet: bool) -> None:
             "that another program reads; its weights are in Python, by widemargin.load"
         )
     try:
-        if form == "onnx":
+        if form == "onnx" or (form is None and output.lower().endswith(".onnx")):
             _write_onnx(estimator, output)
         elif isinstance(estimator, Pipeline):
             raise InputError(
-                f"{model}: LIBSVM's form has no place for scaling: use --to onnx, or "
-                "scale the files and train without --scale"
+                f"{model}: LIBSVM's form has no place for scaling or categories: use "
+                "--to onnx, or prepare the files and train without these options"
             )
         else:
             final.to_libsvm(output)
@@ -59,9 +58,10 @@ def export(model: str, output: str, form: str, quiet: bool) -> None:
 
 
 def _write_onnx(estimator: Any, path: str) -> None:
-    """Convert by skl2onnx, scaling included."""
+    """Convert by skl2onnx, with all that comes before the SVM."""
     try:
         from skl2onnx import to_onnx
+        from skl2onnx.common.data_types import FloatTensorType, StringTensorType
     except ImportError as error:
         raise ImportError("--to onnx needs skl2onnx: pip install skl2onnx") from error
     if isinstance(estimator, Pipeline):
@@ -69,9 +69,17 @@ def _write_onnx(estimator: Any, path: str) -> None:
         portable: Any = Pipeline([*before, (name, final.to_sklearn())])
     else:
         portable = estimator.to_sklearn()
-    one = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
+    d, step = estimator.n_features_in_, encoding_step(estimator)
+    text = set() if step is None else set(categorical_columns(step))
+    inputs = [("X", FloatTensorType([None, d]))]
+    if text:  # an input for each column: text and numbers have no table in common
+        names = getattr(estimator, "feature_names_in_", range(1, d + 1))
+        kinds = [StringTensorType if i in text else FloatTensorType for i in range(d)]
+        columns = zip(names, kinds, strict=True)
+        inputs = [(f"{name}", kind([None, 1])) for name, kind in columns]
     with replacing(path) as file:
-        file.write(to_onnx(portable, one).SerializeToString())
+        converted = to_onnx(portable, initial_types=inputs)
+        file.write(converted.SerializeToString())
 
 
 @click.command("import")
