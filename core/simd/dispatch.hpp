@@ -146,6 +146,17 @@ static void note_sides(const PairCall<Real>& call, Size k) {
   if (beta <= 0.0) call.fall[k] = -never;
 }
 
+// The variables of a problem in their boxes, beside its gradient there.
+struct Slopes {
+  const double* gradients;
+  const double* betas;
+  const double* lower;
+  const double* upper;
+  const double* kinks;
+  Size count;
+};
+constexpr Size kSlopeBlock = 16;  // variables that are looked at together
+
 constexpr Size kMostVectors = 4;
 
 // A strip of rows of doubles against several vectors; of those with a place for it on both sides.
@@ -187,6 +198,13 @@ struct Routines {
   // 16
   void (*box_distances)(const float* point, Size features, const float* low, const float* high,
                         Size count, float* out);
+  // The least slope along which a variable can grow and the largest along which one can fall, where
+  // they exceed what is given.
+  void (*slope_extremes)(const Slopes&, double* lowest_up, double* highest_low);
+  // The first variable of the first block, of those that begin at `first`, where one can grow along
+  // a slope below `growing` or fall along one above `falling`; where there is none, of the rest
+  // that is no whole block.
+  Size (*next_beyond)(const Slopes&, Size first, double growing, double falling);
 };
 
 // Best set for this processor; the environment variable WIDEMARGIN_TARGET, baseline or avx2, read

@@ -12,6 +12,7 @@ namespace {
 // after the tiles, whose columns it reads
 #include "simd/boxes.inl"
 #include "simd/sample_differences.inl"
+#include "simd/slopes.inl"
 #include "simd/symmetric_products.inl"
 
 #ifdef __AVX512F__
@@ -31,6 +32,8 @@ Routines<Real> make_table() {
   table.combine = combine<Real>;
   table.products = products;
   table.box_distances = box_distances;
+  table.slope_extremes = slope_extremes;
+  table.next_beyond = next_beyond;
   return table;
 }
 
@@ -43,7 +46,7 @@ template <class Real>
 Routines<Real> make_table() {
   return {strip<Real>,       distances<Real>,  sparse<Real>,  sparse_distances, panel_norms<Real>,
           sparse_norm<Real>, pairs<Real>,      combine<Real>, times_rows<Real>, sum_rows<Real>,
-          products,          transposed<Real>, box_distances};
+          products,          transposed<Real>, box_distances, slope_extremes,   next_beyond};
 }
 
 #endif

@@ -103,8 +103,7 @@ Extremes ActiveSet<Real>::extremes() const {
 template <class Real>
 Extremes ActiveSet<Real>::active_extremes() const {
   Extremes out;
-  for (const Position p : positions())
-    out.meet(gradients_[p], betas_[p], lower_[p], upper_[p], kinks_[p]);
+  routines<double>().slope_extremes(slopes(), &out.lowest_up, &out.highest_low);
   return out;
 }
 
@@ -160,6 +159,8 @@ void ActiveSet<Real>::take_over(Position first) {
     gradients_[p] = lazy_[i], errors_[p] = iterate_.errors[i], betas_[p] = iterate_.beta[i];
     lower_[p] = problem_.lower[i], upper_[p] = problem_.upper[i], kinks_[p] = problem_.kink_of(i);
   }
+  free_count_ = 0;
+  for (const Position p : positions()) free_count_ += is_free(p) ? 1 : 0;
 }
 
 template <class Real>
@@ -171,7 +172,9 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
     const Position p = move.position;
     changed.push_back(samples_[p]);
     change.push_back(move.beta - betas_[p]);
+    if (is_free(p)) --free_count_;
     betas_[p] = iterate_.beta[samples_[p]] = move.beta;
+    if (is_free(p)) ++free_count_;
     lazy_.note_move(samples_[p], move.gain);
     // A member that has reached a bound or its kink mostly stays there: its row is not worth the
     // memory.

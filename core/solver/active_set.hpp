@@ -10,6 +10,7 @@
 
 #include "kernel/gram.hpp"
 #include "kernel/position.hpp"
+#include "simd/dispatch.hpp"
 #include "solver/control.hpp"
 #include "solver/extremes.hpp"
 #include "solver/lazy_gradients.hpp"
@@ -53,10 +54,9 @@ class ActiveSet {
     return beta > lower_[p] && beta < upper_[p] &&
            !(beta == 0.0 && problem_.stops_at_zero(samples_[p]));
   }
-  Size free_count() const {
-    Size count = 0;
-    for (const Position p : positions()) count += is_free(p) ? 1 : 0;
-    return count;
+  Size free_count() const { return free_count_; }
+  Slopes slopes() const {
+    return {gradients_.data(), betas_.data(), lower_.data(), upper_.data(), kinks_.data(), size()};
   }
   Extremes active_extremes() const;
   // Of a second sum: moves its multiplier to where the levels of both sides meet, over the active
@@ -123,6 +123,7 @@ class ActiveSet {
   ByPosition<Index> samples_;
   ByPosition<double> gradients_, errors_, betas_, lower_, upper_, kinks_;
   bool errors_known_ = false;  // else all are infinite
+  Size free_count_ = 0;
 
   std::vector<Index> order_;  // universe, then later stages, then what screening has taken out
   Size universe_;

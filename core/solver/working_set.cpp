@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "simd/dispatch.hpp"
-#include "solver/worst_candidates.hpp"
 
 namespace widemargin {
 
@@ -81,31 +80,44 @@ void WorkingSet<Real>::keep_recent() {
 
 template <class Real>
 void WorkingSet<Real>::collect_candidates(const Extremes& extremes) {
-  for (auto& list : candidates_) list.clear();
+  const Slopes slopes = active_.slopes();
+  const Size room = capacity_ - members_.size();
+  const bool two_sums = active_.two_sums();
   const double above = equality_ ? extremes.highest_low : 0.0;
   const double below = equality_ ? extremes.lowest_up : 0.0;
-  for (const Position p : active_.positions()) {
-    if (is_member_[p]) continue;
-    const double growth = active_.growth_slope(p), fall = active_.fall_slope(p);
-    const double beta = active_.two_sums() ? active_.beta(p) : 1.0;
-    if (active_.can_grow(p) && growth < above)
-      candidates_[beta >= 0.0 ? 0 : 2].push_back({growth, p});
-    if (active_.can_fall(p) && fall > below) candidates_[beta > 0.0 ? 1 : 3].push_back({-fall, p});
-  }
+  auto& [growing, falling, minus_growing, minus_falling] = candidates_;
+  growing.begin(room, above);
+  falling.begin(room, -below);
+  minus_growing.begin(room, two_sums ? above : -kInfinity);
+  minus_falling.begin(room, two_sums ? -below : -kInfinity);
+  const auto offer = [&](Position p) {
+    if (is_member_[p]) return;
+    const double beta = two_sums ? active_.beta(p) : 1.0;
+    if (active_.can_grow(p))
+      (beta >= 0.0 ? growing : minus_growing).offer(active_.growth_slope(p), p);
+    if (active_.can_fall(p))
+      (beta > 0.0 ? falling : minus_falling).offer(-active_.fall_slope(p), p);
+  };
+  const auto next_block = [&](Size first) {
+    return routines<double>().next_beyond(slopes, first,
+                                          std::max(growing.limit(), minus_growing.limit()),
+                                          -std::max(falling.limit(), minus_falling.limit()));
+  };
+  for (Size first = next_block(0); first < slopes.count; first = next_block(first + kSlopeBlock))
+    for (Size k = first; k < std::min(first + kSlopeBlock, slopes.count); ++k) offer(Position(k));
 }
 
 template <class Real>
 void WorkingSet<Real>::fill_up() {
-  const Size most = capacity_, room = most - members_.size();
   Size longest = 0;
-  for (auto& list : candidates_) {
-    keep_worst(list, room);
-    longest = std::max(longest, list.size());
+  for (auto& some : candidates_) {
+    some.sort();
+    longest = std::max(longest, some.list().size());
   }
-  for (Size k = 0; members_.size() < most && k < longest; ++k)
-    for (const auto& list : candidates_) {
-      if (k >= list.size() || members_.size() == most) continue;
-      const Position p = list[k].second;
+  for (Size k = 0; members_.size() < capacity_ && k < longest; ++k)
+    for (const auto& some : candidates_) {
+      if (k >= some.list().size() || members_.size() == capacity_) continue;
+      const Position p = some.list()[k].second;
       if (is_member_[p]) continue;
       is_member_[p] = 1;
       members_.push_back(p);

@@ -7,11 +7,12 @@
 // are members.
 #pragma once
 
-#include <utility>
+#include <array>
 #include <vector>
 
 #include "simd/aligned.hpp"
 #include "solver/active_set.hpp"
+#include "solver/worst_candidates.hpp"
 
 namespace widemargin {
 
@@ -37,8 +38,6 @@ class WorkingSet {
   void clear() { members_.clear(); }
 
  private:
-  using Candidate = std::pair<double, Position>;  // sorted by violation, worst first, then position
-
   Size capacity() const;
   void keep_recent();
   void collect_candidates(const Extremes& extremes);
@@ -53,9 +52,10 @@ class WorkingSet {
 
   Size capacity_ = 0;  // of the present set
   std::vector<Position> members_;
-  std::vector<Size> carried_;             // where the first members stood in the last set
-  ByPosition<char> is_member_;            // while a set is chosen
-  std::vector<Candidate> candidates_[4];  // growing and falling; of two sums, those below zero
+  std::vector<Size> carried_;   // where the first members stood in the last set
+  ByPosition<char> is_member_;  // while a set is chosen
+  // Growing and falling, the worst violation first; of two sums, those below zero.
+  std::array<WorstCandidates<Position>, 4> candidates_;
   Aligned<Real> block_, next_block_;
   Size stride_ = 0;     // of block_
   bool whole_ = false;  // all active samples are members, their rows are those of the cache
