@@ -44,9 +44,11 @@ def true_violation(problem, beta, values):
     return gradient[beta > problem.lower].max() - lowest
 
 
-@pytest.mark.parametrize("total", [0.0, None])
-def test_every_sample_begins_at_a_bound_with_its_products_bounded(total):
-    problems = quantile_problems(total=total)
+@pytest.mark.parametrize(
+    ("total", "quantiles"), [(0.0, QUANTILES), (None, QUANTILES), (0.0, (0.5,))]
+)
+def test_every_sample_begins_at_a_bound_with_its_products_bounded(total, quantiles):
+    problems = quantile_problems(quantiles, total)
     gram = problems[0].gram
     starts = found_starts(problems, 0, NEVER)
     assert starts is not None
