@@ -21,6 +21,8 @@ from widemargin import (
     CostSensitiveSVC,
     DivideConquerSVC,
     DPWSSClassifier,
+    NuSVC,
+    NuSVR,
     RampSVC,
 )
 from widemargin.estimators.base import validation
@@ -126,6 +128,26 @@ def test_a_kernel_that_overflows_is_refused_by_the_others(case):
             model.fit(samples, y)
     with pytest.raises(ValueError, match=NOT_FINITE):
         DPWSSClassifier().fit(1e200 * X, y)
+
+
+BEYOND = [
+    (SVC(kernel="poly", degree=1000), 1.0),  # entries of which float32 makes NaN
+    (NuSVR(kernel="poly", degree=1000), 1.0),
+    (NuSVC(nu=0.3, kernel="poly", coef0=1e300), 1.0),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("model", "scale"), BEYOND)
+def test_numbers_beyond_float64_are_refused_in_words_of_the_user(model, scale):
+    """They were refused as NaN in "lower", "kink" or "entry_error"."""
+    apart = X + 4.0 * np.outer(y == y[0], np.ones(X.shape[1]))
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(scale * apart, y)
+
+
+def test_a_cache_larger_than_any_memory_is_what_fits():
+    assert SVC(cache_size=1e300).fit(X, y).fit_status_ == 0
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -36,6 +36,7 @@ from .sample_layout import array_parts, matched, prepared_samples
 PIECE_WORK = 1 << 31
 HALF_DIGIT = 0.5 * float(np.finfo(np.float32).eps)
 ENTRY_WORK = 20  # multiplications per entry, in addition to one per feature
+MOST_BYTES = 1 << 62  # of a cache, however large a budget is given
 PREDICTION_ENTRIES = 1 << 24  # kernel entries held at once while predicting
 
 
@@ -376,7 +377,7 @@ def release_kept_memory() -> None:
 
 
 def _bytes(megabytes: float) -> int:
-    return int(megabytes * 1e6)
+    return int(min(megabytes * 1e6, MOST_BYTES))
 
 
 def _make(X: Any, kernel: Kernel, cache_bytes: int, threads: int) -> _core.Gram:

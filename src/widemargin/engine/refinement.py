@@ -120,8 +120,7 @@ class Descent:
         self.errors = np.full(problem.n, np.inf if beta.any() else 0.0)
         self.anchors = np.full(problem.n, CURRENT, dtype=np.int32)
         self.points: list[Vector] = []
-        nothing = np.zeros(problem.n)
-        self.known = (beta.copy(), values) if exact else (nothing, nothing)
+        self.known = (beta.copy(), values) if exact else (np.zeros(beta.size),) * 2
         self.exact = False
         # By Newton's method, in float64: float32 rows of large features would undo it.
         self._solved = linear and violation(problem, beta, values) <= options.tol
@@ -134,6 +133,8 @@ class Descent:
         self._checked = len(earlier)  # by earlier solves with this rule
         n = problem.n  # what float32 leaves in an entry, as if all were of one size
         self._entry_error = problem.gram.float32_error(np.ones(n)) / np.sqrt(n)
+        if math.isnan(self._entry_error):  # entries overflow in float64, too
+            raise ValueError(NOT_FINITE)
 
     def run(self, tol: float, single: bool = True) -> None:
         """Run the compiled solver to ``tol``, in place.

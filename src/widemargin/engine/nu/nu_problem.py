@@ -22,6 +22,7 @@ from widemargin.engine.feasible import project
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval, optimal_intercept
 from widemargin.engine.problem import DualProblem
+from widemargin.engine.solution import NOT_FINITE
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -76,12 +77,15 @@ class NuProblem:
 
     def at(self, multiplier: float) -> DualProblem:
         """Return the engine's problem at a multiplier."""
+        unit = self.unit(multiplier)
+        with np.errstate(over="ignore"):
+            box = self.lower / unit, self.upper / unit
+        if not (np.isfinite(multiplier) and np.isfinite(box).all()):
+            raise ValueError(NOT_FINITE)
         if self.has_margin:
             signs = np.where(self.upper > 0.0, 1.0, -1.0)
-            box = self.lower / multiplier, self.upper / multiplier
             return DualProblem(self.gram, signs, *box, self.total)
         kink = np.full(self.gram.n, multiplier) if multiplier > 0.0 else None
-        box = self.lower, self.upper
         return DualProblem(self.gram, self.linear, *box, self.total, kink)
 
     def coefficients(self, beta: Vector, multiplier: float) -> Vector:
