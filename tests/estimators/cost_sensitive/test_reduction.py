@@ -285,6 +285,7 @@ def test_a_model_of_spoilt_costs_is_refused(tmp_path):
         ([[0, 1, 2], [np.inf, 0, 1], [1, 1, 0]], "finite"),
         ([[0, 1, 2], [1, 1, 1], [1, 1, 0]], "0 on the diagonal"),
         (np.zeros((3, 3)), "every answer is right"),
+        ([[0, 1, 2], [1, 0], [1, 1, 0]], "cost_matrix must be a dense table"),
     ],
 )
 def test_bad_matrices_of_three_classes(matrix, match):
@@ -300,6 +301,7 @@ def test_bad_matrices_of_three_classes(matrix, match):
         (lambda costs: -costs, ">= 0"),
         (lambda costs: np.where(costs > 0, np.nan, 0), "finite"),
         (lambda costs: costs[:, ::-1], "order of the sorted labels"),
+        (sparse.csr_array, "sample_costs must be a dense table.*toarray"),
     ],
 )
 def test_bad_costs_of_rows(change, match):

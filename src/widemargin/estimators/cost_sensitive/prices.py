@@ -102,9 +102,20 @@ def _costly_class(stated: StatedCosts, classes: NDArray[Any]) -> int:
     return -1
 
 
+def as_numbers(name: str, costs: ArrayLike) -> Vector:
+    """Return costs as an array; a ValueError names what is no table of numbers."""
+    try:
+        return np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be a dense table of numbers, rows of equal length ({error}): "
+            "give a NumPy array, of a sparse matrix its toarray()."
+        ) from None
+
+
 def check_cost_matrix(cost_matrix: ArrayLike, n_classes: int) -> Vector:
     """Return the cost matrix as an array; a ValueError names what is wrong."""
-    matrix = np.asarray(cost_matrix, dtype=np.float64)
+    matrix = as_numbers("cost_matrix", cost_matrix)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"cost_matrix has shape {matrix.shape}; {n_classes} classes need "

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from widemargin.estimators.base.multiclass import PairSamples
 
+from .prices import as_numbers
+
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -70,7 +72,7 @@ def check_sample_costs(
     classes : ndarray
         Sorted labels.
     """
-    costs = np.asarray(sample_costs, dtype=np.float64)
+    costs = as_numbers("sample_costs", sample_costs)
     if costs.shape != (n_given, classes.size):
         raise ValueError(
             f"sample_costs has shape {costs.shape}; {n_given} rows and the classes "

@@ -16,6 +16,8 @@ import numpy as np
 from widemargin.engine.kernels import CallableKernel, Precomputed
 from widemargin.estimators.base.row_folds import held_out
 
+from .continuation import FEW
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,8 +47,10 @@ def held_out_margins(ramp: RampProblem, plan: Plan) -> Vector | None:
     """Return the margin of each sample under an SVM of the other folds.
 
     Infinite where the other folds have one class only. The folds depend on the samples
-    alone, so that a row given twice counts as one of weight two.
+    alone, so that a row given twice counts as one of weight two; the solves are exact
+    where rows are few, as loose ones differ with the order of the rows.
     """
+    solver = plan.solver if ramp.gram.n <= FEW else plan.rough
     numbers = not isinstance(ramp.gram.kernel, CallableKernel | Precomputed)
     margins = np.full(ramp.gram.n, np.inf)
     samples = ramp.gram.samples if numbers else None
@@ -54,7 +58,7 @@ def held_out_margins(ramp: RampProblem, plan: Plan) -> Vector | None:
         part = ramp.subset(fitted)
         if abs(part.y.sum()) == part.y.size:
             continue
-        solution = plan.rough(part.convex(np.zeros(part.gram.n, bool)), None)
+        solution = solver(part.convex(np.zeros(part.gram.n, bool)), None)
         figures = {
             "stage": "fold",
             "objective": part.objective(solution),
