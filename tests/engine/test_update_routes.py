@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 from copy import copy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +15,14 @@ from sklearn.datasets import make_moons
 from widemargin import SVC, SVR, OneClassSVM
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
-from widemargin.engine.update_routes import Route, cheapest, worth_testing
+from widemargin.engine.path import path_seconds
+from widemargin.engine.update_routes import (
+    SUMMED,
+    Route,
+    cheapest,
+    refit_seconds,
+    worth_testing,
+)
 from widemargin.estimators.incremental import incremental_machine
 
 from tests.refits import weigh_every_way
@@ -40,6 +48,25 @@ def test_updates_in_a_row_begin_with_a_path_that_the_next_ones_gain_by():
         sizes = 5000, 261 + margin, 2, margin
         assert cheapest(*sizes, **settings)[0] == Route.REFIT
         assert cheapest(*sizes, **settings, in_a_row=True)[0] == later
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_no_path_is_begun_that_would_cost_a_fifth_more_than_a_refit(compiled):
+    """By the estimate, what it leaves for the updates to come included."""
+    begun = 0
+    for n, share, moving in product((1500, 5000, 20_000), (4, 10, 40), (1, 10, 40)):
+        for part in (2, 5, 20):
+            margin = n // share // part
+            sizes = n, n // share, moving, margin
+            settings = {"exact": compiled, "compiled": compiled}
+            route, _ = cheapest(
+                *sizes, **settings, warm=False, summed=False, in_a_row=True
+            )
+            begun += route == Route.PATH
+            along = path_seconds(n, moving, margin) + SUMMED * n * (n // share)
+            if route == Route.PATH:
+                assert along <= 1.2 * refit_seconds(n, n // share, margin, **settings)
+    assert begun
 
 
 def test_a_stream_takes_the_path_from_its_second_update_on():

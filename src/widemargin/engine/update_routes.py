@@ -17,13 +17,13 @@ from .path import events_within, path_seconds
 from .problem import DualProblem
 
 ENTRY = 1.9e-9  # seconds per kernel entry in float32
-ROWS_OF_SUPPORT = 2.5  # evaluations of each support vector's row by a cold solve
+ROWS_OF_SUPPORT = 1.5  # evaluations of each support vector's row by a cold solve
 STEP = 1.1e-6  # seconds per pair step
-STEPS_OF_MARGIN = 16  # pair steps of a cold solve per free support vector
+STEPS_OF_MARGIN = 12  # pair steps of a cold solve per free support vector
 STEPS_OF_MOVER = 300  # pair steps of a warm solve per row that moves
 FACTOR = 1.2e-10  # seconds of polishing, per cube of the size of the margin set
 POLISHED = 600  # largest margin set that a fit polishes
-BASE = 2.3e-3  # seconds of fixed costs of a solve
+BASE = 1.8e-3  # seconds of fixed costs of a solve
 COMPILED_BASE = 4.2e-4  # the same where a solve is one compiled call,
 COMPILED_ENTRY = 3.6e-10  # with seconds per entry of the whole matrix,
 COMPILED_NUMBER = 3.8e-11  # per entry and feature,
@@ -31,13 +31,13 @@ COMPILED_STEPS = 4.1e-9  # and of pair steps per row and support vector
 PRIMAL_ROW = 5.2e-7  # primal Newton for many rows, linear kernel: seconds per row,
 PRIMAL_NUMBER = 3.2e-8  # and seconds per feature of a row
 LINEAR_SUM = 1e-8  # K beta with a linear kernel: seconds per feature of a row
-SUMMED = 2e-9  # seconds per kernel entry of K beta in float64
+SUMMED = 2.5e-9  # seconds per kernel entry of K beta in float64
 PATH_BASE = 2e-4  # seconds of an update besides its path
-CROSSING = 2e-3  # share of the bounded support vectors that a row of influence 1 moves
+CROSSING = 6e-4  # share of the bounded support vectors that a row of influence 1 moves
 MOST_INFLUENCE = 10.0  # cap on the influence of a row: beyond, fewer are bounded
-CLEARLY = 0.7  # a path is taken below this share of a refit's estimate,
-SURELY = 0.6  # and below this one of a compiled call's, which is less certain
-INVESTED = 2.0  # and, of updates in a row, where it is so for those to come, below this
+CLEARLY = 0.8  # a path is taken below this share of a refit's estimate,
+SURELY = 0.7  # and below this one of a compiled call's, which is less certain
+INVESTED = 1.2  # and, of updates in a row, where it is so for those to come, below this
 GIVEN_UP = 0.5  # a path is abandoned beyond this share of a refit's estimate
 NEXT_TIME = 2.0  # a path may cost this many warm solves: it leaves K beta known
 TESTED = 1.2e-3  # expected saving, in seconds, from which rows are tested first

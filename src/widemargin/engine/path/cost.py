@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from .follow import WATCH_ALL_BELOW, WATCH_SHARE
 
-ENTRY = 1e-8  # seconds per kernel entry in float64, summed
-STORED = 5e-10  # seconds per kernel entry that is held, summed
-FACTOR = 5.4e-11  # seconds of the first factor, per cube of the size of the margin set
-PASS = 5.5e-11  # seconds of an event, per watched row and member of the margin set
-BASE = 1e-3  # seconds of fixed costs,
-ROW = 2e-7  # and seconds per row, of what is done once to all of them
-EVENTS = 4  # events per row that moves: it arrives, and others leave
+ENTRY = 1.8e-9  # seconds per kernel entry in float64, summed
+STORED = 5.2e-9  # seconds per kernel entry that is held: renewed, read, summed
+FACTOR = 1e-11  # seconds of the first factor, per cube of the size of the margin set
+PASS = 8e-11  # seconds of an event, per watched row and member of the margin set
+BASE = 2.1e-3  # seconds of fixed costs,
+ROW = 1.6e-7  # and seconds per row, of what is done once to all of them
+EVENTS = 2  # events per row that moves: it arrives, and others leave
 
 
 def path_seconds(
@@ -22,7 +22,8 @@ def path_seconds(
 ) -> float:
     """Estimate the seconds a path takes on one core.
 
-    Fitted to the moves of ``python benchmarks/updates.py choice``, on half of its sets.
+    Fitted to single moves and to streams on the sets of ``python benchmarks/updates.py
+    choice`` at odd places, as are the constants of a solve.
 
     Parameters
     ----------
