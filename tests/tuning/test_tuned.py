@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from widemargin import SVC, SVCCV, SVR, SVRCV, QuantileSVR, QuantileSVRCV
+from widemargin.tuning import tuned as tuned_module
 from widemargin.tuning.grids import finer, near_the_best, values_or_grid, widened
 
 
@@ -239,6 +242,26 @@ def test_an_interrupted_search_keeps_the_former_model(monkeypatch):
     assert tuned.best_estimator_ is before
     with pytest.raises(KeyboardInterrupt):
         clone(tuned).fit(X, y)
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_verbose_shows_the_fits_done_and_the_time_left(verbose, monkeypatch, capsys):
+    bar = tuned_module.tqdm
+    at_once = {"delay": 0.0, "mininterval": 0.0, "miniters": 1}
+    monkeypatch.setattr(
+        tuned_module, "tqdm", lambda **given: bar(**{**given, **at_once})
+    )
+    X, y = wine()
+    model = SVCCV(Cs=[1.0, 100.0], gammas=[0.01, 0.1], cv=3, verbose=verbose).fit(X, y)
+    shown = capsys.readouterr().err
+    assert len(model.cv_results_["params"]) > 4  # refined: more fits than at first
+    left = re.findall(r"(\d+)/(\d+) \[\d+:\d+<[\d:?]+", shown)
+    if verbose:
+        assert len(left) > 2
+        assert left[0][0] != left[0][1]
+        assert left[-1][0] == left[-1][1]
+    else:
+        assert shown == ""
 
 
 @pytest.mark.parametrize("name", ["Cs", "gammas"])
