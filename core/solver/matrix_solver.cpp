@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "solver/box_pairs.hpp"
+#include "solver/subspace_step.hpp"
 #include "solver/worst_candidates.hpp"
 
 namespace widemargin {
@@ -265,7 +265,7 @@ long MatrixSolver<Real>::take_steps(double level, double tolerance, long limit, 
     call.minus_growth = minus_growth.data(), call.minus_fall = minus_fall.data();
   for (Size a = 0; a < count; ++a) note_sides(call, a);
   call_ = &call;
-  const long steps = problem.equality ? routines<Real>().pairs(call) : box_pairs(call, count);
+  const long steps = descend(call, count, problem.equality);
   std::vector<Size> changed;
   std::vector<double> targets;
   for (Size a = 0; a < count; ++a)

@@ -15,7 +15,7 @@
 #include "simd/aligned.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/active_set.hpp"
-#include "solver/box_pairs.hpp"
+#include "solver/subspace_step.hpp"
 
 namespace widemargin {
 
@@ -56,7 +56,7 @@ class SubProblem {
   // Pair steps to the tolerance; returns their number.
   long solve(const Real* const* rows, bool equality, double tolerance, long max_steps) {
     const PairCall<Real> call = pair_call(rows, tolerance, max_steps);
-    return equality ? routines<Real>().pairs(call) : box_pairs(call, members_.size());
+    return descend(call, members_.size(), equality);
   }
 
   std::vector<Move> moves() const {
