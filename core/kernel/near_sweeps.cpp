@@ -1,6 +1,7 @@
 #include "kernel/near_sweeps.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace widemargin {
 namespace {
 
 constexpr Size kBuffer = Size(1) << 22;  // entries that are evaluated before they are put in place
+constexpr Size kOwnBuffer = Size(1) << 16;  // the same of one thread: they stay in its cache
 
 // The positions 0 ... count - 1 of samples in the order of their places.
 std::vector<Size> by_place(const Locality& locality, const Index* ids, Size count) {
@@ -64,6 +66,56 @@ class OrderedRows {
   std::vector<Real* const*> rows_;
 };
 
+// A sweep with its rows and columns in the order of their places.
+template <class Real>
+struct OrderedSweep {
+  const KernelSpec& kernel;
+  const Samples& samples;
+  const Locality& locality;
+  const std::vector<Size>& row_order;
+  const std::vector<Size>& column_order;
+  const std::vector<Index>& rows;
+  Real* const* store;
+  const Boxes& boxes;
+};
+
+// Evaluates rows [first, first + count) of a part that is all of them, and puts those that are kept
+// in place.
+template <class Real>
+Size keep_in_order(const OrderedSweep<Real>& work, Sweep<Real> part, Size first, Size count,
+                   Team& team) {
+  NearSegments near(count, work.boxes.count);
+  work.locality.find_near(work.rows.data() + first, count, work.boxes, 0, kNegligible<Real>, near);
+  const OrderedRows<Real> kept(count, part.n_columns, near);
+  part.rows += first;
+  part.n_rows = count;
+  part.near = near.rows();
+  part.pieces = kept.pieces();
+  if (part.weights) part.weights += first;
+  const Size evaluated = sweep_samples(work.kernel, work.samples, work.samples, part, team);
+  for (Size r = 0; r < count; ++r)
+    if (Real* to = work.store[work.row_order[first + r]]) kept.put(r, work.column_order, to);
+  return evaluated;
+}
+
+// Rows that are kept and not added up: each thread evaluates a few at a time, past columns that are
+// packed once.
+template <class Real>
+Size keep_by_threads(const OrderedSweep<Real>& work, Sweep<Real> part, Team& team) {
+  Prepared<Real> prepared;
+  prepare_samples(work.kernel, work.samples, part.columns, part.n_columns, prepared);
+  if (!prepared.panels.empty()) part.prepared = &prepared;
+  const Size most = std::max(kStripRows, kOwnBuffer / part.n_columns / kStripRows * kStripRows);
+  const double cost = double(part.n_rows) * double(part.n_columns) * work.samples.entry_cost();
+  std::atomic<Size> evaluated{0};
+  team.run(part.n_rows, kStripRows, cost, [&](Size begin, Size end) {
+    Team alone(1);
+    for (Size first = begin; first < end; first += most)
+      evaluated += keep_in_order(work, part, first, std::min(most, end - first), alone);
+  });
+  return evaluated;
+}
+
 }  // namespace
 
 template <class Real>
@@ -78,26 +130,24 @@ Size sweep_in_order(const KernelSpec& kernel, const Samples& samples, const Loca
   std::vector<double> sizes(work.sizes ? columns.size() : 0, 0.0);
   Boxes boxes;
   locality.enclose(columns.data(), columns.size(), boxes);
-  const Size most = work.store ? std::max<Size>(kStripRows, kBuffer / columns.size()) : rows.size();
+  Sweep<Real> part{rows.data(), rows.size(), columns.data(), columns.size()};
+  if (work.weights) part.weights = weights.data();
+  if (work.accumulate) part.accumulate = sums.data();
+  if (work.sizes) part.sizes = sizes.data();
   Size evaluated = 0;
-  for (Size first = 0; first < rows.size(); first += most) {
-    const Size count = std::min(most, rows.size() - first);
-    NearSegments near(count, boxes.count);
-    locality.find_near(rows.data() + first, count, boxes, 0, kNegligible<Real>, near);
-    Sweep<Real> part{rows.data() + first, count, columns.data(), columns.size()};
+  if (!work.store) {
+    NearSegments near(rows.size(), boxes.count);
+    locality.find_near(rows.data(), rows.size(), boxes, 0, kNegligible<Real>, near);
     part.near = near.rows();
-    if (work.weights) part.weights = weights.data() + first;
-    if (work.accumulate) part.accumulate = sums.data();
-    if (work.sizes) part.sizes = sizes.data();
-    if (!work.store) {
-      evaluated += sweep_samples(kernel, samples, samples, part, team);
-      continue;
-    }
-    const OrderedRows<Real> kept(count, columns.size(), near);
-    part.pieces = kept.pieces();
-    evaluated += sweep_samples(kernel, samples, samples, part, team);
-    for (Size r = 0; r < count; ++r)
-      if (Real* to = work.store[row_order[first + r]]) kept.put(r, column_order, to);
+    evaluated = sweep_samples(kernel, samples, samples, part, team);
+  } else {
+    const OrderedSweep<Real> ordered{kernel,       samples, locality,   row_order,
+                                     column_order, rows,    work.store, boxes};
+    if (!work.weights && columns.size() * samples.features() <= kBuffer)
+      return keep_by_threads(ordered, part, team);
+    const Size most = std::max<Size>(kStripRows, kBuffer / columns.size());
+    for (Size first = 0; first < rows.size(); first += most)
+      evaluated += keep_in_order(ordered, part, first, std::min(most, rows.size() - first), team);
   }
   for (Size c = 0; c < sums.size(); ++c) work.accumulate[column_order[c]] += sums[c];
   for (Size c = 0; c < sizes.size(); ++c) work.sizes[column_order[c]] += sizes[c];

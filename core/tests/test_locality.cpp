@@ -135,6 +135,25 @@ WIDEMARGIN_TEST(sums_of_a_local_kernel_are_within_their_bounds) {
   check_sums<double>(*source, data, team);
 }
 
+WIDEMARGIN_TEST(rows_of_a_local_kernel_are_the_same_for_any_number_of_threads) {
+  const Data data = local_data();
+  const auto source = data.dense(kNarrow);
+  std::mt19937 generator(4);
+  const std::vector<Index> rows = drawn(1000, generator), columns = drawn(1000, generator);
+  const auto kept_by = [&](int threads) {
+    Team team(threads);
+    std::vector<float> out(rows.size() * columns.size(), 7.0f);
+    std::vector<float*> store;
+    for (Size r = 0; r < rows.size(); ++r) store.push_back(out.data() + r * columns.size());
+    const Sweep<float> work{rows.data(), rows.size(), columns.data(), columns.size(), store.data()};
+    require(source->sweep(work, team) < out.size() / 2, "most entries are left out");
+    return out;
+  };
+  const std::vector<float> alone = kept_by(1);
+  require(std::count(alone.begin(), alone.end(), 7.0f) == 0, "every entry is written");
+  for (const int threads : {2, 3}) require(kept_by(threads) == alone, "to the last bit");
+}
+
 WIDEMARGIN_TEST(rows_with_segments_of_zeros_survive_growing_shrinking_and_eviction) {
   const Data data = local_data();
   const auto source = data.dense(kNarrow);
