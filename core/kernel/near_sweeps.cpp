@@ -99,7 +99,8 @@ Size keep_in_order(const OrderedSweep<Real>& work, Sweep<Real> part, Size first,
 }
 
 // Rows that are kept and not added up: each thread evaluates a few at a time, past columns that are
-// packed once.
+// packed once. Which rows come together depends on no number of threads, so that the same entries
+// are evaluated.
 template <class Real>
 Size keep_by_threads(const OrderedSweep<Real>& work, Sweep<Real> part, Team& team) {
   Prepared<Real> prepared;
@@ -108,10 +109,10 @@ Size keep_by_threads(const OrderedSweep<Real>& work, Sweep<Real> part, Team& tea
   const Size most = std::max(kStripRows, kOwnBuffer / part.n_columns / kStripRows * kStripRows);
   const double cost = double(part.n_rows) * double(part.n_columns) * work.samples.entry_cost();
   std::atomic<Size> evaluated{0};
-  team.run(part.n_rows, kStripRows, cost, [&](Size begin, Size end) {
+  team.run((part.n_rows + most - 1) / most, 1, cost, [&](Size begin, Size end) {
     Team alone(1);
-    for (Size first = begin; first < end; first += most)
-      evaluated += keep_in_order(work, part, first, std::min(most, end - first), alone);
+    for (Size first = begin * most; first < std::min(end * most, part.n_rows); first += most)
+      evaluated += keep_in_order(work, part, first, std::min(most, part.n_rows - first), alone);
   });
   return evaluated;
 }
