@@ -186,3 +186,13 @@ def test_pair_steps_that_creep_leave_it_to_a_search_with_every_kernel(kernel):
     certificate = model.certificate_
     assert certificate.gap <= 1e-5 * certificate.objective
     assert certificate.n_iter < 8000 * y.size
+
+
+def test_targets_far_below_the_tolerance_are_left_to_pair_steps():
+    """Whatever the multiplier, a solve of the search ends at the origin."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = 1e-5 * (X[:, 0] + 0.3 * rng.normal(size=80))
+    model = NuSVR(kernel="rbf", gamma=1.4, C=515.0, nu=0.1).fit(X, y)
+    assert model.fit_status_ == 0
+    assert np.ptp(model.predict(X)) > 0.5 * np.ptp(y)

@@ -51,6 +51,7 @@ class BothSums(Search):
     def run(self, start: Vector | None) -> NuSolution:
         """Descend to the tolerance, and further until it is proved."""
         near, tol, looked = self.near(start), self.options.tol, False
+        found: NuSolution | None = None  # what a search ended with
         for _ in range(ROUNDS):
             if near.solution.status.stopped:
                 return self.proved(self.ended(near))
@@ -59,10 +60,9 @@ class BothSums(Search):
                 near = self.descended(point, tol)
                 if self.creeps(near):
                     found = super().run(None)
-                    solved = found.converged or found.status.stopped
-                    if solved or not self.origin.has_margin:
+                    if found.converged or found.status.stopped:
                         return found
-                    self.hurries = False  # whether there is no margin steps will tell
+                    self.hurries = False  # steps on both sums may still get there
                     near = self.descended(point, tol)
             if point is None or (self.has_hardly_a_tube(near) and not looked):
                 near, looked = self.solved(0.0, near.a), True
@@ -83,6 +83,8 @@ class BothSums(Search):
                 tol *= FINER
         if proven.converged:
             return proven
+        if found and found.solution.proved_violation < proven.solution.proved_violation:
+            return found
         stalled = replace(proven.solution, status=Status.STALLED)
         return replace(proven, solution=stalled)
 
