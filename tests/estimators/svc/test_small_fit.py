@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.svm import SVC as LibSVC
 
 from widemargin import SVC, SVR, CostSensitiveSVC, QuantileSVR
-from widemargin.engine import problem_batches
+from widemargin.engine import problem_batches, update_routes
 from widemargin.engine.batch_certificates import certify_batch
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernel_table import BatchOptions, KernelTable
@@ -280,11 +280,13 @@ def test_auto_leaves_a_large_margin_alone_and_true_does_not():
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_the_first_path_of_an_unpolished_model_is_exact(kernel, monkeypatch):
     weigh_every_way(monkeypatch)
+    monkeypatch.setattr(update_routes, "BASE", 6e-3)  # of Newton's method, linear
     X, y = load_iris(return_X_y=True)
     X = standard(X)
     settings = {"kernel": kernel, "gamma": 0.3, "keep_rows": True}
-    model = SVC(polish=False, **settings).fit(X[:140], y[:140])
-    model.partial_fit(X[140:], y[140:])
+    model = SVC(polish=False, **settings).fit(X[:148], y[:148])
+    model.partial_fit(X[148:], y[148:])
+    assert model.history_[-1]["route"] == "path"
     fresh = SVC(polish=True, **settings).fit(X, y)
     assert_allclose(model.decision_function(X), fresh.decision_function(X), atol=1e-7)
 
