@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 SPARE = 2.0  # the sum is put right on samples with this much more room than needed
 UNBALANCED = 1e-9  # share of sum(abs(beta)) that rounding may leave in sum(beta)
 SURE = 1e-9  # rounding that leaves no doubt worth another sum
+AT_BOUND = 1e-12  # of the box: what the rounding of a sum leaves to a bound
 MOST_CLIPPED = 0.5  # share of a class, by cost, that may be mislabelled
 
 
@@ -179,7 +180,8 @@ def stationarity(
     ramp : RampProblem
     solution : Solution
     rounding : float or array
-        How far the margins may be off; the worst case counts.
+        How far the margins may be off; the worst case counts, of negative ones the
+        best.
     """
     margins, beta = ramp.margins(solution), solution.beta
     alpha = ramp.y * beta
@@ -216,6 +218,26 @@ def with_certain_margins(ramp: RampProblem, solution: Solution) -> Solution:
         values[rows], errors[rows] = ramp.gram.bounded_times(solution.beta, rows)
     certain = replace(checked, values=values, errors=errors)
     return replace(solution, known_values=values, checked=certain, evidence=None)
+
+
+def bounded(solution: Solution) -> Solution:
+    """Return a solution with its members on the bounds that only rounding keeps off.
+
+    Where all others are bounded, one that the sum's rounding left off its bound would
+    fix the intercept, of which a whole interval is optimal (mathematics 0.2): the
+    convex problem has no violation then at that one, but J at any other.
+    """
+    problem, beta = solution.problem, solution.beta
+    near = AT_BOUND * (problem.upper - problem.lower)
+    moved = np.where(beta - problem.lower <= near, problem.lower, beta)
+    moved = np.where(problem.upper - beta <= near, problem.upper, moved)
+    change = moved - beta
+    if problem.free(moved).any() or not change.any():
+        return solution
+    values = solution.values + problem.gram.times(change)
+    return replace(
+        solution, beta=moved, known_values=values, evidence=None, checked=None
+    )
 
 
 def carry(ramp: RampProblem, solution: Solution, after: Mask) -> Solution:
@@ -289,7 +311,7 @@ def descend(
     best: Outcome | None = None
     believed: Outcome | None = None
     for round_ in range(max_rounds):
-        solution = solver(ramp.convex(clipped), start)
+        solution = bounded(solver(ramp.convex(clipped), start))
         objective = ramp.objective(solution)
         after = ramp.clips(solution)
         if record is not None:

@@ -24,6 +24,7 @@ from .concave_convex import (
 
 # Stages of the history that are convex problems; the others are parts of solving one.
 ROUNDS = ("convex", "loose", "fold")
+EXACT = 1e-8  # misreading of a margin, beyond rounding, that a polished point may have
 
 Vector = NDArray[np.float64]
 
@@ -116,7 +117,8 @@ def finished(
 ) -> RampSolution:
     """Verify where the procedure ended; `history` has its rounds.
 
-    That is the point before most of a class was clipped, where it came to that.
+    That is the point before most of a class was clipped, where it came to that. The
+    convex problem knows no violation at its intercept: that of J decides the status.
     """
     point = end.believable
     solution = with_certain_margins(ramp, proved(point.solution, tol))
@@ -124,11 +126,16 @@ def finished(
     size = np.abs(solution.checked.values) + abs(solution.intercept)
     rounding = solution.checked.errors + 4.0 * UNIT * size
     convex = [entry for entry in history if entry["stage"] in ROUNDS]
+    violation = stationarity(ramp, solution, rounding)
     status = solution.status
     if not status.stopped and end.lost_side != 0.0:
         status = Status.CLASS_CLIPPED
     elif not status.stopped and not end.settled:
         status = Status.MAX_ROUNDS
+    elif status.solved and violation > tol:
+        status = Status.STALLED
+    elif status.solved and stationarity(ramp, solution, -rounding) > EXACT:
+        status = Status.CONVERGED
     below = ramp.clips(solution)
     return RampSolution(
         convex=solution,
@@ -139,7 +146,7 @@ def finished(
         clipped=below if end.lost_side == 0.0 else below & point.clipped,
         beyond_cut=ramp.s - ramp.margins(solution),
         lost_side=end.lost_side,
-        stationarity=stationarity(ramp, solution, rounding),
+        stationarity=violation,
         rounds=len(convex),
         n_iter=sum(entry["n_iter"] for entry in convex),
         seconds=sum(entry["seconds"] for entry in convex),
