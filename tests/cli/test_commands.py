@@ -248,6 +248,18 @@ def test_hints(folder: Path) -> None:
     )
 
 
+def test_hint_on_numbers_that_are_no_classes() -> None:
+    X = np.arange(90.0).reshape(-1, 1)
+    (hint,) = hints(Data(X, np.arange(90) // 3), "svc", None, {}, widemargin.SVC())
+    assert "30 different numbers" in hint
+    assert "--method svr" in hint
+    few, strings = np.arange(90) // 5, (np.arange(90) // 3).astype(str)
+    rare = Data(np.arange(900.0).reshape(-1, 1), np.arange(900) // 10)
+    for data in (Data(X, few), Data(X, strings), rare):
+        assert hints(data, "svc", None, {}, widemargin.SVC()) == []
+    assert hints(Data(X, np.arange(90) // 3), "svr", None, {}, widemargin.SVR()) == []
+
+
 def test_hint_on_early_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("widemargin.cli.hints._EARLY_PAYS", 5_000)
     rng = np.random.default_rng(0)

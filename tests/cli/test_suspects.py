@@ -72,6 +72,13 @@ def test_the_number_of_suspects_is_shown_by_info(folder: Path) -> None:
     assert np.all(np.diff(stored.suspect_scores_) <= 0.0)
 
 
+def test_without_scaling_no_library_speaks(folder: Path) -> None:
+    data = ("train", "data.csv", "model", "--label", "label", "--method", "ramp")
+    done = command(*data, "--suspects", "out.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "UserWarning" not in done.stderr
+
+
 def test_no_suspects_is_a_file_with_a_header(folder: Path) -> None:
     code, said = train(folder, "--method", "ramp", "--s=-inf", "--suspects", "out.csv")
     assert code == 0, said

@@ -1,4 +1,4 @@
-"""At most three hints, each only when it would change what a user does."""
+"""Few hints, each only when it would change what a user does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from widemargin.cli.parsed_data import Data
 from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
 _DOMINANT = 0.95
+# Whole numbers that are more than so many labels, one of at most ten rows each, are
+# rarely classes.
+_MANY_LABELS = 20
 # Number of support vectors from which early prediction is ten times faster:
 # python benchmarks/command.py early --print (a test holds the two together)
 _EARLY_PAYS = 9_000
@@ -42,6 +45,12 @@ def hints(
             found.append(
                 f"{100 * share:.1f}% of the labels are {labels[counts.argmax()]}: look "
                 "at --class-weight balanced, --method cost, and at more than accuracy"
+            )
+        numeric = labels.dtype.kind in "iuf"
+        if numeric and len(labels) > max(_MANY_LABELS, len(content.y) / 10):
+            found.append(
+                f"the labels are {len(labels)} different numbers: if they are amounts "
+                "and not classes, train --method svr"
             )
     kernel = parameters.get("kernel", "rbf")
     exact = method in ("svc", "dc") and parameters.get("prediction") != "early"

@@ -14,7 +14,7 @@ from widemargin.cli.parsed_data import Data
 from widemargin.cli.system_errors import refusal
 from widemargin.runtime.atomic_file import replacing
 
-from .output import InputError, check_model_path
+from .output import InputError, catching_warnings, check_model_path
 
 HEADER = ("row", "given", "predicted", "score")
 
@@ -39,7 +39,8 @@ def write_suspects(path: str, estimator: Any, content: Data) -> None:
     """
     rows = estimator.suspects_
     given = np.asarray(content.y)[rows]
-    predicted = estimator.predict(content.X[rows]) if len(rows) else given
+    with catching_warnings(quiet=True):
+        predicted = estimator.predict(content.X[rows]) if len(rows) else given
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(HEADER)
