@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from widemargin.estimators.dpwss.composition import selection_report
 from widemargin_papers.harness.cells import Cell, as_csv, by_row, of_table
 from widemargin_papers.harness.results import ResultStore
@@ -17,9 +19,7 @@ from .example_models import FIGURE, MOVES, PLAIN, same_as_plain
 from .figures import figures
 from .iteration_cost import COST
 from .printed import FILES, SETTINGS
-from .sigma_rule import rule
-from .tasks import APART, EPSILONS, METRICS, TABLE
-from .variants import READINGS, SETS, VARIANTS
+from .tasks import APART, EPSILONS, METRICS, SWEEP, TABLE
 
 __all__ = ["PICTURES", "STORE", "figures", "parts"]
 
@@ -47,7 +47,7 @@ def _shown(cells: Sequence[Cell | None], printed: bool = False) -> str:
 
 def apart(cells: Sequence[Cell]) -> str:
     """Return objective, iterations and violation of each rule on each data set."""
-    own = of_table(cells, "Randomness and early") | of_table(cells, "WSS3")
+    own = of_table(cells, "Randomness and early")
     rules = dict.fromkeys(row.partition(": ")[2] for row, _ in own)
     named = {row.partition(":")[0] for row, _ in own}
     names = [name for name in APART if name in named]
@@ -95,22 +95,22 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
     return f"{_list_table(header, rows)}\n{count}\n"
 
 
-def readings(cells: Sequence[Cell]) -> str:
-    """Return objective and iterations of each reading of the rule, and the paper's."""
-    own = of_table(cells, VARIANTS)
-
-    def entries(reading: str, printed: bool) -> list[str]:
-        columns = METRICS[:2]
-        return [
-            _shown([own.get((f"{name}: {reading}", c)) for c in columns], printed)
-            for name in SETS
+def sweep(cells: Sequence[Cell]) -> str:
+    """Return what each sigma loses of the objective and takes of WSS2's iterations."""
+    swept, plain = by_row(cells, "Sweep of sigma"), by_row(cells, "Randomness")
+    rows = []
+    for sigma in SWEEP:
+        pairs = [
+            (swept[f"{name} sigma={sigma}"], plain[f"{name}: WSS2"])
+            for name in APART
+            if f"{name} sigma={sigma}" in swept and f"{name}: WSS2" in plain
         ]
-
-    rows = [("the paper", *entries(next(iter(READINGS)), True))]
-    rows += [
-        (f"{key}: {words}", *entries(key, False)) for key, words in READINGS.items()
-    ]
-    return _list_table(("reading", *SETS), rows if own else [])
+        if pairs:
+            lost = [100 * (1 - own["obj"] / best["obj"]) for own, best in pairs]
+            ratios = [own["iteration"] / best["iteration"] for own, best in pairs]
+            shown = f"{np.mean(lost):.2f}", f"{np.mean(ratios):.2f}"
+            rows.append((f"{sigma:g}", *shown))
+    return _list_table(("sigma", "lost, %", "iterations / WSS2's"), rows)
 
 
 def cost(cells: Sequence[Cell]) -> str:
@@ -183,8 +183,7 @@ PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "dpwss_exact.inc": exact_rows,
     "dpwss_drawn.inc": drawn_rows,
     "dpwss_cost.inc": cost,
-    "dpwss_readings.inc": readings,
-    "dpwss_sigma_rule.inc": rule,
+    "dpwss_sweep.inc": sweep,
     "private_audit.inc": audit,
     "private_composed.inc": composed,
     "private_price.inc": price,

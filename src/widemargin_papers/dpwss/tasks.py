@@ -29,12 +29,9 @@ from .example_models import example_models
 from .iteration_cost import cost_of_an_iteration
 from .printed import FILES, SCORES, SETTINGS, printed
 from .runs import Run, labelled, libsvm_run, train
-from .variants import SETS as READ
-from .variants import linear_kernel, run_wss3, variants
 
 TITLE = "DPWSS (Sun, Yang, Li, Zhang 2021): working sets by the exponential mechanism"
 TABLE = "Table 3"
-WSS3 = "WSS3: pairs drawn uniformly among all that violate by sigma"
 SEEDS = 5
 AUDITS = 10
 METRICS = ("obj", "iteration", "KKT violation")
@@ -52,7 +49,7 @@ def tasks(quick: bool) -> list[Task]:
     """List the pieces; the short version takes heart, breast and sonar."""
     names = ["heart", "breast", "sonar"] if quick else sorted(FILES, key=_large_last)
     seeds = 2 if quick else SEEDS
-    few, read, private = (names, names[:1], names) if quick else (APART, READ, PRIVATE)
+    few, private = (names, names) if quick else (APART, PRIVATE)
     work: dict[str, list[Task]] = {name: [] for name in names}
 
     def add(title: str, name: str, cells: int, run: Any, *arguments: Any) -> None:
@@ -69,10 +66,8 @@ def tasks(quick: bool) -> list[Task]:
         title = f"DPWSS {name} {setting} shrinking={k}"
         add(title, name, 12, _drawn, setting, k, seeds)
     add_each("apart", few, 21, _apart)
-    add_each("WSS3", few, 6, _wss3)
     add("figure 1", "heart", 8 + 8 * seeds, example_models, seeds)
     add_each("sweep", few, 27, _sweep)
-    add_each("readings", read, 10, variants)
     add_each("equal epsilon", private, 17, _equal_epsilon)
     timed = "heart" if quick else "ijcnn1"
     attacks = [
@@ -175,16 +170,6 @@ def _apart(name: str, seeds: int) -> Iterable[Cell]:
         runs = [train(name, selection, seed=s) for s in range(count)]
         table = "Randomness and early stopping apart (epsilon 1, sigma 0.7)"
         yield from _three(table, f"{name}: {rule}", runs)
-
-
-def _wss3(name: str, seeds: int) -> Iterable[Cell]:
-    """The general rule, a pair uniformly drawn among all that violate enough."""
-    K, y = linear_kernel(*labelled(name))
-    for sigma in (0.7, 0.1):
-        ends = [run_wss3(K, y, sigma, seed) for seed in range(seeds)]
-        found = [(end.objective, end.iterations, end.violation) for end in ends]
-        figures = dict(zip(METRICS, np.mean(found, axis=0).tolist(), strict=True))
-        yield from row_cells(WSS3, f"{name}: WSS3, any pair, sigma {sigma}", figures)
 
 
 def _sweep(name: str, seeds: int) -> Iterable[Cell]:
