@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.datasets import standardise
 
-from . import table4_grid
 from .methods import (
     METHODS,
     Run,
@@ -37,7 +35,6 @@ from .methods import (
     run_stochastic,
 )
 from .printed import DATA, EPOCHS, PAPER, SEDUMI
-from .table4_grid import GRID, SCALINGS, over_settings
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +47,7 @@ COSTS = (0.01, 0.1, 1.0, 10.0)
 
 
 def tasks(quick: bool) -> list[Task]:
-    """Return the partitions of Tables 2 to 4, the curves of Table 1, and the grid."""
+    """Return the partitions of Tables 2 to 4, the curves of Table 1, and the grids."""
     runs, few, steps = (QUICK_RUNS, 2, 256) if quick else (RUNS, 5, 4096)
     work = []
     for table, (name, shares) in PAPER.items():
@@ -65,11 +62,6 @@ def tasks(quick: bool) -> list[Task]:
             ("grid over C", partial(grid, name, runs), len(COSTS) * 3),
         ):
             work.append(Task(f"{title}, {name}", run, (name,), cells))
-    cells = len(table4_grid.COSTS) * len(table4_grid.SHARES)
-    for scaling, epochs in product(SCALINGS, EPOCHS[:1] if quick else EPOCHS):
-        run = partial(over_settings, scaling, epochs, few)
-        title = f"{GRID}, {scaling}, {epochs}m"
-        work.append(Task(title, run, (table4_grid.NAME,), cells))
     return work
 
 

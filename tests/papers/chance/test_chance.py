@@ -13,7 +13,6 @@ from widemargin.estimators.chance_constrained.chance_problem import objective
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
-from widemargin_papers.chance import table4_grid
 from widemargin_papers.chance import tasks as chance
 from widemargin_papers.harness.campaign import cells_of
 from widemargin_papers.harness.cells import Cell
@@ -103,7 +102,6 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     text = chance_report.parts(store, cells)[chance_report.PAGE]
     assert "96.72 ± 1.12" in text
     assert all(method in text for method in chance_methods.METHODS)
-    assert "95.60" in chance_report.accuracy_asked(cells)
     for part in ("risk 0.1", "class times 0.01", "C = 1", "SeDuMi column"):
         assert part in text
     assert chance_report.CURVES not in text  # no curves measured yet
@@ -166,14 +164,3 @@ def test_the_distances_told_in_prose_are_the_stored_ones():
     assert f"{first} (breast cancer), {second} (ionosphere) and {third}" in page
     first, second, third = (f"{cell.ours:.3g}" for cell in scaled.values())
     assert f"and by {first}, {second} and {third} times on standardised ones" in page
-
-
-def test_the_nearest_setting_is_by_its_farthest_cell():
-    cells = [
-        Cell(table4_grid.GRID, row, column, ours, paper, note="± 1, 5 runs")
-        for row, both in {"a": (80.0, 70.0), "b": (78.0, 76.0)}.items()
-        for column, ours, paper in zip(("x", "y"), both, (80.0, 75.0), strict=True)
-    ]
-    assert table4_grid.nearest(cells) == [("b", 2.0), ("a", 5.0)]
-    table = table4_grid.nearest_table(cells)
-    assert table.index("paper") < table.index("- b") < table.index("- a")
