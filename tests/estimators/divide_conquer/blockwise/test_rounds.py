@@ -115,6 +115,26 @@ def test_a_round_starts_from_the_former_solution(monkeypatch):
 SOLVE = gathering.solve
 
 
+def test_a_round_of_mostly_new_support_vectors_starts_from_nothing(monkeypatch):
+    """The former solution is in the way of their solve; the entries are counted."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(9000, 3))
+    y = np.sin(12.0 * X).prod(axis=1) > 0.3 * rng.normal(size=9000)
+    settings = {"C": 10.0, "gamma": 60.0}
+    model = fitted(Listed(X, y, rows=1000), **settings)
+    monkeypatch.setattr(gathering.Gathered, "without_start", lambda self: self)
+    warm = fitted(Listed(X, y, rows=1000), **settings)
+
+    rounds = model.history_[1:]
+    new = [stage["violators"] > stage["n_support"] for stage in rounds]
+    assert new[:2] == [True, True] and not any(new[2:])
+
+    def entries(model):  # of the rounds that these enter
+        return sum(stage["solve_entries"] for stage in model.history_[2:4])
+
+    assert entries(model) < 0.7 * entries(warm)
+
+
 def test_few_rows_are_held_and_few_passes_made():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)) + 4.0 * rng.integers(0, 2, size=20_000)[:, None]

@@ -64,6 +64,10 @@ class Gathered:
         """Return which rows have a coefficient in any pair."""
         return np.flatnonzero(self.betas.any(axis=0))
 
+    def without_start(self) -> Gathered:
+        """Return the same rows as if nothing was known of them."""
+        return replace(self, betas=np.zeros(self.betas.shape))
+
     def joined(self, others: Sequence[Gathered]) -> Gathered:
         """Return these rows and others, which have no coefficient."""
         every = [self, *others]

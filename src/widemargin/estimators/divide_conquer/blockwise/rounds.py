@@ -1,8 +1,10 @@
 """Exact in rounds: solve on a few rows, judge the others in blocks, take in violators.
 
 The first rounds judge a growing share of the rows, so that the model is nearly that of
-all rows when it meets all of them. Each solve starts from the former solution. When no
+all rows when it meets all of them. A solve starts from the former solution. When no
 row violates a margin, the solution is that of all rows, although most were never held.
+Only a solve that more rows enter than have coefficients starts from nothing: the former
+point says little of its own, and in stages it takes a half to a sixth of the steps.
 """
 
 from __future__ import annotations
@@ -120,9 +122,12 @@ class Rounds:
             if late or (whole and judged is not None and judged.violators == 0):
                 return self.certificates(parts if whole else None, late=late)
             assert judged is not None
+            support = gathered.support()
             if not whole:  # what has no coefficient is judged again
-                gathered = gathered.only(gathered.support())
+                gathered = gathered.only(support)
             gathered = gathered.joined(judged.found)
+            if judged.violators > len(support):
+                gathered = gathered.without_start()
             step += 1
 
     def shares(self, first: int) -> list[float]:
