@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
@@ -64,6 +65,15 @@ def above_constant(costs: CaseCosts, method: str) -> list[Case]:
     """Return the cases in which one answer for all is cheaper by over 2 %."""
     found = [case for case in costs if ratio(costs, case, method, CONSTANT) > ALLOWED]
     return sorted(found, key=lambda case: -ratio(costs, case, method, CONSTANT))
+
+
+def interval(costs: CaseCosts, case: Case) -> tuple[float, float]:
+    """Return where the ratio to the constant answer is with 95 %, by its splits."""
+    middle = ratio(costs, case, OURS, CONSTANT)
+    ours, constant = (FLOOR + np.array(costs[case][name]) for name in (OURS, CONSTANT))
+    spread = float(np.std(ours - middle * constant, ddof=1) / np.mean(constant))
+    half = float(student.isf(0.025, ours.size - 1)) * spread / float(np.sqrt(ours.size))
+    return middle - half, middle + half
 
 
 def case_costs(store: ResultStore, half: str, setting: str) -> CaseCosts:
@@ -186,10 +196,14 @@ def constant_table(store: ResultStore) -> str:
         for setting in (FIXED, CHOSEN):
             costs = case_costs(store, half, setting)
             cases = above_constant(costs, OURS)
-            shown = [
-                f"{case.data} {ratio(costs, case, OURS, CONSTANT):.2f}"
-                for case in cases[:SHOWN]
-            ]
+            shown = [_ratio_and_interval(costs, case) for case in cases[:SHOWN]]
             more = [f"{len(cases) - SHOWN} more"] if len(cases) > SHOWN else []
             rows.append([half, setting, ", ".join([*shown, *more]) or "none"])
-    return rst_table(["half", "setting", "cases, and the ratio of the costs"], rows)
+    header = ["half", "setting", "cases, ratio of the costs, its 95 % interval"]
+    return rst_table(header, rows)
+
+
+def _ratio_and_interval(costs: CaseCosts, case: Case) -> str:
+    low, high = interval(costs, case)
+    found = ratio(costs, case, OURS, CONSTANT)
+    return f"{case.data} {found:.2f} ({low:.2f} to {high:.2f})"

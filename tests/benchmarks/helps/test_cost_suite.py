@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ttest_1samp
 
 from suites.helps import cost_report, cost_units, costs
 from suites.helps.cost_report import Case
@@ -112,7 +113,14 @@ def test_the_tables(store: ResultStore) -> None:
     table = cost_report.table(store)
     assert "2 data sets, 2 splits each; 1 cases" in table
     assert "0.50 (met)" in table and "1 of 3 (missed)" in table
-    assert "wine 1.11" in table
+    assert "wine 1.11 (1.11 to 1.11)" in table
+    case = Case("wine", "asymmetric 0")
+    ours, constant = [5.0, 4.0, 6.0, 7.0], [4.0, 4.0, 5.0, 5.0]
+    low, high = cost_report.interval({case: {OURS: ours, CONSTANT: constant}}, case)
+    rest = np.array(ours) - 22.0 / 18.0 * np.array(constant)
+    tested = ttest_1samp(rest, 0.0).confidence_interval(0.95)
+    width = (tested.high - tested.low) / np.mean(constant)
+    assert_allclose([low + high, high - low], [2 * 22.0 / 18.0, width], rtol=1e-3)
 
 
 def test_what_is_said_in_short_is_of_the_checking_half(store: ResultStore) -> None:

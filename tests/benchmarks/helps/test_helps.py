@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from suites.helps import candidates, label_report, labels
 from suites.helps.label_methods import (
@@ -113,8 +113,8 @@ def test_the_tables_say_what_the_records_say() -> None:
     assert "check   clean              80.0  +2.0 / +2.0 (1-0-0)" in text
     assert "choose  in clusters        80.0  -3.0 / -3.0 (0-0-1)" in text
     assert "0.50 / 0.25" in text
-    assert "-3.00 (missed)" in text
-    assert "+2.00 (met)" in text
+    assert "-3.00 [-3.00, -3.00] (missed)" in text
+    assert "+2.00 [+2.00, +2.00] (met)" in text
     assert "check   uniform 10 %       85.0  80.0" in text
     assert "-3.0 (choose) and +2.0 (check) points on clean labels" in text
     short = label_report.advice(store)
@@ -170,3 +170,17 @@ def test_a_target_names_the_set_that_misses_it() -> None:
     assert (met, "below: a -3.0" in text, "below: b" in text) == (False, True, False)
     assert lost.outcomes == "0-1-1"
     assert RampSVC().s in CUTS
+
+
+def test_the_interval_of_a_mean_knows_sets_and_splits() -> None:
+    sure = label_report.Gain({"a": [1.0, 1.0], "b": [1.0, 1.0]})
+    assert_allclose(sure.interval, 1.0)
+    rng = np.random.default_rng(0)
+    sets = {str(k): list(2.0 + rng.normal() + rng.normal(size=6)) for k in range(20)}
+    found = label_report.Gain(sets)
+    # the variance of a mean of means, as drawn with replacement at both levels
+    between = np.var(list(found.means.values()))
+    within = np.mean([np.var(each) / 6 for each in sets.values()])
+    error = np.sqrt((between + within) / 20)
+    expected = found.mean + np.array([-1.96, 1.96]) * error
+    assert_allclose(found.interval, expected, atol=0.15 * error)
