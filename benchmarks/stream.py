@@ -3,12 +3,12 @@
 python benchmarks/stream.py                   measure what is missing, then print
 python benchmarks/stream.py --only window     models with this in their names
 python benchmarks/stream.py --again           measure what older commits have measured
-python benchmarks/stream.py --print --write   print, and draw the picture of the page
+python benchmarks/stream.py --print           print the stored results
 
 Latency is the processor time of learning a chunk, one thread. Every model answers a
 chunk before it learns it. Models of river take part where it is installed; a stopped
 run goes on with the models that are missing. ``python tools/measured_tables.py`` then
-writes the table to the page.
+writes the table and the picture to the page.
 """
 
 from suites.streams.campaigns import CAMPAIGNS

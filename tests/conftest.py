@@ -91,6 +91,20 @@ def contestants_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "QUICK", 0.01)
 
 
+@pytest.fixture
+def moons(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Stand in for every data set of the divide-and-conquer paper."""
+    from sklearn.datasets import make_moons
+
+    from widemargin_papers.dcsvm import splits
+
+    X, y = make_moons(900, noise=0.2, random_state=0)
+    Z, t = make_moons(300, noise=0.2, random_state=1)
+    split = splits.Split(X, 2.0 * y - 1, Z, 2.0 * t - 1)
+    monkeypatch.setattr(splits, "load", lambda _: split)
+    return split
+
+
 #: On a busy machine a worker may take a minute to start, and to answer.
 PATIENCE = "600s"
 PATIENT = {

@@ -7,18 +7,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from suites.pages import filled
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp.report import draw
+from suites.pages import WITH_FILES, filled
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARES = ROOT / "benchmarks" / "results" / "ramp_shares.json"
-FIGURES = ROOT / "docs" / "systems" / "figures"
 
 
 def main() -> None:
-    """Rewrite the tables of every page that has some, and the ramp page's picture."""
-    draw(ResultStore(SHARES), FIGURES / "ramp_figure3.png")
+    """Rewrite the tables of every page that has some, the papers' parts, pictures."""
+    for campaign in WITH_FILES:
+        campaign.write(ROOT)
     for page in sorted((ROOT / "docs").rglob("*.rst")) + sorted(
         (ROOT / "docs").rglob("*.inc")
     ):

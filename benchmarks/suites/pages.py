@@ -9,7 +9,8 @@ On a page a table stands between two comments::
     .. end of measured
 
 ``python tools/measured_tables.py`` writes what the stored results say between them; a
-test holds the pages to it, so that no figure on a page is typed by hand.
+test holds the pages to it, so that no figure on a page is typed by hand. The parts of
+a paper's page are files of their own, which it includes.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from widemargin_papers.harness.campaign import Campaign
+from widemargin_papers import PAPERS
+from widemargin_papers.harness.campaign import Campaign, paper_campaign
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp.report import CAMPAIGNS as RAMP
 
 from .command.campaigns import CAMPAIGNS as COMMAND
 from .divide_conquer.campaigns import CAMPAIGNS as DIVIDE_CONQUER
@@ -62,11 +63,14 @@ def _tables(group: str, campaigns: Mapping[str, Campaign]) -> dict[str, Table]:
     return {f"{group} {name}": (c.store, c.table) for name, c in campaigns.items()}
 
 
+#: what has files of its own: parts of pages, pictures
+WITH_FILES = [*map(paper_campaign, PAPERS), *STREAMS.values()]
+
 #: name on the page -> file of results, and what makes the table
 TABLES: dict[str, Table] = {
     **{f"speed {suite}": (suite, partial(speed_table, suite)) for suite in SUITES},
     "speed tuning": ("tuning", tuning_table),
-    **_tables("ramp", RAMP | SCREENING),
+    **_tables("screening", SCREENING),
     **_tables("command", COMMAND),
     **_tables("divide_conquer", DIVIDE_CONQUER),
     **_tables("helps", HELPS),

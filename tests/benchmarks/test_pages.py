@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from suites.command.early_pays import line, pays_from
-from suites.pages import TABLES, filled, names
+from suites.pages import TABLES, WITH_FILES, filled, names
 from widemargin.cli.hints import _EARLY_PAYS
-from widemargin_papers import PAPERS
-from widemargin_papers.harness.campaign import cells_of, paper_modules
+from widemargin_papers.harness.campaign import Campaign
 from widemargin_papers.harness.results import ResultStore
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +27,15 @@ def test_page(page: Path) -> None:
     assert filled(text, RESULTS) == text, "run python tools/measured_tables.py"
 
 
-@pytest.mark.parametrize("paper", [name for name in PAPERS if name != "ramp"])
-def test_parts_of_a_papers_page(paper: str) -> None:
-    module, report = paper_modules(paper)
-    store = ResultStore(ROOT / report.STORE)
-    cells = cells_of(module.tasks(quick=False), store)
-    for path, text in report.parts(store, cells).items():
-        stored = (ROOT / path).read_bytes()
-        assert stored == text.encode(), f"run python benchmarks/{paper}.py --write"
-    assert all((ROOT / path).is_file() for path in report.PICTURES)
+@pytest.mark.parametrize("campaign", WITH_FILES, ids=lambda own: own.store)
+def test_parts_and_pictures(campaign: Campaign) -> None:
+    store = campaign.stored(ROOT)
+    for path, text in campaign.parts(store).items():
+        written = (ROOT / path).read_bytes() == text.encode()
+        assert written, f"{path}: run python tools/measured_tables.py"
+    for path in campaign.pictures:
+        shown = campaign.shows(store, ROOT / path)
+        assert shown, f"{path}: run python tools/measured_tables.py"
 
 
 def test_every_table_stands_on_a_page() -> None:
@@ -45,7 +44,7 @@ def test_every_table_stands_on_a_page() -> None:
 
 
 def test_a_page_of_another_day_is_noticed() -> None:
-    page = ".. measured: ramp times\n\n0.5\n\n.. end of measured\n"
+    page = ".. measured: screening rank\n\n0.5\n\n.. end of measured\n"
     assert filled(page, RESULTS) != page
     assert filled(filled(page, RESULTS), RESULTS) == filled(page, RESULTS)
 

@@ -23,7 +23,7 @@ from widemargin.engine.screening.rules import (
 )
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin_papers.ramp.printed_algorithm import printed_rule
+from widemargin_papers.ramp.printed_rules import printed_rule
 
 from tests.engine.screened_problems import random_problem, with_decided_fixed
 from tests.oracles.reference_smo import iterates

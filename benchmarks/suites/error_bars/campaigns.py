@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from widemargin_papers.chance.report import plain_table
-from widemargin_papers.harness.campaign import Campaign, cells_of, measurements
-from widemargin_papers.harness.cells import Cell, Task
-from widemargin_papers.harness.results import ResultStore
+from widemargin_papers.harness.campaign import task_campaign
+from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.text_tables import folded
 
 from . import curved, growth, workers
 
-
-def _campaign(tasks: Sequence[Task], table: Callable[[list[Cell]], str]) -> Campaign:
-    """Return the campaign of some tasks, kept beside those of the paper."""
-
-    def shown(store: ResultStore) -> str:
-        return table(cells_of(tasks, store))
-
-    return Campaign("chance", partial(measurements, tasks), shown)
+STORE = "error_bars"
 
 
 def _growth_tables(cells: list[Cell]) -> str:
@@ -32,7 +23,9 @@ def _growth_tables(cells: list[Cell]) -> str:
 
 
 CAMPAIGNS = {
-    "growth": _campaign(growth.tasks(), _growth_tables),
-    "curved": _campaign(curved.tasks(), curved.curved_table),
-    "workers": _campaign(workers.tasks(), partial(plain_table, table=workers.WORKERS)),
+    "growth": task_campaign(STORE, growth.tasks(), _growth_tables),
+    "curved": task_campaign(STORE, curved.tasks(), curved.curved_table),
+    "workers": task_campaign(
+        STORE, workers.tasks(), partial(plain_table, table=workers.WORKERS)
+    ),
 }

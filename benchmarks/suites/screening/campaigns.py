@@ -1,4 +1,4 @@
-"""The campaigns of screening beyond the paper, by name; ``benchmarks/ramp.py`` runs."""
+"""The campaigns of screening beyond the paper, by name; ``benchmarks/screening.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from widemargin_papers.harness.campaign import Campaign
 from . import pair_timing, plain_svm, rank_rule
 
 CAMPAIGNS = {
-    "rank": Campaign("ramp_rank", rank_rule.work, rank_rule.table),
-    "plain": Campaign("ramp_plain", plain_svm.work, plain_svm.table),
-    "pairs": Campaign("ramp_pairs", pair_timing.work, pair_timing.tables),
+    "rank": Campaign("screening_rank", rank_rule.work, rank_rule.table),
+    "plain": Campaign("screening_plain", plain_svm.work, plain_svm.table),
+    "pairs": Campaign("screening_pairs", pair_timing.work, pair_timing.tables),
 }

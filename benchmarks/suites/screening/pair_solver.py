@@ -27,7 +27,6 @@ from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.status import Status
 from widemargin.estimators.ramp.concave_convex import Outcome, RampProblem, descend
 from widemargin_papers.ramp.printed import CONTESTANTS
-from widemargin_papers.ramp.printed_algorithm import out_of_reach
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -192,7 +191,17 @@ class Run:
         point = self.point
         gradient = point.values - point.problem.linear
         box = point.problem.lower, point.problem.upper
-        return out_of_reach(gradient, point.beta, *box, np.ones(gradient.size, bool))
+        return out_of_reach(gradient, point.beta, *box)
+
+
+def out_of_reach(gradient: Vector, beta: Vector, lower: Vector, upper: Vector) -> Mask:
+    """Return samples at a bound that no violating pair would take: shrinking."""
+    least = gradient[beta < upper].min(initial=np.inf)
+    most = gradient[beta > lower].max(initial=-np.inf)
+    mask: Mask = ((beta <= lower) & (gradient > most)) | (
+        (beta >= upper) & (gradient < least)
+    )
+    return mask
 
 
 def solve_in_pieces(

@@ -56,7 +56,7 @@ def table(store: ResultStore) -> str:
     return rst_table(header, rows) + "\n" + " ".join(notes) + "\n"
 
 
-def picture(store: ResultStore) -> Any:
+def figures(store: ResultStore) -> dict[str, Any]:
     """Draw the accuracy over time of all models that answered every chunk."""
     curves = {
         name: [
@@ -67,10 +67,15 @@ def picture(store: ResultStore) -> Any:
         if record["measured"] == record["chunks"]
     }
     labels = ("chunk", "accuracy before learning")
-    return draw_panels({"ijcnn1, chunks of 10": curves}, labels, size=(9.0, 4.0))
+    panels = {"ijcnn1, chunks of 10": curves}
+    return {"stream": draw_panels(panels, labels, size=(9.0, 4.0))}
 
 
-CAMPAIGNS = {"ijcnn1": Campaign("stream", work, table, {PICTURE: picture})}
+CAMPAIGNS = {
+    "ijcnn1": Campaign(
+        "stream", work, table, pictures={PICTURE: "stream"}, figures=figures
+    )
+}
 UPDATES = {
     "choice": Campaign("updates", update_choice.work, update_choice.table),
     "settled": Campaign("settled", settled_rows.work, settled_rows.table),

@@ -13,7 +13,7 @@ from widemargin_papers.harness.text_tables import folded, list_table, origin
 from .methods import METHODS
 from .printed import COVARIANCE_SCALE, DATA, PAPER, RISK, C
 
-STORE = "benchmarks/results/chance.json"
+STORE = "chance"
 PAGE = "docs/systems/chance_constrained_measured.inc"
 CURVES = "chance_constrained_curves.svg"  # beside the page
 PICTURES = {f"docs/systems/{CURVES}": "time_to_accuracy"}
@@ -141,8 +141,7 @@ def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
         folded(
             "Machines and commits",
             f"{processors}; other jobs ran beside. Commits {commits}.\n\n"
-            "``python benchmarks/chance.py`` measures what is missing, ``--write``\n"
-            "writes this section from ``benchmarks/results/chance.json``.\n",
+            "``python benchmarks/papers.py chance`` measures what is missing.\n",
         )
     ]
     return {PAGE: "\n".join(text) + "\n"}

@@ -21,7 +21,7 @@ from .figures import draw_accuracy, draw_growth
 from .printed import ROWS
 from .tasks import FAR, tasks, trials
 
-STORE = "benchmarks/results/cost.json"
+STORE = "cost"
 PAGES = "docs/systems"
 WAYS = ("chunk", "partial_fit", "one by one", "batch", "scikit-learn")
 PICTURES = {  # Figure 4 is two curves of Figure 3
@@ -139,8 +139,8 @@ def _origin(store: ResultStore, figure: str) -> str:
     )
     return (
         f"On {processors}, one thread; other jobs ran beside.\n"
-        "``python benchmarks/cost.py`` measures what is missing, ``--write`` writes "
-        f"this\nfrom ``benchmarks/results/cost.json`` (commits {commits}).\n"
+        f"``python benchmarks/papers.py cost`` measures what is missing (commits "
+        f"{commits}).\n"
     )
 
 

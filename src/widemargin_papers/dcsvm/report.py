@@ -12,7 +12,7 @@ from .figures import figures, totals
 
 __all__ = ["PICTURES", "STORE", "figures", "folded_tables", "parts"]
 
-STORE = "benchmarks/results/dcsvm.json"
+STORE = "dcsvm"
 PAGE = "docs/systems/divide_conquer_measured.inc"
 PICTURES = {
     f"docs/systems/figures/dcsvm_{stem}.png": stem

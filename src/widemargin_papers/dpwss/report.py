@@ -24,7 +24,7 @@ from .tasks import APART, EPSILONS, METRICS, SWEEP, TABLE
 __all__ = ["PICTURES", "STORE", "figures", "parts"]
 
 FOLDER = "benchmarks/results/dpwss"
-STORE = f"{FOLDER}/full.json"
+STORE = "dpwss/full"
 PICTURES = {
     f"{FOLDER}/{stem}.png": stem for stem in ("dpwss_objerror", "dpwss_iteration_ratio")
 } | {"docs/systems/figures/dpwss_figure1.png": "dpwss_figure1"}

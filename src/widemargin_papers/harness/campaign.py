@@ -1,8 +1,8 @@
 """Campaigns of measurements: run what is missing, store it at once, show it.
 
-A paper's campaign runs its tasks and writes its page (`paper_main`); others have a
-store and a table each (`Campaign`, `main`). A campaign that was stopped goes on where
-it was, whatever commit made the results already there.
+A campaign has a file of results and makes tables of them; that of a paper, which has
+its tasks and its report, writes parts and pictures of pages, too. A campaign that was
+stopped goes on where it was, whatever commit made the results already there.
 """
 
 from __future__ import annotations
@@ -27,17 +27,40 @@ Measurement = tuple[str, Callable[[], Record]]  # its name in the store, and how
 
 @dataclass(frozen=True)
 class Campaign:
-    """Measurements kept in one file, and the table made of them.
+    """Measurements kept in one file, and what is made of them.
 
     ``store`` is the file's name in ``benchmarks/results``, without suffix; ``work``
-    lists the measurements; ``table`` shows the stored ones in reStructuredText;
-    ``pictures`` draw them, by their paths in the repository.
+    lists the measurements; ``table`` shows the stored ones in reStructuredText. Files
+    are named by their paths in the repository: ``parts`` are texts, ``pictures`` are
+    drawn by ``figures`` under the names they have there.
     """
 
     store: str
     work: Callable[[], Iterable[Measurement]]
     table: Callable[[ResultStore], str]
-    pictures: Mapping[str, Callable[[ResultStore], Any]] = field(default_factory=dict)
+    parts: Callable[[ResultStore], Mapping[str, str]] = lambda _: {}
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    figures: Callable[[ResultStore], Mapping[str, Any]] = lambda _: {}
+
+    def stored(self, root: Path) -> ResultStore:
+        """Return the results in the repository at `root`."""
+        return ResultStore(root / "benchmarks" / "results" / f"{self.store}.json")
+
+    def write(self, root: Path) -> None:
+        """Write the parts, and draw the pictures that are not of these results."""
+        store = self.stored(root)
+        for path, text in self.parts(store).items():
+            (root / path).write_bytes(text.encode())
+        old = [path for path in self.pictures if not self.shows(store, root / path)]
+        drawn = self.figures(store) if old else {}
+        for path in old:
+            if self.pictures[path] in drawn:
+                save(drawn[self.pictures[path]], root / path, about=store.digest())
+
+    @staticmethod
+    def shows(store: ResultStore, picture: Path) -> bool:
+        """Whether a picture was drawn from these results: it names them."""
+        return picture.is_file() and store.digest().encode() in picture.read_bytes()
 
 
 def run_missing(
@@ -115,43 +138,39 @@ def paper_modules(paper: str) -> tuple[Any, Any]:
     return tasks, report
 
 
-def _options(description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--root", type=Path, default=Path(), help="of the repository")
-    parser.add_argument("--only", nargs="*", default=[""], help="names with one of it")
-    parser.add_argument("--again", action="store_true", help="those of old commits too")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="limit")
-    parser.add_argument("--print", action="store_true", help="measure nothing, print")
-    return parser
+def task_campaign(
+    store: str, tasks: Sequence[Task], table: Callable[[list[Cell]], str]
+) -> Campaign:
+    """Return the campaign of some tasks; `table` is made of their cells."""
+    return Campaign(
+        store,
+        partial(measurements, tasks),
+        lambda stored: table(cells_of(tasks, stored)),
+    )
 
 
-def paper_main(paper: str, arguments: Sequence[str] | None = None) -> None:
-    """Measure what a paper's page lacks, then print its measured parts or write them.
+def paper_campaign(paper: str) -> Campaign:
+    """Return the campaign of a paper: all its tasks, and what its report makes.
 
-    The paper's report names its file of results (``STORE``) and makes of them the parts
-    of pages (``parts``) and the pictures (``PICTURES`` of ``figures``), by their paths.
+    The report names its file of results (``STORE``); of the store and the cells it
+    makes parts of pages (``parts``), and pictures (``PICTURES`` of ``figures``).
     """
-    parser = _options(f"Measure the tables of {paper} and write them to its page.")
-    parser.add_argument("--write", action="store_true", help="measure nothing, write")
-    options = parser.parse_args(arguments)
     module, report = paper_modules(paper)
-    tasks = module.tasks(quick=False)
-    store = ResultStore(options.root / report.STORE)
-    if not (options.print or options.write):
-        wanted = {"only": options.only, "again": options.again}
-        run_missing(store, measurements(tasks), minutes=options.minutes, **wanted)
-    cells = cells_of(tasks, store)
-    parts = report.parts(store, cells)
-    if not options.write:
-        pages = [text for path, text in parts.items() if path.endswith(".inc")]
-        print("\n".join(pages))
-        return
-    for path, text in parts.items():
-        (options.root / path).write_bytes(text.encode())
-    drawn = report.figures(cells)
-    for path, stem in report.PICTURES.items():
-        if stem in drawn:
-            save(drawn[stem], options.root / path)
+    tasks: list[Task] = module.tasks(quick=False)
+
+    def parts(store: ResultStore) -> dict[str, str]:
+        made: dict[str, str] = report.parts(store, cells_of(tasks, store))
+        return made
+
+    def table(store: ResultStore) -> str:
+        made = parts(store).items()
+        return "\n".join(text for path, text in made if path.endswith(".inc"))
+
+    def figures(store: ResultStore) -> Any:
+        return report.figures(cells_of(tasks, store))
+
+    work = partial(measurements, tasks)
+    return Campaign(report.STORE, work, table, parts, report.PICTURES, figures)
 
 
 def main(
@@ -160,18 +179,19 @@ def main(
     arguments: Sequence[str] | None = None,
 ) -> None:
     """Run one of some campaigns, the only one by default; or print all tables."""
-    parser = _options(description)
+    parser = argparse.ArgumentParser(description=description)
     single = next(iter(campaigns)) if len(campaigns) == 1 else None
     parser.add_argument("campaign", nargs="?", choices=campaigns, default=single)
-    parser.add_argument("--write", action="store_true", help="draw the pictures, too")
+    parser.add_argument("--root", type=Path, default=Path(), help="of the repository")
+    parser.add_argument("--only", nargs="*", default=[""], help="names with one of it")
+    parser.add_argument("--again", action="store_true", help="those of old commits too")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="limit")
+    parser.add_argument("--print", action="store_true", help="measure nothing, print")
     options = parser.parse_args(arguments)
     for name, campaign in campaigns.items():
-        folder = options.root / "benchmarks" / "results"
-        store = ResultStore(folder / f"{campaign.store}.json")
+        store = campaign.stored(options.root)
         if name == options.campaign and not options.print:
             wanted = {"only": options.only, "again": options.again}
             run_missing(store, campaign.work(), minutes=options.minutes, **wanted)
         if store.records and options.campaign in (name, None):
             print(campaign.table(store))
-            for path, draw in campaign.pictures.items() if options.write else ():
-                save(draw(store), options.root / path)

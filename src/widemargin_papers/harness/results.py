@@ -7,6 +7,7 @@ commit.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 from widemargin.runtime.hardware import machine
 
 Record = dict[str, Any]
+ORIGIN = ("commit", "machine", "versions", "load", "at")  # beside each result
 PACKAGES = ("widemargin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex")
 
 
@@ -80,6 +82,15 @@ class ResultStore:
         """Whether the run is there, made by this commit (or by any)."""
         record = self.records.get(key)
         return record is not None and (any_commit or record["commit"] == commit())
+
+    def digest(self) -> str:
+        """Return what tells these results from others, however they came about."""
+        results = {
+            key: {name: entry for name, entry in record.items() if name not in ORIGIN}
+            for key, record in self.records.items()
+        }
+        text = json.dumps(results, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def add(self, key: str, record: Record) -> Record:
         """Store the record with machine, commit and versions; returns it as stored."""

@@ -5,32 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
 
 from suites import dask_workers
 from suites.divide_conquer import dask_scale, speed
-from suites.divide_conquer.campaigns import TASKS, tables
+from suites.divide_conquer.campaigns import CAMPAIGNS, TASKS
 from widemargin import SVC, DivideConquerSVC
-from widemargin_papers.dcsvm.splits import Split
 from widemargin_papers.harness.campaign import cells_of
 from widemargin_papers.harness.results import ResultStore
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ROOT / "docs" / "systems"
-
-
-@pytest.fixture
-def moons(monkeypatch):
-    """Stand in for every data set of the paper."""
-    X, y = make_moons(900, noise=0.2, random_state=0)
-    Z, t = make_moons(300, noise=0.2, random_state=1)
-    split = Split(X, 2.0 * y - 1, Z, 2.0 * t - 1)
-
-    def subset(name, n, n_test=None):
-        return Split(split.X[:n], split.y[:n], split.X_test, split.y_test)
-
-    monkeypatch.setattr(speed, "subset", subset)
-    return split
 
 
 def test_speed_cells(moons, contestants_here):
@@ -104,7 +88,7 @@ def test_the_same_rows_on_dask_and_in_memory(monkeypatch):
 
 @pytest.fixture(scope="module")
 def stored():
-    return ResultStore(ROOT / "benchmarks" / "results" / "dcsvm.json")
+    return ResultStore(ROOT / "benchmarks" / "results" / "divide_conquer.json")
 
 
 def test_the_figures_told_in_prose_are_the_stored_ones(stored):
@@ -128,6 +112,6 @@ def test_the_figures_told_in_prose_are_the_stored_ones(stored):
 
 def test_every_task_is_stored_and_shown(stored):
     assert all(task.name in stored.records for task in TASKS)
-    shown = tables(stored)
+    shown = CAMPAIGNS["speed"].table(stored)
     for cell in cells_of(TASKS, stored):
         assert f"{cell.table}: " in shown and cell.column in shown

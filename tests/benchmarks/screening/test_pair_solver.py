@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
-from suites.screening import pair_timing as ramp_pairs_timing
+from suites.screening import pair_timing
 from suites.screening.pair_solver import Run, Tally, fit, scaled_piece
 from widemargin.engine.gram import Gram
 from widemargin.engine.intercept import intercept_interval
@@ -50,7 +50,7 @@ def test_all_four_reach_the_same_certified_point_with_fewer_entries(kernel, C):
         assert ends[name].settled
         assert_certified(ends[name].solution, K, tol=TOL)
         assert stationarity(ramp, ends[name].solution) <= 10 * TOL
-    for name in ramp_pairs_timing.RIVALS:
+    for name in pair_timing.RIVALS:
         assert_array_equal(ends[name].clipped, ends["none"].clipped)
         assert_allclose(ends[name].objective, ends["none"].objective, rtol=1e-8)
         assert tallies[name].entries < tallies["none"].entries
@@ -155,13 +155,13 @@ def test_pieces_are_in_proportion_to_the_samples():
 def test_results_that_disagree_are_refused():
     run = {"status": "converged", "kkt_violation": 1e-6, "clipped": "a"}
     run |= {"objective": 5.0, "gap": 1e-3}
-    ramp_pairs_timing.check([run, run | {"objective": 5.0009}], 1e-6)
-    ramp_pairs_timing.check([run, run | {"objective": 6.0, "clipped": "b"}], 1e-6)
-    ramp_pairs_timing.check([run, run | {"objective": 6.0, "status": "max_iter"}], 1e-6)
+    pair_timing.check([run, run | {"objective": 5.0009}], 1e-6)
+    pair_timing.check([run, run | {"objective": 6.0, "clipped": "b"}], 1e-6)
+    pair_timing.check([run, run | {"objective": 6.0, "status": "max_iter"}], 1e-6)
     with pytest.raises(RuntimeError, match="apart"):
-        ramp_pairs_timing.check([run, run | {"objective": 5.002}], 1e-6)
+        pair_timing.check([run, run | {"objective": 5.002}], 1e-6)
     with pytest.raises(RuntimeError, match="violated"):
-        ramp_pairs_timing.check([run | {"kkt_violation": 2e-6}], 1e-6)
+        pair_timing.check([run | {"kkt_violation": 2e-6}], 1e-6)
 
 
 @pytest.fixture
@@ -177,18 +177,18 @@ def moons(monkeypatch):
 
 def test_campaign_goes_on_where_it_was(moons, monkeypatch, tmp_path):
     store = ResultStore(tmp_path / "pairs.json")
-    run_missing(store, ramp_pairs_timing.work())
+    run_missing(store, pair_timing.work())
     assert set(store.records) == {setting.key for setting in moons}
     runs = store.records[moons[0].key]["contestants"]
     assert set(runs) == {"engine", *printed.CONTESTANTS}
     assert {runs[name]["status"] for name in printed.CONTESTANTS} == {"converged"}
-    monkeypatch.setattr(ramp_pairs_timing, "measure", dict)  # refuses a setting
-    run_missing(ResultStore(store.path), ramp_pairs_timing.work())
+    monkeypatch.setattr(pair_timing, "measure", dict)  # refuses a setting
+    run_missing(ResultStore(store.path), pair_timing.work())
 
 
 def test_a_fit_of_a_campaign_is_stopped_at_its_limit(moons, monkeypatch):
-    monkeypatch.setattr(ramp_pairs_timing, "MOST_ENTRIES", 1000)
-    runs = ramp_pairs_timing.measure(moons[1], repeats=1)["contestants"]
+    monkeypatch.setattr(pair_timing, "MOST_ENTRIES", 1000)
+    runs = pair_timing.measure(moons[1], repeats=1)["contestants"]
     assert runs["none"]["status"] == "max_iter" and runs["none"]["entries"] == 1000
 
 
@@ -196,7 +196,7 @@ def stored(path, **settings):
     """A store with the runs of each setting: (seconds, entries, ended) of the four."""
     store = ResultStore(path)
     for number, (kernel, four) in enumerate(settings.items()):
-        names = ("none", *ramp_pairs_timing.RIVALS)
+        names = ("none", *pair_timing.RIVALS)
         runs = {"engine": {"processor": 2.0}}
         for name, (seconds, entries, ended) in zip(names, four, strict=True):
             status = "converged" if ended else "max_iter"
@@ -234,7 +234,7 @@ STOPPED = {
 def test_table_is_of_medians_over_none(
     runs, kappa5, linear, all_of_them, moons, tmp_path
 ):
-    found = rows(ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **runs)))
+    found = rows(pair_timing.tables(stored(tmp_path / "pairs.json", **runs)))
     assert found == {
         "kappa5": ["1", *kappa5.split()],
         "linear": ["1", *linear.split()],
@@ -243,34 +243,32 @@ def test_table_is_of_medians_over_none(
 
 
 def test_what_is_said_of_fits_that_ended(moons, tmp_path):
-    text = ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **ENDED))
+    text = pair_timing.tables(stored(tmp_path / "pairs.json", **ENDED))
     assert "2 of the 2 settings were measured" in text
     assert "8,000 samples, tolerance 1e-6, a piece of 400 steps" in text
     assert "A fit of less than 1 s is the best of three runs, a longer" in text
     assert "is met by time (5.00 times) and met by entries (5.00 times)" in text
     # 1 / 2 and 3 / 4 of shrink; 1 and 3 are the fastest, of the 2 of the engine
     assert "It takes 0.62 times as long as shrink alone" in text
-    assert "in 2 of the 2 settings in which it ended" in text
     assert "takes, on the median setting, 1 times as long as the fit" in text
 
 
 def test_a_fit_that_was_stopped_counts_as_a_bound(moons, tmp_path):
-    text = ramp_pairs_timing.tables(stored(tmp_path / "pairs.json", **STOPPED))
+    text = pair_timing.tables(stored(tmp_path / "pairs.json", **STOPPED))
     assert "none was stopped in 1 of them, and in 1 of these safe+shrink ended" in text
     assert "is missed by time (0.75 times) and missed by entries" in text
-    assert "in 1 of the 1 settings in which it ended" in text
     # 6 and 4 are the fastest that ended
     assert "takes, on the median setting, 2.5 times as long as the fit" in text
 
 
 def test_stored_results_agree_where_they_clip_alike():
     root = Path(__file__).parents[3]
-    store = ResultStore(root / "benchmarks" / "results" / "ramp_pairs.json")
+    store = ResultStore(root / "benchmarks" / "results" / "screening_pairs.json")
     assert store.records
     for record in store.records.values():
         runs = record["contestants"]
         four = [runs[name] for name in printed.CONTESTANTS]
-        ramp_pairs_timing.check(four, 1e-6)
-        assert record["n"] == ramp_pairs_timing.SIZE
+        pair_timing.check(four, 1e-6)
+        assert record["n"] == pair_timing.SIZE
         for run in four:
             assert run["status"] == "converged" or run["kkt_violation"] > 1e-6

@@ -71,7 +71,7 @@ def test_the_table_and_the_picture_of_a_store(tmp_path):
     store.add("SVC, refit", followed(partial(Refit, 200), 5, X, y, WINDOW))
     text = campaigns.table(store)
     assert "SVC, refit: 4 of 20 chunks." in text and "KKT violation" in text
-    (axis,) = campaigns.picture(store).axes
+    (axis,) = campaigns.figures(store)["stream"].axes
     assert [line.get_label() for line in axis.lines] == ["SVC, window"]
 
 

@@ -185,7 +185,7 @@ def audited(cls, patients, runs):
 
 
 def test_half_of_the_noise_is_caught_and_sound_noise_is_not(patients, solved_once):
-    # 2,000 runs in all. Ten tries are `python benchmarks/dpwss.py --only audit`.
+    # 2,000 runs in all. Ten tries are `python benchmarks/papers.py dpwss --only audit`.
     broken = audited(dpwss_extra.TooLittleNoise, patients, 900)
     assert broken.caught and "REFUTED" in str(broken)
     assert broken.mu_lower > broken.nominal_mu

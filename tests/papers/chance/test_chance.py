@@ -14,7 +14,7 @@ from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import tasks as chance
-from widemargin_papers.harness.campaign import cells_of
+from widemargin_papers.harness.campaign import cells_of, paper_campaign
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore
 
@@ -146,7 +146,7 @@ def test_accuracies_below_the_papers_are_counted():
 
 def test_the_distances_told_in_prose_are_the_stored_ones():
     root = Path(__file__).parents[3]
-    store = ResultStore(root / chance_report.STORE)
+    store = paper_campaign("chance").stored(root)
     cells = cells_of(chance.tasks(quick=False), store)
     above = {(c.table, c.row, c.column): c for c in cells}
     raw, scaled = {}, {}

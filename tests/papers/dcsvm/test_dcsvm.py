@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_moons
 from threadpoolctl import threadpool_limits
 
 from widemargin import SVC, DivideConquerSVC
@@ -24,25 +23,9 @@ from widemargin_papers.dcsvm.methods import (
     make_method,
     naive_sum,
 )
-from widemargin_papers.dcsvm.splits import Split
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ROOT / "docs" / "systems"
-
-
-@pytest.fixture
-def moons(monkeypatch):
-    """Stand in for every data set of the paper."""
-    X, y = make_moons(900, noise=0.2, random_state=0)
-    Z, t = make_moons(300, noise=0.2, random_state=1)
-    split = Split(X, 2.0 * y - 1, Z, 2.0 * t - 1)
-
-    def subset(name, n, n_test=None):
-        return Split(split.X[:n], split.y[:n], split.X_test, split.y_test)
-
-    for module in (dcsvm, dcsvm_curves):
-        monkeypatch.setattr(module, "subset", subset)
-    return split
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -16,12 +16,12 @@ from widemargin_papers.harness.results import ResultStore
 @pytest.fixture
 def ran(tmp_path, monkeypatch):
     """A paper of four tasks, one without its data; the list says what has run."""
-    done = []
+    done, store = [], tmp_path / "benchmarks" / "results" / "own.json"
 
     def task(name, *needs):
         def run():
             done.append(name)
-            ResultStore(tmp_path / "store.json").add(f"beside {name}", {"cells": []})
+            ResultStore(store).add(f"beside {name}", {"cells": []})
             return [Cell("Table 1", name, "accuracy %", float(len(done)))]
 
         return Task(name, run, needs)
@@ -29,7 +29,7 @@ def ran(tmp_path, monkeypatch):
     listed = [task("first"), task("second"), task("far", "no-such-file"), task("third")]
     modules = types.SimpleNamespace(
         tasks=lambda quick: listed,
-        STORE="store.json",
+        STORE="own",
         PICTURES={"pictures/one.png": "figure1", "pictures/two.svg": "figure2"},
         parts=lambda store, cells: {
             "page.inc": f"{[cell.row for cell in cells]}\r\n",
@@ -43,8 +43,9 @@ def ran(tmp_path, monkeypatch):
 
 
 def run(root, *arguments):
-    campaign.paper_main("chance", ["--root", str(root), *arguments])
-    return ResultStore(root / "store.json")
+    own = {"chance": campaign.paper_campaign("chance")}
+    campaign.main(own, "", ["--root", str(root), *arguments])
+    return own["chance"].stored(root)
 
 
 def test_what_is_missing_is_measured_by_name_and_once(ran, tmp_path, capsys):
@@ -70,14 +71,35 @@ def test_results_of_another_commit_are_measured_again_only_if_asked(ran, tmp_pat
 
 
 def test_a_page_is_written_with_the_pictures_there_are(ran, tmp_path, capsys):
-    run(tmp_path, "--only", "first")
+    store = run(tmp_path, "--only", "first")
     printed = capsys.readouterr().out
     assert "['first']" in printed and "many cells" not in printed
-    run(tmp_path, "--write")
+    assert not (tmp_path / "page.inc").exists()
+    own = campaign.paper_campaign("chance")
+    own.write(tmp_path)
     assert (tmp_path / "page.inc").read_bytes() == b"['first']\r\n"
     assert (tmp_path / "cells.csv").read_text() == "many cells"
-    assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["one.png"]
+    (picture,) = (tmp_path / "pictures").iterdir()
+    assert picture.name == "one.png" and own.shows(store, picture)
     assert ran == ["first"]
+
+
+def test_a_picture_of_other_results_is_drawn_again(ran, tmp_path):
+    picture = tmp_path / "pictures" / "one.png"
+    run(tmp_path, "--only", "first")
+    own = campaign.paper_campaign("chance")
+    own.write(tmp_path)
+    picture.write_bytes(picture.read_bytes() + b"kept")
+    store = own.stored(tmp_path)
+    store.records["first"]["commit"] = "another"
+    store.save()
+    own.write(tmp_path)
+    assert picture.read_bytes().endswith(b"kept")
+    store = run(tmp_path, "--only", "second")
+    assert not own.shows(store, picture)
+    own.write(tmp_path)
+    assert own.shows(store, picture)
+    assert not picture.read_bytes().endswith(b"kept")
 
 
 def test_a_campaign_prints_its_table_and_all_are_printed_by_default(tmp_path, capsys):
@@ -104,11 +126,11 @@ def test_the_only_campaign_needs_no_name_and_draws_its_pictures(tmp_path, capsys
         "one",
         lambda: [("a", lambda: {"x": 1})],
         lambda store: str(sorted(store.records)),
-        {"docs/one.png": lambda store: Figure()},
+        pictures={"docs/one.svg": "drawn"},
+        figures=lambda store: {"drawn": Figure()},
     )
-    root = ["--root", str(tmp_path)]
-    campaign.main({"one": own}, "one", root)
+    campaign.main({"one": own}, "one", ["--root", str(tmp_path)])
     assert capsys.readouterr().out == "['a']\n"
     assert not (tmp_path / "docs").exists()
-    campaign.main({"one": own}, "one", [*root, "--print", "--write"])
-    assert (tmp_path / "docs" / "one.png").is_file()
+    own.write(tmp_path)
+    assert own.shows(own.stored(tmp_path), tmp_path / "docs" / "one.svg")

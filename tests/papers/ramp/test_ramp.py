@@ -1,9 +1,8 @@
-"""The paper's own rules, its figures and the robustness benchmark, on small data."""
+"""The paper's own rules and its figures, on small data."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.preprocessing import scale
 
-from widemargin.engine.certificate import dual_objective
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import classification_problem
@@ -20,25 +18,17 @@ from widemargin.engine.screening.rules import screen
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.ramp import printed
-from widemargin_papers.ramp import report as ramp_report
+from widemargin_papers.harness.cells import Cell, row_cells
+from widemargin_papers.ramp import printed, printed_rules
 from widemargin_papers.ramp import tasks as ramp_tables
-from widemargin_papers.ramp import timing as ramp_timing
-from widemargin_papers.ramp.printed_algorithm import (
+from widemargin_papers.ramp.printed_rules import (
+    fixed_on_the_way,
     printed_propagation,
     printed_rule,
     propagate_as_printed,
-    solve_as_printed,
 )
-from widemargin_papers.ramp.report import (
-    draw,
-    drawn_from,
-    figures,
-    share_tables,
-    target_tables,
-    timing_tables,
-)
+from widemargin_papers.ramp.report import figures, rules, times
+from widemargin_papers.ramp.report import shares as share_table
 
 from tests.engine.screened_problems import random_problem
 
@@ -56,38 +46,6 @@ def test_printed_rules_are_as_printed():
     assert_array_equal(high, [False, True, False, False])
 
 
-def test_algorithm_as_printed_without_its_rule_is_plain_smo():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        problem = random_problem(rng, intercept=True, size=30, clip=False)
-        run = solve_as_printed(problem, tol=1e-8, screening=False)
-        best = solve(problem, SolveOptions(tol=1e-9)).certificate
-        values = problem.gram.times(run.beta)
-        ours = -dual_objective(run.beta, values, problem.linear)
-        assert_allclose(ours, best.bound, rtol=1e-6)
-        assert run.rates == []
-
-
-def test_shrinking_takes_over_below_a_gap_and_loses_nobody():
-    """With the rule or without: set aside, then looked at once more at the end."""
-    rng = np.random.default_rng(3)
-    shrunk = 0
-    for _ in range(10):
-        problem = random_problem(rng, intercept=True, size=60, clip=False)
-        best = solve(problem, SolveOptions(tol=1e-9)).certificate
-        for rule in (False, True):
-            run = solve_as_printed(problem, tol=1e-8, screening=rule)
-            if run.fixed_low.any() or run.fixed_high.any():
-                continue  # what the rule has fixed may be wrong
-            values = problem.gram.times(run.beta)
-            reached = -dual_objective(run.beta, values, problem.linear)
-            assert_allclose(reached, best.bound, rtol=1e-6)
-            shrunk += run.shrunk
-            if rule and run.shrunk:
-                assert run.gap <= 1e-4
-    assert shrunk > 0
-
-
 def test_propagation_as_printed_decides_wrongly():
     """At the paper's own point, against the optimum of the next convex problem."""
     rng = np.random.default_rng(5)
@@ -99,7 +57,9 @@ def test_propagation_as_printed_decides_wrongly():
         first = solve(ramp.convex(np.zeros(40, bool)), SolveOptions(tol=1e-9))
         following = ramp.convex(ramp.clips(first))
         low, high = propagate_as_printed(first, following)
-        counts = ramp_tables._count(solve(following, SolveOptions(tol=1e-9)), low, high)
+        counts = ramp_tables.count_wrong(
+            solve(following, SolveOptions(tol=1e-9)), low, high
+        )
         decided += counts[0]
         wrong += counts[1]
         if not ramp.clips(first).any():  # nothing moved: m = n = q = 0, rule (20)-(21)
@@ -112,23 +72,37 @@ def test_propagation_as_printed_decides_wrongly():
     assert wrong > 0.2 * decided
 
 
-def test_algorithm_as_printed_ends_at_worse_points():
+def test_the_printed_rule_decides_wrongly_along_a_solve():
     """After 50 steps and every 10: some samples are fixed at the wrong bound."""
     rng = np.random.default_rng(1)
-    worse = fixed = 0
+    fixed = wrong = 0
     for _ in range(60):
         problem = random_problem(rng, intercept=True, size=40, clip=False)
-        run = solve_as_printed(problem, tol=1e-6, max_iter=3000)
-        best = solve(problem, SolveOptions(tol=1e-9)).certificate.bound
-        values = problem.gram.times(run.beta)
-        reached = -dual_objective(run.beta, values, problem.linear)
-        fixed += np.count_nonzero(run.fixed_low | run.fixed_high)
-        worse += reached < best - 1e-4 * max(1.0, abs(best))
-        assert all(0.0 <= share <= 1.0 for _, share in run.rates)
-        checked = [iteration for iteration, _ in run.rates]
-        assert checked == list(range(50, 50 + 10 * len(checked), 10))
-    assert fixed > 0
-    assert worse > 0
+        best = solve(problem, SolveOptions(tol=1e-9))
+        counts = ramp_tables.count_wrong(best, *fixed_on_the_way(problem))
+        fixed += counts[0]
+        wrong += counts[1]
+    assert 0 < wrong < fixed
+
+
+def test_the_printed_rule_is_asked_on_its_schedule(monkeypatch):
+    rng, checks, gaps = np.random.default_rng(3), [], []
+
+    def rule(gradient, diagonal, gap):
+        gaps.append(gap)
+        return np.zeros((2, len(gradient)), bool)
+
+    def solved(problem, options, start):
+        checks.append(options.max_iter)
+        return solve(problem, options, start=start)
+
+    monkeypatch.setattr(printed_rules, "printed_rule", rule)
+    monkeypatch.setattr(printed_rules, "solve", solved)
+    problem = random_problem(rng, intercept=True, size=60, clip=False)
+    fixed_on_the_way(problem, tol=1e-9)
+    assert checks == [50] + [10] * (len(checks) - 1)
+    assert len(gaps) == len(checks) - 1 > 1  # the last is below the gap, or the end
+    assert min(gaps) > 1e-4
 
 
 @pytest.fixture
@@ -143,19 +117,18 @@ def cancer(monkeypatch):
     return X, np.where(y, 1.0, -1.0)
 
 
-def test_figure_2_measures_all_contestants_on_one_problem(cancer, tmp_path):
+def test_figure_2_measures_all_contestants_on_one_problem(cancer):
     setting = printed.Setting("ijcnn1", 0.05, 1.0, 1e-6, 400)
-    record = ramp_timing.measure(setting, repeats=1, threads=1)
-    figures = record["contestants"]
-    assert set(figures) == {"SVC", *printed.CONTESTANTS}
-    objectives = [figures[name]["objective"] for name in printed.CONTESTANTS]
+    models = ramp_tables.contestants(setting, threads=1)
+    X, y = printed.load("ijcnn1", 400)
+    runs = ramp_tables.fit_in_turn(models, X, y, 1)
+    assert set(runs) == {"SVC", *printed.CONTESTANTS}
+    objectives = [models[name].objective_ for name in printed.CONTESTANTS]
     assert_allclose(objectives, objectives[0], rtol=1e-6)
-    store = ResultStore(tmp_path / "times.json")
-    store.add(setting.key, record)
-    ratios = ramp_timing.ratios(store)
-    assert ratios["settings"] == 1
-    assert "ijcnn1 kappa 0.05 C 1" in timing_tables(store)
-    assert ratios["median of none / safe+shrink"] > 0.0
+    cells = {cell.column: cell for cell in ramp_tables.times(setting, 1)}
+    assert cells["convex problems"].ours == len(models["safe+shrink"].history_)
+    assert 0.0 <= cells["share decided"].ours <= 1.0
+    assert all(cells[name].ours > 0.0 and not cells[name].note for name in runs)
 
 
 class Scripted:
@@ -171,65 +144,47 @@ class Scripted:
         self.certificate_ = SimpleNamespace(
             status=status, gap=0.0, kkt_violation=0.0, objective=float(self.fits)
         )
-        self.support_ = ()
 
 
 def test_the_run_whose_time_is_kept_is_kept_whole(monkeypatch):
-    clock, long = [0.0], ramp_timing.LONG + 0.5
+    clock, long = [0.0], ramp_tables.LONG + 0.5
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
-    monkeypatch.setattr(ramp_timing, "LONG", 5.0)
+    monkeypatch.setattr(ramp_tables, "LONG", 5.0)
     models = {
         "busy": Scripted(clock, (4.0, "max_time"), (2.0, "converged"), (3.0, "late")),
         "stopped": Scripted(clock, (4.0, "converged"), (1.0, "max_time"), (4.5, "-")),
         "long": Scripted(clock, (long, "converged")),
     }
     X, y = np.zeros((4, 1)), np.ones(4)
-    figures = ramp_timing.fit_in_turn(models, X, y, 3, 1)["contestants"]
     kept = {
-        name: tuple(entry[k] for k in ("processor", "status", "objective", "repeats"))
-        for name, entry in figures.items()
+        name: tuple(run[k] for k in ("processor", "status", "repeats"))
+        for name, run in ramp_tables.fit_in_turn(models, X, y, 3).items()
     }
     assert kept == {
-        "busy": (2.0, "converged", 2.0, 3),
-        "stopped": (4.0, "converged", 1.0, 3),  # one that ended, though slower
-        "long": (long, "converged", 1.0, 1),
+        "busy": (2.0, "converged", 3),
+        "stopped": (4.0, "converged", 3),  # one that ended, though slower
+        "long": (long, "converged", 1),
     }
 
 
-def stored_times(path, seconds):
-    """A store with every setting of the campaign, at the same times."""
-    store = ResultStore(path)
-    for setting in printed.settings():
-        store.records[setting.key] = {
-            "contestants": {
-                name: {"processor": t, "status": "converged", "repeats": 3}
-                | {"curve": [], "rounds": 2}
-                for name, t in seconds.items()
-            }
-        }
-    return store
-
-
-def test_targets_are_said_to_be_met_or_missed_and_where(tmp_path):
-    times = {"SVC": 1.0, "none": 4.0, "safe": 3.0, "shrink": 2.0, "safe+shrink": 1.5}
-    store = stored_times(tmp_path / "times.json", times)
-    assert timing_tables(store).startswith("All 64 settings")
-    assert "0 of 320 fits" in timing_tables(store)
-    assert target_tables(store).count("met") == 4
-    assert "missed" not in target_tables(store)
+def test_ratios_leave_out_settings_with_a_fit_that_was_stopped():
+    seconds = {"SVC": 1.0, "none": 4.0, "safe": 3.0, "shrink": 2.0, "safe+shrink": 2.2}
+    done = {"convex problems": 2.0, "share decided": 0.5}
+    cells = [
+        cell
+        for setting in printed.settings()
+        for cell in row_cells("Figure 2", setting.key, seconds | done)
+    ]
+    text = times(cells)
+    assert text.startswith("64 of the 64 settings")
+    rows = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    medians = [f"{x}, at most {x}" for x in ("1.82", "2.00", "2.20", "1.10")]
+    assert rows["all"][1:] == " ".join(["64", *medians]).split()
     slow = "letter kappa 5 C 10 tol 1e-06 n 20000"
-    figures = store.records[slow]["contestants"]
-    figures["safe+shrink"]["processor"] = 2.61  # the best takes 2
-    figures["SVC"]["repeats"] = 1
-    assert "1 of 320 fits" in timing_tables(store)
-    assert "63 of 64" in target_tables(store)
-    assert "letter kappa 5 C 10 (2.61 s, best 2.00 s)." in target_tables(store)
-    figures["safe+shrink"]["processor"] = 2.59
-    assert "64 of 64" in target_tables(store)
-    figures["none"]["status"] = "max_time"
-    del store.records["a9a linear C 1 tol 1e-06 n 20000"]
-    assert timing_tables(store).startswith("63 of the 64 settings")
-    assert "62 of 62" in target_tables(store)
+    cells.append(Cell("Figure 2", slow, "none", 60.0, note="stopped"))
+    rows = {line.split("  ")[0]: line.split() for line in times(cells).splitlines()}
+    assert rows["kappa 5"][2] == "15" and rows["all"][1] == "63"
+    assert "letter kappa 5 C 10*" in rows
 
 
 def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):
@@ -238,12 +193,12 @@ def test_tasks_of_the_paper_are_named_once_and_draw_figure_2(cancer):
         assert len({task.name for task in tasks}) == len(tasks)
     setting = printed.Setting("ijcnn1", 0.05, 1.0, 1e-6, 300)
     cells = list(ramp_tables.times(setting, 1))
-    assert {cell.column for cell in cells} == set(printed.CONTESTANTS)
+    assert {"SVC", *printed.CONTESTANTS} <= {cell.column for cell in cells}
     assert set(figures(cells)) == {"figure2"}
     assert figures([]) == {}
 
 
-def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
+def test_figure_3_is_the_share_at_each_check(monkeypatch):
     X, y = make_moons(2500, noise=0.3, random_state=0)
     data = X, np.where(y, 1.0, -1.0)
     monkeypatch.setattr(printed, "load", lambda name, size: data)
@@ -260,32 +215,19 @@ def test_figure_3_is_the_share_at_each_check(monkeypatch, tmp_path):
     assert found.at_lower.any() and found.at_upper.any()
     assert_allclose(shares[-1], decided, atol=0.01)
     assert set(figures(cells)) == {"figure3"}
-    store = ResultStore(tmp_path / "shares.json")
-    store.add(setting.key, ramp_timing.shares(setting))
-    assert "moons kappa 0.5 C 1" in share_tables(store)
-    picture = tmp_path / "ramp_figure3.png"
-    draw(store, picture)
-    assert drawn_from(store).encode() in picture.read_bytes()
-    monkeypatch.setattr(ramp_report, "figures", None)
-    draw(store, picture)  # of these records already
-
-
-def test_figure_3_on_the_page_is_that_of_the_stored_shares():
-    root = Path(__file__).parents[3]
-    store = ResultStore(root / "benchmarks" / "results" / "ramp_shares.json")
-    assert len(store.records) == 16
-    picture = root / "docs" / "systems" / "figures" / "ramp_figure3.png"
-    assert drawn_from(store).encode() in picture.read_bytes(), (
-        "run python tools/measured_tables.py"
-    )
+    assert "moons kappa 0.5 C 1" in share_table(cells)
+    assert f"{shares[-1]:.2f}" in share_table(cells)
 
 
 def test_printed_rules_are_counted_against_the_optimum(cancer, monkeypatch):
     monkeypatch.setattr(ramp_tables, "PRINTED_SIZE", 200)
     cells = list(ramp_tables.wrong_decisions("cancer", 0.05))
-    assert [(cell.table[5:14], cell.column) for cell in cells] == [
-        ("(20)-(21)", "samples fixed"), ("(20)-(21)", "fixed wrongly"),
-        ("(26)-(27)", "samples fixed"), ("(26)-(27)", "fixed wrongly"),
+    assert [cell.column for cell in cells] == [
+        "(20)-(21): fixed", "(20)-(21): wrongly",
+        "(26)-(27): fixed", "(26)-(27): wrongly",
     ]  # fmt: skip
+    row = ["cancer, kappa 0.05", *(f"{cell.ours:.0f}" for cell in cells)]
+    assert [line.split("  ")[0] for line in rules(cells).splitlines()][3] == row[0]
+    assert rules(cells).splitlines()[3].split()[3:] == row[1:]
     assert 0 <= cells[1].ours <= cells[0].ours <= 200
     assert 0 < cells[3].ours <= cells[2].ours
