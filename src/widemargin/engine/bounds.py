@@ -110,7 +110,7 @@ def dual_bound(
     repair = repair_cost(problem, beta, values, errors)
     bound = -np.inf
     if repair is not None:
-        support = np.flatnonzero(beta)
+        support = np.flatnonzero(beta != 0.0)
         gain = problem.linear[support] * beta[support]
         terms = np.concatenate([_half_square(beta, values, errors), -gain])
         if problem.kink is not None:
@@ -140,7 +140,7 @@ def repair_cost(
         return None
     if problem.total is None:
         return 0.0
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     missing = math.fsum([*beta[support].tolist(), -problem.total])
     if missing == 0.0:
         return 0.0
@@ -212,7 +212,7 @@ def half_square_above(beta: Vector, values: Vector, errors: Vector) -> float:
 
 def _half_square(beta: Vector, values: Vector, errors: Vector) -> Vector:
     """Terms that sum to at least 1/2 beta' K beta."""
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     return square_terms(beta[support], values[support], errors[support])
 
 

@@ -179,7 +179,7 @@ class Gram:
             primal = transposed_times(samples, weights, self.threads)
             chosen = samples if indices is None else samples[self._indices(indices)]
             return times(chosen, primal, self.threads)
-        support = np.flatnonzero(weights).astype(np.int32)
+        support = np.flatnonzero(weights != 0.0).astype(np.int32)
         columns = self._indices(indices)
         out = np.empty(columns.size)
         for part in self._pieces(columns.size, support.size):
@@ -197,7 +197,7 @@ class Gram:
         Rounding is that of the kernel entries, in the precision ``dtype``, and of their
         sums: the kernel is meant in exact arithmetic (mathematics 8).
         """
-        support = np.flatnonzero(weights).astype(np.int32)
+        support = np.flatnonzero(weights != 0.0).astype(np.int32)
         columns = self._indices(indices)
         out, error = np.empty(columns.size), np.empty(columns.size)
         single = np.dtype(dtype) == np.float32
@@ -232,7 +232,7 @@ class Gram:
         if isinstance(self.kernel, Linear) or self.overflows:
             return self.times(changes)
         weights = np.asarray(changes, dtype=np.float64)
-        support = np.flatnonzero(weights).astype(np.int32)
+        support = np.flatnonzero(weights != 0.0).astype(np.int32)
         out = np.zeros(self.n)
         for part in self._pieces(support.size, self.n):
             self._core.add_rows(support[part], weights[support[part]], out)

@@ -133,7 +133,7 @@ class Solution:
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the samples with a non-zero coefficient."""
-        return np.flatnonzero(self.beta)
+        return np.flatnonzero(self.beta != 0.0)
 
     @property
     def margin(self) -> NDArray[np.intp]:
@@ -264,7 +264,7 @@ def is_convex(problem: DualProblem, beta: Vector, values: Vector) -> bool:
     kernel = problem.gram.kernel
     if not isinstance(kernel, Precomputed | CallableKernel):
         return kernel.semidefinite
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     some = support[:: max(1, -(-support.size // PROBES))]
     block = problem.gram.rows(some, some)
     rounding = float(np.finfo(np.float32).eps) * float(np.abs(block).max(initial=0.0))

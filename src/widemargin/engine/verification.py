@@ -68,7 +68,7 @@ def verify(
         The time is up: members that would take long to evaluate keep a wide bound.
     """
     gram = problem.gram
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     if support.size == 0:
         return _everywhere(np.zeros(problem.n), np.zeros(problem.n))
     if isinstance(gram.kernel, Linear):
@@ -104,7 +104,7 @@ def verify_closely(problem: DualProblem, beta: Vector) -> BoundedValues | None:
 
 def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
     """Return ``K beta`` in float64 for every member, with bounds on its rounding."""
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     if support.size and isinstance(problem.gram.kernel, Linear):
         return _linear(problem.gram, beta, support)
     return _everywhere(*problem.gram.bounded_times(beta, np.arange(problem.n)))
@@ -336,7 +336,7 @@ def _thresholds(
     """Lowest gradient that can grow, highest that can fall, and -b, of the support."""
     if problem.total is None:
         return 0.0, 0.0, 0.0
-    support = np.flatnonzero(beta)
+    support = np.flatnonzero(beta != 0.0)
     values, errors = known.values[support], known.errors[support]
     linear, own = problem.linear[support], beta[support]
     lower, upper = problem.lower[support], problem.upper[support]

@@ -253,7 +253,7 @@ n_features_in_, feature_names_in_
     ) -> tuple[list[Any], bool]:
         """Solve the tasks, then calibrate; Ctrl-C meanwhile leaves what is solved."""
         answers, complete = super()._solve_all(data, gram, tasks)
-        stopped = any(answer.status.stopped for answer in answers)
+        stopped = not complete or any(answer.status.stopped for answer in answers)
         if stopped or self._is_its_tasks() or self._keeps_rows(data):
             return answers, complete
         machine = self._shadow()
@@ -261,8 +261,6 @@ n_features_in_, feature_names_in_
         try:
             moves = calibration_moves(machine, data, gram, tasks)
         except KeyboardInterrupt:
-            if self.__sklearn_is_fitted__():
-                raise
             return answers, False
         if moves is None:
             warnings.warn(
@@ -289,7 +287,12 @@ n_features_in_, feature_names_in_
         if not complete:
             return answers, False
         options = super()._solve_options(gram.n, tasks[0])
-        return prove(gram, tasks, answers, options), True
+        try:
+            return prove(gram, tasks, answers, options), True
+        except KeyboardInterrupt:
+            if self.__sklearn_is_fitted__():
+                raise
+            return answers, False  # each proves itself when it is stored
 
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
         options, later = super()._solve_options(n, task), task.proved_later
@@ -364,10 +367,8 @@ n_features_in_, feature_names_in_
 def checked_quantiles(quantile: Any) -> Vector:
     """Return the quantiles as a vector; refuse what is not between 0 and 1."""
     listed = np.atleast_1d(np.asarray(quantile, dtype=np.float64))
-    within = (
-        listed.ndim == 1 and listed.size > 0 and np.all((listed > 0) & (listed < 1))
-    )
-    if not within:
+    inside = np.all((listed > 0) & (listed < 1))
+    if listed.ndim != 1 or listed.size == 0 or not inside:
         raise ValueError(
             f"quantile={quantile!r} must be a number strictly between 0 and 1, or a "
             "sequence of such numbers."

@@ -195,24 +195,34 @@ def test_no_time_to_calibrate_is_said_and_the_model_stands(monkeypatch):
     assert_array_equal(model.predict(X), plain.predict(X))
 
 
-def test_ctrl_c_meanwhile_leaves_what_is_solved(monkeypatch):
-    X, y = data(12)
-    plain = QuantileSVR(calibrate=False).fit(X, y)
-    former = QuantileSVR(quantile=0.3).fit(X, y)
+@pytest.mark.parametrize(
+    ("stage", "n", "quantile"),
+    [
+        ("base.conformal_calibration._held_out_values", 120, 0.5),
+        ("base.vertex_solves.proved_together", 700, [0.1, 0.9]),
+    ],
+)
+def test_ctrl_c_after_the_last_solve_leaves_what_is_solved(
+    stage, n, quantile, monkeypatch
+):
+    monkeypatch.setattr("widemargin.engine.vertex_starts.MANY", 700)
+    monkeypatch.setattr(QuantileSVR, "_small_batch", lambda *_: None)
+    X, y = data(12, n)
+    plain = QuantileSVR(quantile=quantile, calibrate=False).fit(X, y)
+    former = QuantileSVR(quantile=0.3).fit(X[:120], y[:120])
     before = former.predict(X)
 
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        "widemargin.estimators.base.conformal_calibration._held_out_values", pressed
-    )
-    model = QuantileSVR()
+    monkeypatch.setattr(f"widemargin.estimators.{stage}", pressed)
+    model = QuantileSVR(quantile=quantile)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert_array_equal(model.predict(X), plain.predict(X))
+    assert model.fit_status_ == 1
+    assert_allclose(model.predict(X), plain.predict(X), rtol=1e-12)
     with pytest.raises(KeyboardInterrupt):
-        former.set_params(quantile=0.5).fit(X, y)
+        former.set_params(quantile=quantile).fit(X, y)
     assert_array_equal(former.predict(X), before)
 
 

@@ -140,6 +140,8 @@ class KernelMachine(
         self._store(data, gram.kernel, tasks, answers)
         if complete:
             self._warn_unless_converged(answers)
+        else:
+            self.fit_status_ = 1  # also where all solves had ended
         return complete
 
     # ---- what a kind of estimator adds ---------------------------------------
