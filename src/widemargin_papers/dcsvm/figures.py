@@ -1,4 +1,4 @@
-"""Figures 1 to 4 of the divide-and-conquer paper, and the grids as heat maps."""
+"""Figures 1 to 4 of the divide-and-conquer paper."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.display import GridDisplay, HistoryDisplay
+from widemargin.display import HistoryDisplay
 from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.figures import Curves, canvas, draw_panels
 
-from . import printed as paper
 from .curves import SPENT
 from .support_found import TABLE as FOUND
 
@@ -19,7 +18,7 @@ Panels = dict[str, Curves]  # data set, curve, points
 
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw the curves of Figures 1 to 4, and the grids as heat maps."""
+    """Draw the curves of Figures 1 to 4."""
     drawn: dict[str, Any] = {}
     bounds = _bounds(cells)
     if bounds:
@@ -41,10 +40,6 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
                 name = table.lower().replace(" ", "") + stem
                 labels = "processor seconds", column
                 drawn[name] = _panels(curves, labels, log=bool(stem))
-    for name in paper.GRIDS:
-        found = [c for c in cells if c.table == f"grid {name}" and c.column[-1] == "%"]
-        if found:
-            drawn[f"grid_{name}"] = _heat_maps(name, found, cells)
     return drawn
 
 
@@ -91,56 +86,3 @@ def _timed_curves(cells: Sequence[Cell], table: str, column: str) -> Panels:
             label = name if ranked else method.split()[0]
             panel.setdefault(label, []).append(point)
     return panels
-
-
-def _heat_maps(name: str, cells: Sequence[Cell], everything: Sequence[Cell]) -> Any:
-    def powers(cell: Cell) -> tuple[int, int]:
-        C, gamma = cell.row.split(",")[0].split()
-        return int(C.split("^")[1]), int(gamma.split("^")[1])
-
-    columns = sorted({cell.column for cell in cells})
-    places = sorted({power for cell in cells for power in powers(cell)})
-    figure, axes = canvas(len(columns), len(columns), (4.2, 3.6))
-    for ax, column in zip(axes, columns, strict=True):
-        table = np.full((len(places), len(places)), np.nan)
-        for cell in cells:
-            if cell.column == column:
-                C, gamma = powers(cell)
-                table[places.index(C), places.index(gamma)] = cell.ours
-        labels = [f"$2^{{{p}}}$" for p in places]
-        GridDisplay(table, labels, labels, "gamma", "C").plot(ax=ax)
-        own, printed = total(everything, name, column.split()[0])
-        title = f"{name + _rows_note(cells)}: {column}"
-        title += f"\n{own:.0f} s in all (paper, all rows: {printed:.0f} s)"
-        ax.set_title(title)
-    return figure
-
-
-def totals(cells: Sequence[Cell]) -> list[Cell]:
-    """Table 4 from the points of the grids that were run: total processor seconds."""
-    found = []
-    for name in paper.TABLE_4:
-        grid = [cell for cell in cells if cell.table == f"grid {name}"]
-        points = {cell.row for cell in grid}
-        for method in ("early", "exact") if points else ():
-            own, printed = total(cells, name, method)
-            note = f"{len(points)} of {len(paper.GRIDS[name])} points"
-            row = f"{name}, {method}{_rows_note(grid)}"
-            found.append(Cell("Table 4", row, "processor s", own, printed, note=note))
-    return found
-
-
-def _rows_note(grid: Sequence[Cell]) -> str:
-    """``", 20000 rows"`` of a grid on a subset, nothing of one on all rows."""
-    _, comma, rows = grid[0].row.partition(",")
-    return comma + rows
-
-
-def total(cells: Sequence[Cell], name: str, method: str) -> tuple[float, float]:
-    """Total processor seconds of a grid, ours, and the paper's seconds (Table 4)."""
-    own = sum(
-        cell.ours or 0.0
-        for cell in cells
-        if cell.table == f"grid {name}" and cell.column == f"{method} s"
-    )
-    return own, paper.TABLE_4[name][("early", "exact").index(method)]

@@ -19,7 +19,7 @@ from .example_models import FIGURE, MOVES, PLAIN, same_as_plain
 from .figures import figures
 from .iteration_cost import COST
 from .printed import FILES, SETTINGS
-from .tasks import APART, EPSILONS, METRICS, SWEEP, TABLE
+from .tasks import APART, METRICS, SWEEP, TABLE
 
 __all__ = ["PICTURES", "STORE", "figures", "parts"]
 
@@ -136,23 +136,6 @@ def audit(cells: Sequence[Cell]) -> str:
     return _list_table(header, rows)
 
 
-def price(cells: Sequence[Cell]) -> str:
-    """Return accuracy on unseen rows against epsilon, by data set and method."""
-    found = by_row(cells, "Accuracy on unseen")
-    rows = []
-    for name in sorted(found, key=lambda row: int(row.split("(")[1].split()[0])):
-        title, last = name, f"{found[name]['SVC, not private']:.3f}"
-        for method in ("output", "objective", "gradient", "DPWSS"):
-            figures = [found[name].get(f"{method} {e}") for e in EPSILONS]
-            if None in figures:
-                continue
-            label = "DPWSS (no guarantee)" if method == "DPWSS" else method
-            rows.append((title, label, *(f"{f:.3f}" for f in figures), last))
-            title = last = ""
-    epsilons = [f"{epsilon:g}" for epsilon in EPSILONS]
-    return _list_table(("data", "method", *epsilons, "SVC, not private"), rows)
-
-
 def composed(_: Sequence[Cell]) -> str:
     """Return what the draws alone would compose to, for runs of the paper's length."""
     rows = []
@@ -186,7 +169,6 @@ PARTS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "dpwss_sweep.inc": sweep,
     "private_audit.inc": audit,
     "private_composed.inc": composed,
-    "private_price.inc": price,
 }
 
 

@@ -16,7 +16,6 @@ import io
 import lzma
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file, make_classification
+
+from widemargin.runtime.atomic_file import replacing
 
 from .published import data_file
 
@@ -183,9 +184,8 @@ def _parsed(
     named = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as file:
+        with replacing(cached) as file:
             np.savez(file, width=np.array(X.shape[1]), **named)
-        os.replace(file.name, cached)
     except OSError:
         pass  # no place for a cache: the data were parsed all the same
     return X, y

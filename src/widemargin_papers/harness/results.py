@@ -11,13 +11,13 @@ import hashlib
 import json
 import os
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from widemargin.runtime.atomic_file import replacing
 from widemargin.runtime.hardware import machine
 
 Record = dict[str, Any]
@@ -110,9 +110,5 @@ class ResultStore:
         """Write all records, atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"records": self.records}, indent=1, sort_keys=True) + "\n"
-        with tempfile.NamedTemporaryFile(
-            "w", dir=self.path.parent, suffix=".part", delete=False
-        ) as stream:
-            stream.write(text)
-        Path(stream.name).chmod(0o644)
-        os.replace(stream.name, self.path)
+        with replacing(self.path) as file:
+            file.write(text.encode())

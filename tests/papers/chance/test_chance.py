@@ -15,7 +15,6 @@ from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import tasks as chance
 from widemargin_papers.harness.campaign import cells_of, paper_campaign
-from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.results import ResultStore
 
 
@@ -113,35 +112,6 @@ def test_report_shows_ours_beside_the_papers(small, tmp_path):
     assert {"batch subgradient", "newton"} <= {
         line.get_label() for line in figure.axes[0].lines
     }
-
-
-def accuracy(row, ours, paper, deviation):
-    table = "Table 4, 80% training"
-    return Cell(table, row, "accuracy %", ours, paper, deviation)
-
-
-def test_accuracies_below_the_papers_are_counted():
-    grid = [
-        Cell("Grid over C", "magic04, SSGD 50m", f"C = {k}", 70.0 + k) for k in (1, 2)
-    ]
-    cells = [
-        accuracy("SSGD 2m", 60.0, 67.0, 6.0),  # below by more than the deviation
-        accuracy("SSGD 10m", 70.0, 72.0, 4.0),  # below
-        accuracy("SSGD 50m", 75.0, 74.0, 3.0),
-        accuracy("newton", 10.0, 74.0, 3.0),  # not the published method
-        *grid,
-    ]
-    text = chance_report.published_against_paper(cells)
-    rows = [line.strip("* -").strip() for line in text.splitlines()]
-    start = rows.index("magic04")
-    assert rows[start + 1 : start + 6] == [
-        "2 of 3",
-        "1 of 3",
-        "71.0 to 72.0",
-        "\N{EN DASH}",
-        "74.68 ± 3.39",
-    ]
-    assert "ionosphere" not in rows
 
 
 def test_the_distances_told_in_prose_are_the_stored_ones():

@@ -33,12 +33,10 @@ def small_data(monkeypatch):
 def test_one_measurement(small_data, kernel, monkeypatch):
     """All ways end at one objective, the public partial_fit among them."""
     monkeypatch.setattr(cost, "PUBLIC_FROM", 200)
-    monkeypatch.setattr(cost, "FAR", 0.1)  # every draw is above it
     cells = list(cost.measure("any", kernel, 200, trials=2))
     row = cost_report.chunk_rows(cells)[f"any, {kernel}, n=200"]
     assert row["chunk: steps"] <= row["one by one: steps"] * 1.5 + 3
     assert min(row[f"{way}: seconds"] for way in (*cost.WAYS, "scikit-learn")) > 0
-    assert row["draws above"] == row["draws"] == 2
     same = next(cell for cell in cells if cell.table == "same objective")
     assert same.reproduced
 
@@ -70,7 +68,6 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     monkeypatch.setattr(cost_accuracy, "COSTS", (1.0,))
     cells = list(cost_accuracy.trial_cells("yeast4", 0))
     assert len(cells) == 2 * len(cost_accuracy.METHODS)
-    cells += cost_accuracy.baseline_cells("yeast4", 1)
     assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
     cells += cost.measure("yeast4", "linear", 200, trials=1)
     drawn = cost_report.figures(cells)
@@ -80,27 +77,7 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     labels = [
         tick.get_text() for tick in drawn["figure5_cost"].axes[0].get_yticklabels()
     ]
-    assert labels == ["one answer", *cost_accuracy.METHODS]
-
-
-def test_one_answer_stands_beside_figure_5(small_data):
-    """30 % positives at 5 to 1: always positive is the cheapest answer."""
-    cells = list(cost_accuracy.baseline_cells("yeast4", 2))
-    assert [round(cell.ours, 2) for cell in cells] == [0.7, 0.7]
-    saved = {"SVM": 0.1, "CSHL-SVM": -0.1}
-
-    def figures(better):
-        return [
-            Cell("Figure 5, total cost", cell.row, method, cell.ours - gain + noise)
-            for cell, noise in zip(cells, (0.0, 0.001), strict=True)
-            for method, gain in saved.items()
-            if better or gain < 0
-        ]
-
-    assert cost_accuracy.unbeaten([*cells, *figures(True)]) == []
-    assert cost_accuracy.unbeaten([*cells, *figures(False)]) == ["yeast4"]
-    table = cost_report.accuracy_table([*cells, *figures(True)], "total cost")
-    assert "- one answer\n" in table and "- 0.695\n" in table
+    assert labels == list(cost_accuracy.METHODS)
 
 
 def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
@@ -122,15 +99,13 @@ def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
     assert [list(line.get_xdata()) for line in hollow] == [[500]] * 3
 
 
-def test_targets_are_judged_from_the_cells():
+def test_ratios_are_made_of_the_cells():
     row = "svmguide3, linear, n=5000"
     figures = {
         "chunk: steps": 10.0,
         "one by one: steps": 20.0,
         "chunk: seconds": 0.1,
         "partial_fit: seconds": 0.2,
-        "draws above": 3.0,
-        "draws": 10.0,
         "one by one: seconds": 0.4,
         "batch: seconds": 0.6,
         "scikit-learn: seconds": 3.0,
@@ -138,16 +113,15 @@ def test_targets_are_judged_from_the_cells():
     cells = [Cell("Figure 1", row, name, value) for name, value in figures.items()]
     rows = cost_report.chunk_rows(cells)
     table = cost_report.ratios_table(rows)
-    for way, ratio, asked in (
-        ("chunk against batch", "6", "5\n     - yes"),
-        ("chunk against scikit-learn", "30", "20\n     - yes"),
-        ("partial_fit against batch", "3", "5\n     - no"),
+    for way, ratio in (
+        ("chunk against batch", "6"),
+        ("chunk against scikit-learn", "30"),
+        ("partial_fit against batch", "3"),
     ):
-        figures = f"     - {ratio}\n     - {ratio}\n     - {asked}\n"
+        figures = f"     - {ratio}\n     - {ratio}\n"
         assert f"* - n=5000, 1 cells\n     - {way}\n{figures}" in table
     steps = cost_report.steps_table(rows)
-    assert "- 10\n     - 20\n     - 0.50\n     - 0.50\n     - 0.00\n" in steps
-    assert "- 3 of 10\n     - yes\n" in steps
+    assert "- 10\n     - 20\n     - 0.50\n     - 0.50\n" in steps
 
 
 def test_the_tasks_are_those_of_the_paper():
