@@ -16,6 +16,7 @@ constexpr Size kWholeInPlace = 2048;   // the same, where no entry has to be cop
 constexpr Size kCapacity = 512;        // of a working set
 constexpr Size kLargeCapacity = 2048;  // where the free members then fit
 constexpr double kFreeRoom = 1.25;     // of them
+constexpr double kTurns = 6;           // of every free member in a set, before larger ones
 constexpr Size kLazyFirst = 64;        // of the first one, where rows are evaluated as needed,
 constexpr Size kLazyCapacity = 256;    // and of the others: fewer are chosen for nothing
 constexpr double kLikelyShare = 0.5;   // of the violation, from which a step will need a row
@@ -32,10 +33,13 @@ constexpr double kFaceShare = 1.0;     // time of pair steps that go before a fa
 constexpr double kFactorSpeed = 1.0;   // entries of a factor in the time of one in a pair step
 
 // Free members that are not all in one set move in ever new ones, and each time their rows are
-// summed over all columns.
-Size pair_capacity(Size free_members) {
+// summed over all columns: small sets take less time where few of them do, large ones where each
+// member has had its turn and the steps still creep.
+Size pair_capacity(Size free_members, long sets) {
   const double wanted = kFreeRoom * double(free_members);
-  return wanted > double(kLargeCapacity) ? kCapacity : std::max(kCapacity, Size(wanted));
+  const bool creeps = double(sets) * double(kCapacity) > kTurns * double(free_members);
+  if (wanted > double(kLargeCapacity)) return creeps ? kLargeCapacity : kCapacity;
+  return std::max(kCapacity, Size(wanted));
 }
 
 using Candidates = std::vector<std::pair<double, Size>>;
@@ -48,7 +52,7 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
   const bool equality = point_.problem().equality;
   const bool whole = n <= kWhole || (n <= kWholeInPlace && lies_in_place());
   long steps = 0;
-  long since_face = 0;
+  long since_face = 0, sets = 0;
   double vain = 0.0, last_share = 1.0;
   double best = kInfinity;
   for (;;) {
@@ -62,7 +66,7 @@ Outcome MatrixSolver<Real>::run(double relative, long max_steps) {
     vain = violation < (whole ? kNearer : 1.0) * best ? 0.0 : vain + last_share;
     best = std::min(best, violation);
     if (vain > (whole ? kMostVainSolves : kMostVainSets)) return {Status::stalled, steps};
-    if (!whole) choose(extremes);
+    if (!whole) choose(extremes, sets++);
     if (whole && members_.empty()) {
       members_.resize(n);
       std::iota(members_.begin(), members_.end(), Size(0));
@@ -120,13 +124,13 @@ long MatrixSolver<Real>::steps_before_face() const {
 // The most recent free members of the last set stay, then the most recent at a bound; the most
 // violating ones that can grow and that can fall take the other places in turn.
 template <class Real>
-void MatrixSolver<Real>::choose(const Extremes& extremes) {
+void MatrixSolver<Real>::choose(const Extremes& extremes, long sets) {
   const Size n = point_.problem().n;
   const bool equality = point_.problem().equality;
   std::vector<char> chosen(n, 0);
   std::vector<Size> next;
   const Size lazy = members_.empty() ? kLazyFirst : kLazyCapacity;
-  const Size capacity = point_.rows().whole() ? pair_capacity(free_count()) : lazy;
+  const Size capacity = point_.rows().whole() ? pair_capacity(free_count(), sets) : lazy;
   next.reserve(capacity);
   const auto take = [&](Size k) {
     chosen[k] = 1;

@@ -41,7 +41,7 @@ class MatrixSolver {
   bool lies_in_place() const;
   Size free_count() const;
   long steps_before_face() const;
-  void choose(const Extremes& extremes);
+  void choose(const Extremes& extremes, long sets);
   void clear_block();
   static void fetch(void* self, Size member);
   void provide_with_likely(Size member);

@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 
 from widemargin import SVC, SVR, SharedGridSearchCV
 from widemargin.engine import candidate_chains
-from widemargin.tuning import shared_fits
+from widemargin.tuning import chain_precision, shared_fits
 
 GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
 
@@ -23,14 +23,14 @@ def solved(monkeypatch):
     monkeypatch.setattr(candidate_chains, "FIRST_ROWS", 50)
     monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 1.0)
     noted = []
-    by_candidates = shared_fits.solve_by_candidates
+    by_candidates = chain_precision.solve_by_candidates
 
     def noting(*given):
         found = by_candidates(*given)
         noted.append(found is not None)
         return found
 
-    monkeypatch.setattr(shared_fits, "solve_by_candidates", noting)
+    monkeypatch.setattr(chain_precision, "solve_by_candidates", noting)
     return noted
 
 

@@ -365,7 +365,7 @@ def test_interrupted_search_leaves_no_trace(monkeypatch):
         raise KeyboardInterrupt
 
     search = SharedGridSearchCV(SVC(), GRID)
-    monkeypatch.setattr("widemargin.tuning.shared_fits.solve_chain", stop)
+    monkeypatch.setattr("widemargin.tuning.chain_precision.solve_chain", stop)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
     assert not hasattr(search, "cv_results_")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from dataclasses import replace
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -12,7 +13,8 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC, SVR, SharedGridSearchCV
-from widemargin.tuning import shared_fits
+from widemargin.engine.status import Status
+from widemargin.tuning import chain_precision, shared_fits
 from widemargin.tuning.shared_fits import Request
 from widemargin.tuning.sharing import Fold, sheets
 
@@ -33,13 +35,13 @@ def test_what_pair_steps_do_not_solve_is_fitted_by_itself():
 def test_rows_of_a_pair_of_classes_lie_together(monkeypatch):
     X, y = load_digits(return_X_y=True)
     longest = []
-    plain = shared_fits.solve_chain
+    plain = chain_precision.solve_chain
 
     def watched(matrix, members, *rest):
         longest.append(1 + np.count_nonzero(np.diff(np.sort(members)) > 1))
         return plain(matrix, members, *rest)
 
-    monkeypatch.setattr(shared_fits, "solve_chain", watched)
+    monkeypatch.setattr(chain_precision, "solve_chain", watched)
     search = SharedGridSearchCV(SVC(gamma=0.02), {"C": [1.0, 10.0]}, cv=3, refit=False)
     search.fit(X[:300] / 16.0, y[:300])
     assert len(longest) == 3 * 45
@@ -52,14 +54,14 @@ def test_the_chains_of_the_last_sheet_take_the_threads_of_those_that_are_done(
     X, y = load_digits(return_X_y=True)
     X, y = X[:200] / 16.0, y[:200] % 2
     together = threading.Barrier(2, timeout=20.0)
-    plain = shared_fits.solve_chain
+    plain = chain_precision.solve_chain
 
     def watched(matrix, *rest):
         if matrix[0, 1] < last:  # of the wider kernel, which is the last one
             together.wait()  # for another chain of it
         return plain(matrix, *rest)
 
-    monkeypatch.setattr(shared_fits, "solve_chain", watched)
+    monkeypatch.setattr(chain_precision, "solve_chain", watched)
     gammas = [0.01, 0.1]
     last = np.exp(-0.05 * ((X[0] - X[1]) ** 2).sum())
     grid = {"C": [1.0, 10.0], "gamma": gammas}
@@ -92,3 +94,36 @@ def test_the_fits_of_a_gamma_are_given_up_once_they_are_scored():
         assert all(fit() is None for fit in scored)
         scored += [weakref.ref(fit) for fit in fits]
     assert len(scored) == 6
+
+
+def test_only_what_stalls_in_single_precision_is_solved_on_in_double(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=90)
+    plain = chain_precision.solve_chain
+    calls = []
+
+    def watched(matrix, members, others, problems, *rest):
+        found = plain(matrix, members, others, problems, *rest)
+        steps = [one.n_iter for one in found]
+        calls.append((matrix.dtype, [p.upper.max() for p in problems], steps))
+        if matrix.dtype == np.float32:  # as if it had stalled
+            found[-1] = replace(found[-1], status=Status.STALLED)
+        return found
+
+    monkeypatch.setattr(chain_precision, "solve_chain", watched)
+    grid = {"C": [1.0, 10.0, 50.0]}
+    given = SVR(gamma=0.5, epsilon=0.05), grid
+    ours = SharedGridSearchCV(*given, cv=2, refit=False, n_jobs=1).fit(X, y)
+    theirs = GridSearchCV(*given, cv=2, refit=False).fit(X, y)
+    assert_allclose(
+        ours.cv_results_["mean_test_score"],
+        theirs.cv_results_["mean_test_score"],
+        atol=1e-3,
+    )
+    assert [(kind, costs) for kind, costs, _ in calls] == 2 * [
+        (np.float32, [1.0, 10.0, 50.0]), (np.float64, [50.0]),
+    ]  # fmt: skip
+    for (_, _, first), (_, _, again) in zip(calls[::2], calls[1::2], strict=True):
+        assert first[-1] > 100
+        assert again[0] <= 0.05 * first[-1]  # it goes on from where it stood

@@ -236,7 +236,7 @@ def test_an_interrupted_search_keeps_the_former_model(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("widemargin.tuning.shared_fits.solve_chain", stop)
+    monkeypatch.setattr("widemargin.tuning.chain_precision.solve_chain", stop)
     with pytest.raises(KeyboardInterrupt):
         tuned.fit(X, y)
     assert tuned.best_estimator_ is before

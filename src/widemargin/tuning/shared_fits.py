@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from widemargin.engine.candidate_chains import Mapped, solve_by_candidates
+from widemargin.engine.candidate_chains import Mapped
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
 from widemargin.engine.problem import Terms
@@ -29,9 +29,7 @@ from widemargin.engine.warm_start_chain import (
     ChainSolution,
     MatrixMemory,
     fits_a_chain,
-    kernel_matrix,
     matrix_precision,
-    solve_chain,
 )
 from widemargin.estimators.base.object_samples import checked_for_kernel
 from widemargin.estimators.base.shared_fit import (
@@ -47,6 +45,7 @@ from widemargin.estimators.base.validation import cache_megabytes
 from widemargin.runtime.cancellation import CancellationScope, check_cancelled
 from widemargin.runtime.deadline import Deadline
 
+from .chain_precision import ChainSolver
 from .cores import Cores
 from .sharing import Sheet, SheetRows, final_estimator, sheet_rows
 
@@ -198,6 +197,8 @@ class _Begun:
         kernel = resolved_kernel(machine, data[0])
         n = len(samples) if not hasattr(samples, "shape") else samples.shape[0]
         self.budget = 1e6 * cache_megabytes(machine.cache_size, n)
+        both = int(np.ceil(n * np.sqrt(3.0)))  # rows, as of a single matrix
+        self.room = 1e6 * cache_megabytes(machine.cache_size, both)
         self.gram = Gram(
             samples, kernel, cache_mb=self.budget / 1e6, threads=self.threads
         )
@@ -275,7 +276,11 @@ def _solve_by_chains(
     chains = [chain.chain() for chain in steps.values()]
     memory = memories.get()
     try:
-        found = _solved_chains(request, begun, chains, precision, mapped, memory)
+        solver = ChainSolver(
+            begun.gram, begun.budget, begun.room, precision, begun.tol,
+            request.goes_on, mapped, memory,
+        )  # fmt: skip
+        found = _solved_chains(begun, chains, solver)
     finally:
         memories.put(memory)
     if found is None:
@@ -288,44 +293,17 @@ def _solve_by_chains(
 
 
 def _solved_chains(
-    request: Request,
-    begun: _Begun,
-    chains: list[Chain],
-    precision: Any,
-    mapped: Mapped,
-    memory: MatrixMemory,
+    begun: _Begun, chains: list[Chain], solver: ChainSolver
 ) -> list[list[ChainSolution]] | None:
     """Solve chains over candidates where rows are many, else over the whole matrix.
 
     None where that matrix, or the candidates, would be too large.
     """
-    n, tol, monitor = begun.gram.n, begun.tol, request.goes_on
     one_task = all(len(fit.begun.tasks) == 1 for fit in begun.fits)
-    if one_task and n > MANY_ROWS:
-        most = int(np.sqrt(begun.budget / np.dtype(precision).itemsize))
-        given = tol, precision, most, monitor, mapped, memory
-        found = solve_by_candidates(begun.gram, chains, *given)
-        if precision is np.float64 or found is None or _all_converged(found):
-            return found
-        return _solved_chains(request, begun, chains, np.float64, mapped, memory)
-    if 4.0 * n * n > begun.budget:
-        return None
+    if one_task and begun.gram.n > MANY_ROWS:
+        return solver.over_candidates(chains)
     gram, places = _class_by_class(begun)
-    matrix = kernel_matrix(gram, precision, memory)
-
-    @cache
-    def exact() -> NDArray[np.float64]:
-        return kernel_matrix(gram, np.float64)
-
-    def solved(chain: Chain) -> list[ChainSolution]:
-        rows = places[chain.members], places[chain.others]
-        given = *rows, chain.problems, tol, monitor
-        found = solve_chain(matrix, *given)
-        if precision is np.float32 and not _all_converged([found]):
-            found = solve_chain(exact(), *given)  # single precision leaves too much
-        return found
-
-    return list(mapped(solved, chains))
+    return replace(solver, gram=gram).over_matrix(chains, places)
 
 
 def _class_by_class(begun: _Begun) -> tuple[Gram, Indices]:
@@ -342,10 +320,6 @@ def _class_by_class(begun: _Begun) -> tuple[Gram, Indices]:
         return gram, np.arange(gram.n)
     order = np.argsort(labels, kind="stable")
     return gram.subset(order), np.argsort(order)
-
-
-def _all_converged(chains: list[list[ChainSolution]]) -> bool:
-    return all(solution.converged for chain in chains for solution in chain)
 
 
 def _solve_one_by_one(request: Request, begun: _Begun) -> None:
