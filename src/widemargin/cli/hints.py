@@ -13,7 +13,7 @@ from widemargin.cli.parsed_data import Data
 from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
 _DOMINANT = 0.95
-# Whole numbers that are more than so many labels, one of at most ten rows each, are
+# More whole numbers than this count of labels, one of at most ten rows each, are
 # rarely classes.
 _MANY_LABELS = 20
 # Number of support vectors from which early prediction is ten times faster:
