@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
-from widemargin.engine.kernels import Gaussian, Kernel, Linear, Polynomial
+from widemargin.engine.kernels import Kernel, make_kernel
 from widemargin.engine.problem import DualProblem
 from widemargin.estimators.cost_sensitive.costs import PairCosts, cost_problem
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
@@ -22,15 +22,14 @@ Vector = NDArray[np.float64]
 
 PRICES = PairCosts((1, 0), positive=1, cost_positive=1.0, cost_negative=4.0)
 CHUNK = 50
-KERNELS: dict[str, Kernel] = {
-    "linear": Linear(),
-    "quadratic": Polynomial(2, 2.0, 1.0),
-    "Gaussian": Gaussian(0.25),
-}
-OPTIONS: dict[str, dict[str, Any]] = {  # the same kernels by their names
+OPTIONS: dict[str, dict[str, Any]] = {  # the kernels as an estimator names them
     "linear": {"kernel": "linear"},
     "quadratic": {"kernel": "poly", "degree": 2, "gamma": 2.0, "coef0": 1.0},
     "Gaussian": {"kernel": "rbf", "gamma": 0.25},
+}
+KERNELS = {
+    name: make_kernel(**{"gamma": 1.0, "degree": 3, "coef0": 0.0} | options)
+    for name, options in OPTIONS.items()
 }
 SIZES = (250, 500, 1000, 2000, 5000, 20000)
 ROWS = {

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from widemargin.display import HistoryDisplay
 from widemargin_papers.harness.cells import Cell, by_row
-from widemargin_papers.harness.figures import Curves, canvas, draw_panels
+from widemargin_papers.harness.figures import Curves, draw_panels
 
 from .curves import SPENT
 from .support_found import TABLE as FOUND
@@ -19,31 +16,24 @@ Panels = dict[str, Curves]  # data set, curve, points
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the curves of Figures 1 to 4."""
-    drawn: dict[str, Any] = {}
-    bounds = _bounds(cells)
-    if bounds:
-        drawn["figure1"], (ax,) = canvas(1, 1, (5.5, 4))
-        display = HistoryDisplay(bounds, "clusters", "objective above the optimum")
-        display.plot(ax=ax, log=True, log_x=True)
-    shares = _shares(cells)
-    if shares:
-        labels = "clusters or parts", "share of the support vectors"
-        drawn["figure2"] = _panels(shares, labels)
-    over_time = _timed_curves(cells, FOUND, "recall")
-    if over_time:
-        labels = "processor seconds", "share of the final support vectors"
-        drawn["figure2_time"] = _panels(over_time, labels)
-    for table in ("Figure 3", "Figure 4"):
-        for column, stem in (("accuracy %", ""), ("relative error", "_objective")):
+    spent, found = "processor seconds", "share of the final support vectors"
+    wanted = {
+        "figure1": (_bounds(cells), "clusters", "objective above the optimum", True),
+        "figure2": (_shares(cells), "clusters or parts", found, False),
+        "figure2_time": (_timed_curves(cells, FOUND, "recall"), spent, found, False),
+    }
+    for table, stem in (("Figure 3", "figure3"), ("Figure 4", "figure4")):
+        for column, more in (("accuracy %", ""), ("relative error", "_objective")):
             curves = _timed_curves(cells, table, column)
-            if curves:
-                name = table.lower().replace(" ", "") + stem
-                labels = "processor seconds", column
-                drawn[name] = _panels(curves, labels, log=bool(stem))
-    return drawn
+            wanted[stem + more] = (curves, spent, column, bool(more))
+    return {
+        stem: _panels(curves, (x, y), log)
+        for stem, (curves, x, y, log) in wanted.items()
+        if curves
+    }
 
 
-def _panels(curves: Panels, labels: tuple[str, str], log: bool = False) -> Any:
+def _panels(curves: Panels, labels: tuple[str, str], log: bool) -> Any:
     """One panel per data set, side by side."""
     figure = draw_panels(curves, labels, size=(4.5, 4), log=log, log_x=True)
     for ax in figure.axes:
@@ -51,15 +41,16 @@ def _panels(curves: Panels, labels: tuple[str, str], log: bool = False) -> Any:
     return figure
 
 
-def _bounds(cells: Sequence[Cell]) -> dict[str, Any]:
+def _bounds(cells: Sequence[Cell]) -> Panels:
     """Figure 1: difference and bound of each clustering by the number of clusters."""
-    series: Curves = {}
+    panels: Panels = {}
     for row, values in by_row(cells, "Figure 1").items():
-        clustering, k, _ = row.split(", ")
+        clustering, k, rows = row.split(", ")
+        panel = panels.setdefault(f"covtype, {rows}", {})
         for column, value in values.items():
             point = (float(k.removeprefix("k=")), value)
-            series.setdefault(f"{clustering}: {column}", []).append(point)
-    return {name: tuple(np.transpose(sorted(p))) for name, p in series.items()}
+            panel.setdefault(f"{clustering}: {column}", []).append(point)
+    return panels
 
 
 def _shares(cells: Sequence[Cell]) -> Panels:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.cluster import MiniBatchKMeans
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -119,7 +119,8 @@ class Cascade:
 
     def fit(self, X: Any, y: Any) -> Cascade:
         """Run the cascade; ``rounds_`` keeps the support vectors of each stage."""
-        parts = random_parts(len(y), self.n_parts)
+        rows = np.random.default_rng(SEED).permutation(len(y))
+        parts = np.array_split(rows, self.n_parts)
         self.rounds_ = []
         while True:
             kept = [self._support(X, y, rows) for rows in parts]
@@ -138,62 +139,36 @@ class Cascade:
         return self.estimator.predict(X)
 
 
-def random_parts(n: int, k: int) -> list[NDArray[np.intp]]:
-    """Return k random parts of n rows."""
-    return np.array_split(np.random.default_rng(SEED).permutation(n), k)
-
-
 def naive_sum(model: EarlyModel, Z: Any) -> Vector:
     """Equation (5): the glued sum over all clusters, without intercepts."""
     gram = Gram(model.samples, model.kernel)
     return np.asarray(gram.cross(Z, model.coefficients[:, 0]))
 
 
-def committee(
-    model: EarlyModel, X: Any, y: Vector, Z: Any, *, offsets: bool = False
-) -> Vector:
+def committee(model: EarlyModel, X: Any, y: Vector, Z: Any) -> Vector:
     """Bayesian committee machine (Tresp 2000) over the clusters' models.
 
     Each local decision is turned to log-odds by a sigmoid fitted on its own cluster;
     with prior log-odds p the committee of k says ``sum_c odds_c - (k - 1) p``. That
     holds for experts with one and the same prior: where an expert knows nothing it must
     say p. A model without intercept decides 0 there, so its sigmoid has no offset and
-    p = 0. With `offsets`, as Platt fits them, each expert has the prior of its cluster
-    instead, and far from all but one cluster the offsets of the k - 1 others add up.
+    p = 0. (With offsets, as Platt fits them, each expert would have the prior of its
+    cluster, and far from all but one cluster those of the k - 1 others would add up.)
     """
     labels = model.assign(X)
-    share = float(np.mean(y > 0))
-    prior = np.log(share / (1 - share)) if offsets else 0.0
-    odds = np.full(Z.shape[0], prior)
+    odds = np.zeros(Z.shape[0])
     for cluster in range(model.n_clusters):
         own = labels == cluster
         if len(np.unique(y[own])) < 2:
             continue  # it has seen one class: it has no odds to offer
         inside = model._local(cluster, X[own], 1)[:, :1]
-        sigmoid = LogisticRegression(C=1e3, fit_intercept=offsets).fit(inside, y[own])
-        outside = model._local(cluster, Z, 1)[:, :1]
-        odds += sigmoid.decision_function(outside) - prior
+        sigmoid = LogisticRegression(C=1e3, fit_intercept=False).fit(inside, y[own])
+        odds += sigmoid.decision_function(model._local(cluster, Z, 1)[:, :1])
     return odds
 
 
-@dataclass
-class Bagging:
-    """k models on random parts of n / k rows, by majority (Table 6)."""
-
-    estimator: Any
-    n_parts: int
-
-    def fit(self, X: Any, y: Any) -> Bagging:
-        """Fit one clone on each part."""
-        self.models_ = [
-            clone(self.estimator).fit(X[rows], y[rows])
-            for rows in random_parts(len(y), self.n_parts)
-            if len(np.unique(y[rows])) == 2
-        ]
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Majority of the models."""
-        votes = sum(np.sign(model.decision_function(X)) for model in self.models_)
-        return np.where(votes > 0, self.classes_[1], self.classes_[0])
+def bagging(estimator: Any, n_parts: int) -> BaggingClassifier:
+    """Votes of models on random parts of n / n_parts rows (Table 6)."""
+    return BaggingClassifier(
+        estimator, n_parts, max_samples=1 / n_parts, bootstrap=False, random_state=SEED
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LIBSVM
 
-from widemargin.engine.kernels import Gaussian, Kernel, Polynomial
+from widemargin.engine.kernels import make_kernel
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.multilevel.driver import precision_recall
@@ -32,10 +33,13 @@ from .splits import FILES, Split, subset
 TABLE = "Support vectors found, Figure 2 c, d, g, h"
 FIRST_STEPS = 1000  # of LIBSVM; then twice as many, until it ends or takes
 LONGEST = 10.0  # processor seconds
-KERNELS: dict[str, tuple[float, Kernel]] = {
-    "RBF": (paper.PARAMETERS["covtype"][0], Gaussian(paper.PARAMETERS["covtype"][1])),
-    "cubic": CUBIC[1:],
+_C, _GAMMA = paper.PARAMETERS["covtype"]
+#: title -> C, and the kernel as scikit-learn's parameters state it
+KERNELS: dict[str, tuple[float, dict[str, Any]]] = {
+    "RBF": (_C, {"kernel": "rbf", "gamma": _GAMMA}),
+    "cubic": (CUBIC[1], {"kernel": "poly", **asdict(CUBIC[2])}),
 }
+DEFAULTS = {"degree": 3, "coef0": 0.0}
 
 Support = NDArray[np.intp]
 Point = tuple[str, float, Support]  # label, processor seconds, found so far
@@ -64,7 +68,8 @@ def _words(shrinking: bool) -> str:
 def found_over_time(title: str, shrinking: bool, n: int) -> Iterable[Cell]:
     """Yield what DC's levels, the engine's tolerances and LIBSVM's steps have found."""
     data = subset("covtype", n, 10)
-    C, kernel = KERNELS[title]
+    C, parameters = KERNELS[title]
+    kernel = make_kernel(**DEFAULTS | parameters)
     problem = partial(dual_problem, data.X, data.y, C, kernel, intercept=True)
     final = solve(problem(), SolveOptions(tol=1e-4)).support
     points: list[Point] = []
@@ -75,20 +80,22 @@ def found_over_time(title: str, shrinking: bool, n: int) -> Iterable[Cell]:
     for label, spent, found in solved_ways(problem, within(1e-3), within):
         beta = found.betas[0] if isinstance(found, Level) else found.beta
         points.append((label, spent, np.flatnonzero(beta)))
-    points += by_steps(data, C, kernel, shrinking)
+    points += by_steps(data, C, parameters, shrinking)
     panel = f"covtype {title} {_words(shrinking)}, {n} rows"
     for label, spent, support in points:
         figures = {SPENT: spent, **precision_recall(support, final)}
         yield from row_cells(TABLE, f"{panel}, {label}", figures)
 
 
-def by_steps(data: Split, C: float, kernel: Kernel, shrinking: bool) -> Iterator[Point]:
+def by_steps(
+    data: Split, C: float, parameters: dict[str, Any], shrinking: bool
+) -> Iterator[Point]:
     """Yield the support vectors of LIBSVM after ever more pair steps."""
     steps, spent, ended = FIRST_STEPS, 0.0, False
     while not ended and spent < LONGEST:
         model = LIBSVM(
             C=C, shrinking=shrinking, cache_size=1000, max_iter=steps,
-            **_as_parameters(kernel),
+            **parameters,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -97,11 +104,3 @@ def by_steps(data: Split, C: float, kernel: Kernel, shrinking: bool) -> Iterator
         label = "LIBSVM to its end" if ended else f"LIBSVM {steps} steps"
         yield label, spent, np.asarray(model.support_, dtype=np.intp)
         steps *= 2
-
-
-def _as_parameters(kernel: Kernel) -> dict[str, Any]:
-    if isinstance(kernel, Polynomial):
-        names = {"kernel": "poly", "degree": kernel.degree, "coef0": kernel.coef0}
-        return names | {"gamma": kernel.gamma}
-    assert isinstance(kernel, Gaussian)
-    return {"kernel": "rbf", "gamma": kernel.gamma}
