@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import compress, product
 from typing import Any
 
+import numpy as np
+
 from widemargin.display import ComparisonDisplay, HistoryDisplay
 from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.figures import canvas
 
-from .accuracy import by_set, summary
+from .accuracy import BASELINE, baseline_costs, by_set, summary
 from .printed import KERNELS, ROWS
 
 WAYS = ("chunk", "one by one", "batch", "scikit-learn")
@@ -118,6 +120,9 @@ def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:
         drawn[stem], axes = canvas(len(found), 2, (5.5, 2.2))
         for name, ax in zip(sorted(found), axes, strict=True):
             values = summary(found[name])
+            baseline = list(baseline_costs(cells, name).values())
+            if quantity == "total cost" and baseline:
+                values = {BASELINE: (float(np.mean(baseline)), 0.0)} | values
             means, errors = zip(*values.values(), strict=True)
             display = ComparisonDisplay(
                 list(values), means, errors=errors, quantity=quantity

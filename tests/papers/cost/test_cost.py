@@ -68,6 +68,7 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     monkeypatch.setattr(cost_accuracy, "COSTS", (1.0,))
     cells = list(cost_accuracy.trial_cells("yeast4", 0))
     assert len(cells) == 2 * len(cost_accuracy.METHODS)
+    cells += cost_accuracy.baseline_cells("yeast4", 1)
     assert all(cell.ours is not None and cell.ours >= 0 for cell in cells)
     cells += cost.measure("yeast4", "linear", 200, trials=1)
     drawn = cost_report.figures(cells)
@@ -77,7 +78,27 @@ def test_figure_5_and_the_pictures(small_data, monkeypatch):
     labels = [
         tick.get_text() for tick in drawn["figure5_cost"].axes[0].get_yticklabels()
     ]
-    assert labels == list(cost_accuracy.METHODS)
+    assert labels == ["one answer", *cost_accuracy.METHODS]
+
+
+def test_one_answer_stands_beside_figure_5(small_data):
+    """30 % positives at 5 to 1: always positive is the cheapest answer."""
+    cells = list(cost_accuracy.baseline_cells("yeast4", 2))
+    assert [round(cell.ours, 2) for cell in cells] == [0.7, 0.7]
+    saved = {"SVM": 0.1, "CSHL-SVM": -0.1}
+
+    def figures(better):
+        return [
+            Cell("Figure 5, total cost", cell.row, method, cell.ours - gain + noise)
+            for cell, noise in zip(cells, (0.0, 0.001), strict=True)
+            for method, gain in saved.items()
+            if better or gain < 0
+        ]
+
+    assert cost_accuracy.unbeaten([*cells, *figures(True)]) == []
+    assert cost_accuracy.unbeaten([*cells, *figures(False)]) == ["yeast4"]
+    table = cost_report.accuracy_table([*cells, *figures(True)], "total cost")
+    assert "- one answer\n" in table and "- 0.695\n" in table
 
 
 def test_a_curve_for_each_kernel_and_hollow_markers_for_lower_bounds():
