@@ -51,16 +51,16 @@ class Gain:
     @property
     def interval(self) -> tuple[float, float]:
         """What the mean may be: 95 % of a bootstrap over sets and splits."""
-        draw, sets = np.random.default_rng(0), list(self.sets.values())
-        means = [
-            np.mean(
-                [
-                    draw.choice(sets[place], len(sets[place])).mean()
-                    for place in draw.integers(len(sets), size=len(sets))
-                ]
-            )
-            for _ in range(DRAWS)
-        ]
+        draw, sets = np.random.default_rng(0), list(map(np.array, self.sets.values()))
+        shape = (DRAWS, len(sets))
+        of_sets = np.array(
+            [
+                each[draw.integers(each.size, size=(*shape, each.size))].mean(axis=2)
+                for each in sets
+            ]
+        )
+        places = draw.integers(len(sets), size=(1, *shape))
+        means = np.take_along_axis(of_sets, places, axis=0).mean(axis=(0, 2))
         low, high = np.quantile(means, [0.025, 0.975])
         return float(low), float(high)
 
