@@ -11,6 +11,7 @@ from .held_columns import HeldColumns
 from .problem import DualProblem
 from .solution import Solution
 from .solve import solve
+from .update_routes import CREDIT
 
 Solver = Callable[[DualProblem, Solution | None], Solution]
 
@@ -47,6 +48,8 @@ class UpdateOptions:
         What former paths have left of the kernel; it goes over to the target.
     in_a_row : bool
         Whether another update came before, as in a stream.
+    credit : float
+        Refits that a path may cost beyond its own (:func:`.update_routes.credit_left`).
     """
 
     solver: Solver = _solve
@@ -59,6 +62,7 @@ class UpdateOptions:
     seed: int = 0
     columns: HeldColumns | None = None
     in_a_row: bool = False
+    credit: float = CREDIT
 
 
 EXACTLY = UpdateOptions()

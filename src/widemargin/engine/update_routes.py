@@ -3,17 +3,31 @@
 All three lead to the same model; what they cost is estimated from the sizes of the
 problem, in seconds on one core. Only ratios matter, and no clock is read: the same
 update takes the same way on every machine.
+
+How many events a path meets is not known before. So updates in a row have an account:
+each pays in `SLACK` = 1.2 refits and draws what it cost, a path by the events it took;
+the balance begins with, and is at most, `CREDIT` = 1.5 refits. A path is given up for a
+refit when it has cost the balance and the rest of the slack. Hence k updates in a row
+cost at most 1.2 k + 1.5 refits, and none more than 2.7, however many events there were.
 """
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .path import events_within, path_seconds
+from .path import (
+    PathAccount,
+    begun_seconds,
+    event_seconds,
+    path_events,
+    path_seconds,
+    repair_seconds,
+)
 from .problem import DualProblem
 
 ENTRY = 1.9e-9  # seconds per kernel entry in float32
@@ -37,8 +51,8 @@ CROSSING = 6e-4  # share of the bounded support vectors that a row of influence 
 MOST_INFLUENCE = 10.0  # cap on the influence of a row: beyond, fewer are bounded
 CLEARLY = 0.8  # a path is taken below this share of a refit's estimate,
 SURELY = 0.7  # and below this one of a compiled call's, which is less certain
-INVESTED = 1.2  # and, of updates in a row, where it is so for those to come, below this
-GIVEN_UP = 0.5  # a path is abandoned beyond this share of a refit's estimate
+SLACK = 1.2  # refits that updates in a row may cost each,
+CREDIT = 1.5  # and beyond that all together
 NEXT_TIME = 2.0  # a path may cost this many warm solves: it leaves K beta known
 TESTED = 1.2e-3  # expected saving, in seconds, from which rows are tested first
 
@@ -49,6 +63,36 @@ class Route(StrEnum):
     PATH = "path"
     WARM = "warm"
     REFIT = "refit"
+
+
+class Prices(NamedTuple):
+    """Seconds of a refit, and of a path: once, of each repair, and of each event."""
+
+    refit: float
+    begun: float
+    repair: float
+    event: float
+
+    @property
+    def events_of_repair(self) -> int:
+        """Events that cost as much as a repair."""
+        return math.ceil(self.repair / self.event)
+
+    def events(self, credit: float) -> int:
+        """Return the events after which a path and the refit in its place cost all."""
+        left = (SLACK - 1.0 + credit) * self.refit - self.begun
+        return max(1, int(left / self.event))
+
+    def refits(self, path: PathAccount) -> float:
+        """Return what a path has cost, in refits."""
+        repairs = max(0, path.rounds - 1)
+        spent = self.begun + self.repair * repairs + self.event * path.steps
+        return spent / self.refit
+
+
+def credit_left(credit: float, refits: float) -> float:
+    """Return the balance after an update that cost so many refits."""
+    return min(CREDIT, credit + SLACK - refits)
 
 
 def refit_seconds(
@@ -116,23 +160,20 @@ def influence(problem: DualProblem) -> float:
     return min(own / unit, MOST_INFLUENCE)
 
 
-def cheapest(
+def prices(
     n: int,
     support: int,
     moving: int,
     margin: int,
     *,
     exact: bool,
-    warm: bool,
     summed: bool = True,
-    influence: float = 0.0,
     compiled: bool = False,
     features: float = 10.0,
     primal: int = 0,
     held: int = 0,
-    in_a_row: bool = False,
-) -> tuple[Route, int]:
-    """Return the cheapest route, and the number of events that a path may take.
+) -> Prices:
+    """Return what a refit costs, and the parts of a path.
 
     Parameters
     ----------
@@ -141,13 +182,8 @@ def cheapest(
         and those strictly inside their boxes.
     exact : bool
         Whether a solve has to end exactly, as a path does.
-    warm : bool
-        Whether a solve may begin at the former point.
     summed : bool
-        Whether its K beta is known; a path would have to compute it.
-    influence : float
-        Change of a row's own decision value when its coefficient crosses its box, in
-        units of the margin: the larger, the more bounded rows change sides.
+        Whether K beta of the former point is known; a path would have to compute it.
     compiled : bool
         Whether a solve from nothing is one compiled call over the whole matrix.
     features : float
@@ -156,38 +192,65 @@ def cheapest(
         Features, where a solve from nothing is one of Newton in the primal; else 0.
     held : int
         Rows of the margin set whose kernel columns former paths have left.
-    in_a_row : bool
-        Whether another update came before this one, as in a stream: then there will be
-        more, for which a path leaves K beta and the columns of the margin set.
-
-    Returns
-    -------
-    route : Route
-        The route.
-    events : int
-        Events after which a path is abandoned, having cost half as much as a new fit.
     """
     anew = refit_seconds(
         n, support, margin,
         exact=exact, compiled=compiled, features=features, primal=primal,
     )  # fmt: skip
+    sums = LINEAR_SUM * n * primal if primal else SUMMED * n * support  # in float64
+    begun = PATH_BASE + begun_seconds(n, moving, margin, held)
+    begun += 0.0 if summed else sums
+    each = repair_seconds(n, margin), event_seconds(n, moving, margin)
+    return Prices(anew, begun, *each)
+
+
+def cheapest(
+    n: int,
+    support: int,
+    moving: int,
+    margin: int,
+    costs: Prices,
+    *,
+    exact: bool,
+    warm: bool,
+    influence: float = 0.0,
+    compiled: bool = False,
+    in_a_row: bool = False,
+    credit: float = CREDIT,
+) -> tuple[Route, int]:
+    """Return the cheapest route, and the number of events that a path may take.
+
+    Parameters
+    ----------
+    n, support, moving, margin, exact, compiled
+        As for :func:`prices`, which made `costs` of them.
+    warm : bool
+        Whether a solve may begin at the former point.
+    influence : float
+        Change of a row's own decision value when its coefficient crosses its box, in
+        units of the margin: the larger, the more bounded rows change sides.
+    in_a_row : bool
+        Whether another update came before this one, as in a stream: then there will be
+        more, for which a path leaves K beta and the columns of the margin set.
+    credit : float
+        The balance of updates in a row.
+    """
+    anew = costs.refit
     # An exact fit of few rows is one compiled call: no start makes it shorter.
     warm = warm and not exact
     again = warm_seconds(n, support, margin, moving) if warm else np.inf
     bounded = max(0, support - moving - margin)
     crossing = CROSSING * influence * bounded * moving
-    along = PATH_BASE + path_seconds(n, moving, margin, crossing, held)
-    sums = LINEAR_SUM * n * primal if primal else SUMMED * n * support
-    along += 0.0 if summed else sums  # in float64, once
-    route = Route.WARM if again < anew else Route.REFIT
+    along = costs.begun + path_events(moving, crossing) * costs.event
     most = (SURELY if compiled else CLEARLY) * anew
     pays = along <= most
     if in_a_row:  # what is evaluated now serves the updates to come
         later = PATH_BASE + path_seconds(n, moving, margin, crossing, held=margin)
-        pays = later <= most and along <= INVESTED * anew
+        pays = later <= most and along <= (SLACK - 1.0 + min(1.0, credit)) * anew
+    route = Route.WARM if again < anew else Route.REFIT
     if pays and along <= NEXT_TIME * again:
         route = Route.PATH
-    return route, 10 + events_within(GIVEN_UP * anew, n, moving, margin)
+    return route, costs.events(credit)
 
 
 def _polish_seconds(n: int, margin: int, exact: bool) -> float:

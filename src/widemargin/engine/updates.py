@@ -37,9 +37,11 @@ from widemargin.engine.split_variables import by_sides
 from widemargin.engine.status import Status
 from widemargin.engine.update_options import EXACTLY, UpdateOptions
 from widemargin.engine.update_routes import (
+    Prices,
     Route,
     cheapest,
     influence,
+    prices,
     stored_features,
 )
 
@@ -141,13 +143,12 @@ def change(
         return only, PathAccount(route="direct")
     leavers = _leavers(solution, origin)
     known = solution.checked is not None and bool(solution.checked.summed.all())
-    limits = Limits(deadline=options.deadline)
+    limits, costs = Limits(deadline=options.deadline), None
     if not known or target.kink is not None:
         sizes = _rough_sizes(solution, origin, leavers, target)
-        route, events = _chosen(sizes, target, options, summed=known)
+        route, limits, costs = _chosen(sizes, target, options, summed=known)
         if route != Route.PATH:
             return _solved_anew(solution, origin, target, options, route)
-        limits = replace(limits, steps=events)
     accurate = path.accurate(solution)
     if target.kink is not None:
         moved, account = _along_sides(
@@ -157,16 +158,17 @@ def change(
         start, wide = _begin(accurate, origin, target, with_leavers, options)
         if known and not path.at_its_end(start, wide):
             held = _held(start, wide)
-            route, events = _chosen(_sizes(start, wide), target, options, held=held)
+            sizes = _sizes(start, wide)
+            route, limits, costs = _chosen(sizes, target, options, held=held)
             if route != Route.PATH:
                 return _solved_anew(solution, origin, target, options, route)
-            limits = replace(limits, steps=events)
         moved, _, account = path.reach(start, wide, seed=options.seed, limits=limits)
+    spent = 0.0 if costs is None else costs.refits(account)
     if moved is None:
-        return _solved(target, None, options, Route.REFIT)
-    return (
-        _restricted(moved, target) if moved.problem.n > target.n else moved
-    ), account
+        solved, account = _solved(target, None, options, Route.REFIT)
+        return solved, replace(account, refits=1.0 + spent)
+    moved = _restricted(moved, target) if moved.problem.n > target.n else moved
+    return moved, replace(account, refits=spent)
 
 
 def _leavers(solution: Solution, origin: Indices) -> Indices:
@@ -250,25 +252,31 @@ def _solved_anew(
 
 
 def _chosen(
-    sizes: tuple[int, int, int] | None,
+    sizes: tuple[int, int, int],
     target: DualProblem,
     options: UpdateOptions,
     *,
     summed: bool = True,
     held: int = 0,
-) -> tuple[Route, int]:
-    """Return the route and the events of a path; the path where sizes are None."""
-    if options.route == "path" or sizes is None:
-        return Route.PATH, 1 << 30
+) -> tuple[Route, Limits, Prices | None]:
+    """Return the route, the limits of a path, and the costs of both."""
+    limits = Limits(deadline=options.deadline)
+    if options.route == "path":
+        return Route.PATH, limits, None
     support, dragged, margin = sizes
-    return cheapest(
-        target.n, support, dragged, min(margin, rank_bound(target)),
-        exact=options.exact or options.polishes, warm=options.warm and summed,
-        summed=summed, influence=influence(target), compiled=options.compiled,
+    numbers = target.n, support, dragged, min(margin, rank_bound(target))
+    exact = options.exact or options.polishes
+    costs = prices(
+        *numbers, exact=exact, summed=summed, compiled=options.compiled,
         features=stored_features(target.gram.samples),
-        held=held, primal=_primal_features(target),
+        primal=_primal_features(target), held=held,
+    )  # fmt: skip
+    route, events = cheapest(
+        *numbers, costs, exact=exact, warm=options.warm and summed,
+        influence=influence(target), compiled=options.compiled, credit=options.credit,
         in_a_row=options.in_a_row and options.columns is not None,
     )  # fmt: skip
+    return route, replace(limits, steps=events, repair=costs.events_of_repair), costs
 
 
 def _primal_features(target: DualProblem) -> int:

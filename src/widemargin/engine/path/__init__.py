@@ -11,7 +11,13 @@ the end on *all* rows, and repairs what was not watched.
 Memory is rows x margin set for the watched rows, plus vectors: never rows x rows.
 """
 
-from .cost import events_within, path_seconds
+from .cost import (
+    begun_seconds,
+    event_seconds,
+    path_events,
+    path_seconds,
+    repair_seconds,
+)
 from .dependent_rows import independent, rank_bound
 from .end import (
     accurate,
@@ -31,15 +37,18 @@ __all__ = [
     "Start",
     "accurate",
     "at_its_end",
-    "events_within",
+    "begun_seconds",
+    "event_seconds",
     "has_one_point",
     "independent",
     "joined_solution",
     "moving",
     "only_solution",
+    "path_events",
     "path_seconds",
     "rank_bound",
     "reach",
     "repair",
+    "repair_seconds",
     "split_solution",
 ]

@@ -38,25 +38,34 @@ def path_seconds(
     held : int
         Members of the margin set whose kernel columns are there.
     """
+    begun = begun_seconds(n, moving, margin, held)
+    return begun + path_events(moving, crossing) * event_seconds(n, moving, margin)
+
+
+def path_events(moving: int, crossing: float) -> float:
+    """Estimate the events of a path."""
+    return 10 + EVENTS * moving + crossing
+
+
+def begun_seconds(n: int, moving: int, margin: int, held: int = 0) -> float:
+    """Estimate the seconds of a path besides its events and repairs."""
     margin += 10
-    watched = _watched(n, moving + margin)
     anew = margin - min(held, margin)
-    entries = anew * watched + n * (anew + moving)
-    fixed = BASE + ROW * n + FACTOR * margin**3 + ENTRY * entries + STORED * n * held
-    events = 10 + EVENTS * moving + crossing
-    return fixed + events * _event_seconds(watched, margin)
+    entries = anew * _watched(n, moving + margin) + n * (anew + moving)
+    once = BASE + ROW * n + ENTRY * entries
+    return once + FACTOR * margin**3 + STORED * n * held
 
 
-def events_within(seconds: float, n: int, moving: int, margin: int) -> int:
-    """Return the number of events that fit into `seconds`."""
+def repair_seconds(n: int, margin: int) -> float:
+    """Estimate the seconds of a repair besides its events: the columns are there."""
+    return FACTOR * margin**3 + STORED * n * margin
+
+
+def event_seconds(n: int, moving: int, margin: int) -> float:
+    """Estimate the seconds of an event."""
     margin += 10
-    watched = _watched(n, moving + margin)
-    return max(1, int(seconds / _event_seconds(watched, margin)))
+    return PASS * margin * (2 * _watched(n, moving + margin) + 4 * margin)
 
 
 def _watched(n: int, concerned: int) -> int:
     return min(n, max(WATCH_ALL_BELOW, WATCH_SHARE * concerned))
-
-
-def _event_seconds(watched: int, margin: int) -> float:
-    return PASS * margin * (2 * watched + 4 * margin)

@@ -72,7 +72,8 @@ def reach(
     diagonal = target.gram.diagonal()
     watched: Indices = np.empty(0, dtype=np.intp)
     for _ in range(REPAIRS):
-        left = replace(limits, steps=limits.steps - account.steps)
+        spent = account.steps + limits.repair * account.rounds
+        left = replace(limits, steps=limits.steps - spent)
         if left.steps <= 0:
             break
         beta, counts, watched = follow(start, target, diagonal, watched, seed, left)

@@ -53,6 +53,8 @@ class PathAccount:
         Largest size of the margin set on the way.
     rounds : int
         1, plus the repairs that rows outside the watched set asked for.
+    refits : float
+        What it cost by these counts (:mod:`widemargin.engine.update_routes`).
     """
 
     route: str
@@ -63,6 +65,7 @@ class PathAccount:
     refactorisations: int = 0
     margin: int = 0
     rounds: int = 0
+    refits: float = 1.0
 
     def plus(self, counts: dict[str, Any]) -> PathAccount:
         """Return the account with the counts of one more run added."""
@@ -108,11 +111,14 @@ class Limits:
     ----------
     steps : int
         Pieces; a path that needs more ends with the status "limit".
+    repair : int
+        Pieces that a repair costs besides its own.
     deadline : Deadline
         Past it :class:`~widemargin.runtime.deadline.DeadlinePassedError` is raised.
     """
 
     steps: int = 1 << 30
+    repair: int = 0
     deadline: Deadline = NEVER
 
 

@@ -14,7 +14,7 @@ from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
-from widemargin.engine.update_routes import SUMMED, least_seconds
+from widemargin.engine.update_routes import CREDIT, SUMMED, least_seconds
 from widemargin.engine.updates import NEW
 
 from .columns_of_rows import ColumnsOfRows
@@ -59,6 +59,8 @@ class TaskState:
         Size of the margin set.
     counted : int or None
         Number of support vectors; None in a model from a file.
+    credit : float
+        Refits that updates in a row may cost beyond their own.
     """
 
     members: Indices
@@ -77,6 +79,7 @@ class TaskState:
     margin: int = field(default=0, init=False)
     columns: ColumnsOfRows | None = field(default=None, init=False)
     counted: int | None = field(default=None, init=False)
+    credit: float = field(default=CREDIT, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave kernel columns out of pickles and copies: a path evaluates them."""
@@ -88,6 +91,7 @@ class TaskState:
         members: Indices,
         age: int,
         columns: ColumnsOfRows | None = None,
+        credit: float = CREDIT,
     ) -> TaskState:
         """Keep what a solution on some rows has, apart from the kernel handle."""
         p, errors = solution.problem, _bounds(solution)
@@ -105,9 +109,9 @@ class TaskState:
             age=age,
         )
         margin = solution.margin
-        object.__setattr__(state, "columns", columns)
         known = solution.intercept, _interval(solution, margin), margin.size
-        return state._knowing(*known, int(np.count_nonzero(solution.beta)))
+        counted = int(np.count_nonzero(solution.beta))
+        return state._knowing(*known, counted)._with(columns, credit)
 
     @staticmethod
     def unsolved() -> TaskState:
@@ -154,8 +158,9 @@ class TaskState:
         """Number of support vectors, counted once: a row that settles adds none."""
         return self.counted or int(np.count_nonzero(self.beta))
 
-    def _with(self, columns: ColumnsOfRows | None) -> TaskState:
+    def _with(self, columns: ColumnsOfRows | None, credit: float) -> TaskState:
         object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "credit", credit)
         return self
 
     def settles(self, terms: DualProblem, sums: Vector, errors: Vector) -> bool:
@@ -211,7 +216,8 @@ class TaskState:
             )
             ._knowing(self.intercept, self.interval, self.margin, self.counted)
             ._with(
-                None if self.columns is None else self.columns.extended(members.size)
+                None if self.columns is None else self.columns.extended(members.size),
+                self.credit,
             )
         )
 
@@ -238,7 +244,9 @@ class TaskState:
                 kink=some(self.kink),
             )
             ._knowing(self.intercept, self.interval, self.margin, self.counted)
-            ._with(None if self.columns is None else self.columns.kept(chosen))
+            ._with(
+                None if self.columns is None else self.columns.kept(chosen), self.credit
+            )
         )
 
     def places(self, rows: Indices) -> Indices:

@@ -27,8 +27,10 @@ from widemargin.engine.status import Status
 from widemargin.engine.update_routes import (
     BASE,
     CLEARLY,
+    CREDIT,
     SURELY,
     Route,
+    credit_left,
     refit_seconds,
     stored_features,
 )
@@ -153,7 +155,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         solved = [
             TaskState.of(
                 solution, task.rows, m.age,
-                ColumnsOfRows.of(m.columns, solution),
+                ColumnsOfRows.of(m.columns, solution), m.credit,
             )
             for solution, task, m in zip(solutions, tasks, moved, strict=True)
         ]  # fmt: skip
@@ -222,7 +224,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             return None
         account = PathAccount(route=Route.REFIT.value)
         solutions = self._refitted(data, gram, tasks, batch)
-        return [Moved(solution, account) for solution in solutions]
+        left = min([credit_left(task.credit, 1.0) for task in state.tasks] or [CREDIT])
+        return [Moved(solution, account, credit=left) for solution in solutions]
 
     def _only_cold(self, state: UpdateState, tasks: list[AnyTask], moving: int) -> bool:
         """Whether a task of many rows is refitted, by what is known before it is begun.
@@ -369,23 +372,26 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             return Moved(kept, PathAccount(route="unchanged"), age)
         columns = columns_for(state.columns, state.beta.size, target, tasks)
         leavers = partial(change.with_leavers, task.rows, state.members)
-        options = replace(options, columns=columns)
+        options = replace(options, columns=columns, credit=state.credit)
         solution, account = updates.change(old, origin, target, leavers, options)
         age = 1 + age if account.route == Route.PATH else 0
-        return Moved(solution, account, age, columns)
+        left = credit_left(state.credit, account.refits)
+        return Moved(solution, account, age, columns, left)
 
 
 @dataclass(frozen=True, eq=False)
 class Moved:
     """A task's new solution, what it took, and what is kept for the next update.
 
-    `age` counts the moves since its values were computed afresh.
+    `age` counts the moves since its values were computed afresh; `credit` is what the
+    next one may cost beyond its own.
     """
 
     solution: Solution
     account: PathAccount
     age: int = 0
     columns: HeldColumns | None = None
+    credit: float = CREDIT
 
 
 def waiting(problem: DualProblem) -> Solution:
