@@ -230,6 +230,29 @@ def test_against_the_whole_problem_no_error_is_allowed_for():
         assert found.exceeds(0.009) == exceeds and not found.exceeds(0.02)
 
 
+@pytest.mark.parametrize("figure", ["coarser", "sampled"])
+def test_a_loss_that_is_no_chance_counts_although_its_error_reaches_the_tolerance(
+    figure,
+):
+    """.8 points with an error of .36 are two errors from none, not one from half."""
+    truth = np.repeat([0, 1], 500)
+    right = np.ones(1000, dtype=bool)
+    wrong = right.copy()
+    wrong[:5], wrong[500:503] = False, False
+    better, worse = Quality(right, truth, None), Quality(wrong, truth, None)
+    found = Evidence(
+        2, worse, better if figure == "coarser" else worse, truth, 1, 50, 20, 0.0,
+        sampled=better if figure == "sampled" else None,
+    )  # fmt: skip
+    scale = 1.5 if figure == "coarser" else 1.0
+    loss, error = scale * 0.008, scale * worse.deviation_against(better)
+    assert 2.0 * error < loss < 3.0 * error
+    assert found.exceeds(0.7 * loss) and not found.exceeds(1.01 * loss)
+    wrong[1:5], wrong[501:503] = True, True  # two rows: no loss to rely on
+    few = Quality(wrong, truth, None)
+    assert not Evidence(2, few, better, truth, 1, 50, 20, 0.0).exceeds(0.001)
+
+
 def test_random_rows_are_named_only_where_they_win():
     truth = np.repeat([0, 1], 100)
     found = [Quality(np.arange(200) % k > 0, truth, auc) for k, auc in RANKED]

@@ -126,17 +126,17 @@ class Evidence:
         return max(loss, self.finer.loss_against(self.sampled))
 
     def exceeds(self, tolerance: float) -> bool:
-        """Whether the level loses more, by more than one standard error.
+        """Whether the level is held to lose more, in the light of the standard errors.
 
         Level 1 has no such margin: the whole problem itself is what it is compared to.
         """
         loss = self._steps * self.finer.loss_against(self.coarser)
-        if loss - (self.deviation if self.level > 1 else 0.0) > tolerance:
+        if _above(loss, self.deviation if self.level > 1 else 0.0, tolerance):
             return True
         if self.sampled is None:
             return False
         deviation = self.finer.deviation_against(self.sampled)
-        return self.finer.loss_against(self.sampled) - deviation > tolerance
+        return _above(self.finer.loss_against(self.sampled), deviation, tolerance)
 
     @property
     def deviation(self) -> float:
@@ -173,6 +173,15 @@ class Evidence:
                 for figure in ("balanced_accuracy", "auc")
             },
         }
+
+
+def _above(loss: float, deviation: float, tolerance: float) -> bool:
+    """Whether a loss is above a tolerance by one standard error, or by two above 0.
+
+    The second asks less where the error is below the tolerance: a loss of .8 points
+    with an error of .4 is no chance of a level that loses nothing.
+    """
+    return loss > tolerance and loss > min(tolerance + deviation, 2.0 * deviation)
 
 
 def disappointing(evidence: Evidence, machine: Any, size: int) -> str:
