@@ -91,7 +91,7 @@ class Prices(NamedTuple):
 
 
 def credit_left(credit: float, refits: float) -> float:
-    """Return the balance after an update that cost so many refits."""
+    """Return the balance after an update, by what it cost in refits."""
     return min(CREDIT, credit + SLACK - refits)
 
 
