@@ -7,7 +7,7 @@ import pytest
 from joblib import Parallel, delayed, parallel_config
 from sklearn.datasets import make_moons
 
-from widemargin import SVC, NuSVC, OneClassSVM
+from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 from widemargin.estimators.base import validation
 from widemargin.estimators.base.validation import (
     cache_megabytes,
@@ -156,3 +156,41 @@ def test_labels_that_are_floats_are_numbered_as_by_sorting(labels, kind):
     np.testing.assert_array_equal(classes, expected)
     np.testing.assert_array_equal(numbers, places)
     assert classes.dtype == kind and numbers.dtype == np.intp
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (SVC(kernel="linear"), "tol", np.float64(1e-3)),
+        (SVC(kernel="linear"), "tol", np.float32(2.0**-10)),
+        (SVC(kernel="linear"), "C", np.float32(0.5)),
+        (SVC(), "gamma", np.float32(0.5)),
+        (SVC(polish=False), "max_iter", np.int64(7)),
+        (SVC(), "polish", np.True_),
+        (SVC(), "polish", np.False_),
+        (NuSVC(), "nu", np.float16(0.75)),
+        (NuSVR(), "nu", np.float32(0.2)),
+        (SVR(), "epsilon", np.float32(0.25)),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_numbers_and_truths_of_numpy_are_those_of_python(model, name, value):
+    """As a grid from np.logspace gives them; the constant is beyond float32 rows."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(2100, 1e5), rng.standard_normal((2100, 2))])
+    y = (X[:, 1] + 0.5 * rng.standard_normal(2100) > 0).astype(int)
+    for rows in (slice(150), slice(None)):
+        model.set_params(**{name: value}).fit(X[rows], y[rows])
+        one = model.predict(X), model.certificate_.status, model.dual_coef_
+        model.set_params(**{name: value.item()}).fit(X[rows], y[rows])
+        two = model.predict(X), model.certificate_.status, model.dual_coef_
+        np.testing.assert_equal(one, two)
+
+
+def test_a_truth_of_numpy_demands_as_python_s_does():
+    X, y = make_moons(60, random_state=0)
+    with pytest.raises(ValueError, match="probability=True is not offered"):
+        SVC(probability=np.True_).fit(X, y)
+    with pytest.raises(ValueError, match="calibrate"):
+        QuantileSVR(calibrate=np.True_, keep_rows=True).fit(X, X[:, 0])

@@ -134,7 +134,8 @@ class SolveOptions:
     second_sum: SecondSum | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no solve can do."""
+        """Refuse what no solve can do; a number of numpy becomes Python's."""
+        object.__setattr__(self, "tol", float(self.tol))
         if not self.tol > 0.0:
             raise ValueError(f"tol={self.tol!r} must be a positive number.")
         known = isinstance(self.selection, DrawnPairs)

@@ -188,7 +188,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
 
     def _budget(self, task: BinaryTask) -> float:
         """Return the sum of the coefficients, nu times that of the weights."""
-        budget = self.nu * float(task.costs.sum())
+        budget = float(self.nu) * float(task.costs.sum())
         if not self.fit_intercept:
             return budget
         sides = [task.costs[task.y == side] for side in (1, -1)]

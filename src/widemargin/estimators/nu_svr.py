@@ -165,9 +165,10 @@ fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_in_
 
     def _origin(self, task: BoxTask) -> NuProblem:
         """Return the problem with both sums."""
+        budget = float(self.nu) * float(task.upper.sum())
         return NuProblem(
             task.gram, task.linear, task.lower, task.upper,
-            self.fit_intercept, self.nu * float(task.upper.sum()), has_margin=False,
+            self.fit_intercept, budget, has_margin=False,
         )  # fmt: skip
 
     def _model(

@@ -23,6 +23,7 @@ from .base.fitted_model import FittedExpansion
 from .base.sklearn_compat import Interval, StrOptions
 from .base.task import Answer, BoxTask, Task
 from .base.training_data import TargetData
+from .base.validation import demanded
 from .base.vertex_solves import begin_at_vertices, prove
 from .incremental import IncrementalRegressor
 from .incremental.update_state import UpdateState
@@ -213,14 +214,14 @@ n_features_in_, feature_names_in_
         self.exact_updates = exact_updates
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> TargetData:
-        if self.calibrate is True and (self.keep_rows or ids is not None):
+        if demanded(self.calibrate) and (self.keep_rows or ids is not None):
             raise ValueError(KEPT)
-        if self.calibrate is True and not self.fit_intercept:
+        if demanded(self.calibrate) and not self.fit_intercept:
             raise ValueError(NO_INTERCEPT)
         return super()._validated(X, y, sample_weight, ids)
 
     def _checked_state(self, state: UpdateState) -> UpdateState:
-        if self.calibrate is True:
+        if demanded(self.calibrate):
             raise ValueError(KEPT)
         return super()._checked_state(state)
 
@@ -367,8 +368,7 @@ n_features_in_, feature_names_in_
 def checked_quantiles(quantile: Any) -> Vector:
     """Return the quantiles as a vector; refuse what is not between 0 and 1."""
     listed = np.atleast_1d(np.asarray(quantile, dtype=np.float64))
-    inside = np.all((listed > 0) & (listed < 1))
-    if listed.ndim != 1 or listed.size == 0 or not inside:
+    if listed.ndim != 1 or not listed.size or not np.all((listed > 0) & (listed < 1)):
         raise ValueError(
             f"quantile={quantile!r} must be a number strictly between 0 and 1, or a "
             "sequence of such numbers."

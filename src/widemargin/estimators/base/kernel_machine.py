@@ -381,10 +381,11 @@ class KernelMachine(
 
     def _solve_options(self, n: int, task: Task) -> SolveOptions:
         """Return the options of every solve of `n` samples in this fit."""
+        rule = POLISH_RULES[self.polish]  # True is numpy's, too
         return SolveOptions(
             tol=self.tol,
-            exact=self.polish is True or (self.polish == "auto" and n <= EXACT_SIZE),
-            polish_limit=POLISH_LIMIT if self.polish is True else EXACT_MARGIN,
+            exact=rule == "always" or (rule == "auto" and n <= EXACT_SIZE),
+            polish_limit=POLISH_LIMIT if rule == "always" else EXACT_MARGIN,
             max_iter=self.max_iter,
             deadline=task.deadline,
             shrinking=self.shrinking,

@@ -17,6 +17,7 @@ from .probabilities import CALIBRATE
 from .validation import (
     check_weights,
     class_numbers,
+    demanded,
     plain_labels,
     plain_samples,
     plain_targets,
@@ -215,6 +216,6 @@ def restricted(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
 
 def refuse_probability(estimator: Any) -> None:
     """Refuse probability=True; the error names what to use instead."""
-    if estimator.probability is True:
+    if demanded(estimator.probability):
         remedy = CALIBRATE.format(name=type(estimator).__name__)
         raise ValueError(f"probability=True is not offered. {remedy}")

@@ -234,6 +234,11 @@ def resolve_gamma(gamma: Any, X: Any, weights: Vector | None, kernel: Any) -> fl
     return 1.0 / int(X.shape[1])
 
 
+def demanded(choice: bool | str) -> bool:
+    """Whether a parameter that may also be a word is True, or numpy's True."""
+    return not isinstance(choice, str) and bool(choice)
+
+
 def seed_of(random_state: Any) -> int:
     """Return the seed of a fit: a fixed one for None, else drawn as scikit-learn does.
 

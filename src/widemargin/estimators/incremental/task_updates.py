@@ -40,6 +40,7 @@ from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.small_fit import answers_together
 from widemargin.estimators.base.task import Task
 from widemargin.estimators.base.training_data import TrainingData
+from widemargin.estimators.base.validation import demanded
 from widemargin.runtime.deadline import NEVER, Deadline, DeadlinePassedError
 
 from .chunk import Chunk, Given
@@ -215,7 +216,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         if math.isinf(anew) or (state.tasks and least < SURELY * anew):
             return None
         batch = self._small_batch(gram, tasks)
-        exact = self.exact_updates is True or self._polishes(tasks[0])
+        exact = demanded(self.exact_updates) or self._polishes(tasks[0])
         warm = bool(state.tasks) and anew > BASE and not exact  # else it is no less
         if batch is None or warm:
             if not self._only_cold(state, tasks, moving):
@@ -283,7 +284,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         `batch` is what ``_small_batch`` makes of them, where that is there already.
         """
         machine = self
-        if self.exact_updates is False:
+        if not self.exact_updates:
             machine = self._shadow()
             machine.polish = False
         if batch is None:
@@ -336,7 +337,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """
         options = self._solve_options(target.n, task)
         plain = target.kink is None and not target.total
-        if self.exact_updates is False:
+        if not self.exact_updates:
             options = replace(options, exact=False)
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
@@ -347,7 +348,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         return updates.UpdateOptions(
             solver=solver,
             polishes=options.exact,
-            exact=self.exact_updates is True,
+            exact=demanded(self.exact_updates),
             warm=not change.forgets,
             compiled=plain and is_small(task.gram, [task], self.tol),
             deadline=task.deadline if change.places.size else NEVER,
