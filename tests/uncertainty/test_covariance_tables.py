@@ -58,16 +58,12 @@ def test_diagonal_factor_and_full_agree_where_they_coincide(three_tables):
         assert_allclose(table.images(w), first.images(w))
         assert_allclose(table.weighted_sum(weights), first.weighted_sum(weights))
         assert_allclose(
-            table.weighted_operator(weights)(w), first.weighted_sum(weights) @ w
-        )
-        assert_allclose(
             table.rescaled(scale).images(w), first.rescaled(scale).images(w)
         )
         two = table.take(np.array([4, 1]))  # few: factors are squared once and for all
         assert_allclose(two.images(w), first.images(w)[[4, 1]])
         summed = weights[0] * first.dense()[4] + weights[1] * first.dense()[1]
         assert_allclose(two.weighted_sum(weights[:2]), summed, atol=1e-15)
-        assert_allclose(two.weighted_operator(weights[:2])(w), summed @ w)
         assert_allclose(table.dense(), first.dense(), atol=1e-15)
         for k in range(6):
             factor = orthogonal_factor(table, k)
@@ -78,10 +74,9 @@ def test_diagonal_factor_and_full_agree_where_they_coincide(three_tables):
 def test_sums_of_factors_are_sums_of_their_squares(count):
     rng = np.random.default_rng(5)
     table = FactorTable(rng.normal(size=(count, 4, 3)))
-    weights, w = rng.random(count), rng.normal(size=4)
+    weights = rng.random(count)
     summed = np.tensordot(weights, table.dense(), axes=1)
     assert_allclose(table.weighted_sum(weights), summed)
-    assert_allclose(table.weighted_operator(weights)(w), summed @ w)
 
 
 @pytest.mark.parametrize("kind", KINDS)

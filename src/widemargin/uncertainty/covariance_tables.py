@@ -29,7 +29,6 @@ from widemargin.runtime.lazy import lazy_property
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
-Operator = Callable[[Floats], Floats]
 Product = Callable[[Floats, Floats], Enclosed]
 
 _FEW = 8  # covariances, as for classes: work on all of them is negligible
@@ -85,11 +84,6 @@ class CovarianceTable(ABC):
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
 
-    def weighted_operator(self, weights: Floats) -> Operator:
-        """Return what maps w to ``sum_k weights_k Sigma_k w``, for many w."""
-        total = self.weighted_sum(weights)
-        return lambda direction: times(total, direction)
-
     @abstractmethod
     def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
@@ -97,10 +91,6 @@ class CovarianceTable(ABC):
     @abstractmethod
     def factors(self, indices: Integers) -> Floats:
         """Return factors of the chosen entries, shape (k, d, r), zeros filled in."""
-
-    @abstractmethod
-    def traces(self) -> Floats:
-        """Return the traces of all covariances."""
 
     @abstractmethod
     def dense(self) -> Floats:
@@ -145,10 +135,6 @@ class FullTable(CovarianceTable):
         deviations = np.sqrt(np.where(kept, values, 0.0))
         return np.asarray(vectors * deviations[:, None, :])
 
-    def traces(self) -> Floats:
-        """Return the traces of all covariances."""
-        return np.asarray(np.einsum("kii->k", self.entries))
-
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
         return np.asarray(self.entries)
@@ -175,11 +161,6 @@ class DiagonalTable(CovarianceTable):
         """Return ``sum_k weights_k Sigma_k``."""
         return np.diag(transposed_times(self.entries, weights))
 
-    def weighted_operator(self, weights: Floats) -> Operator:
-        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
-        total = transposed_times(self.entries, weights)
-        return lambda direction: np.asarray(total * direction)
-
     def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
         return replace(self, entries=self.entries / np.square(scale))
@@ -188,10 +169,6 @@ class DiagonalTable(CovarianceTable):
         """Return the standard deviations as diagonal matrices."""
         deviations = np.sqrt(self.entries[indices])
         return np.asarray(deviations[:, :, None] * np.eye(deviations.shape[1]))
-
-    def traces(self) -> Floats:
-        """Return the traces of all covariances."""
-        return np.asarray(self.entries.sum(axis=1))
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""
@@ -238,12 +215,6 @@ class FactorTable(CovarianceTable):
             total += flat @ flat.T
         return total
 
-    def weighted_operator(self, weights: Floats) -> Operator:
-        """Return what maps w to ``sum_k weights_k Sigma_k w``."""
-        if self._squared is not None:
-            return self._squared.weighted_operator(weights)
-        return lambda direction: transposed_times(self.images(direction), weights)
-
     def rescaled(self, scale: Floats) -> Self:
         """Return the covariances of ``x / scale``."""
         return replace(self, entries=self.entries / scale[:, None])
@@ -251,10 +222,6 @@ class FactorTable(CovarianceTable):
     def factors(self, indices: Integers) -> Floats:
         """Return the factors as they are."""
         return np.asarray(self.entries[indices])
-
-    def traces(self) -> Floats:
-        """Return the traces of all covariances."""
-        return np.asarray(np.einsum("kdr,kdr->k", self.entries, self.entries))
 
     def dense(self) -> Floats:
         """Return all covariances as matrices."""

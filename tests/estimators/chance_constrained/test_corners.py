@@ -9,12 +9,8 @@ from numpy.testing import assert_allclose
 from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
 from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
 from widemargin.estimators.chance_constrained.cone_programs import sample_cones
-from widemargin.estimators.chance_constrained.norm_corners import (
-    balancing_directions,
-    corner_of,
-    origin_multipliers,
-)
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
+from widemargin.estimators.chance_constrained.smoothing import Multipliers
 from widemargin.uncertainty.covariance_tables import (
     DiagonalTable,
     FactorTable,
@@ -64,40 +60,33 @@ def test_many_samples_that_lack_the_same_feature(table, fit_intercept, C):
             assert_allclose(solution.objective, reference.objective, rtol=1e-6)
 
 
-def test_the_gap_goes_to_zero_without_polish(monkeypatch):
-    """The multipliers of the smoothed problem suffice, once its gradient vanishes."""
-    monkeypatch.setattr(newton_module, "polish", lambda *_: None)
-    for seed in range(3):
-        problem = incomplete(seed, C=20.0)
-        solution = newton(problem)
-        assert solution.status == "converged"
-        assert_certified(problem, solution)
-
-
 @pytest.fixture
-def without_polish(monkeypatch):
-    """Return the solver as it would be without active sets and corners."""
+def forgetful(monkeypatch):
+    """Return the solver as it would be if no stage knew the multipliers before it."""
+    stage = newton_module._stage
+
+    def begun_anew(problem, point, _, *given):
+        return stage(problem, point, Multipliers.constant(problem, 0.5), *given)
 
     def solve(problem):
         with monkeypatch.context() as changed:
-            changed.setattr(newton_module, "polish", lambda *_: None)
-            changed.setattr(newton_module, "polish_origin", lambda *_: None)
+            changed.setattr(newton_module, "_stage", begun_anew)
             return newton(problem)
 
     return solve
 
 
 @pytest.mark.parametrize("C", [0.02, 1.0, 50.0])
-def test_polish_and_corners_save_steps_and_digits(without_polish, C):
+def test_multipliers_carried_on_save_steps_and_digits(forgetful, C):
     problems = [incomplete(seed, C=C) for seed in range(3)]
     fast = [newton(problem) for problem in problems]
-    slow = [without_polish(problem) for problem in problems]
-    assert sum(s.n_iter for s in slow) > 3 * sum(s.n_iter for s in fast)
+    slow = [forgetful(problem) for problem in problems]
+    assert sum(s.n_iter for s in slow) > 2 * sum(s.n_iter for s in fast)
     assert max(s.proof.relative for s in fast) < 1e-13
     assert max(s.proof.relative for s in slow) > 1e-9
 
 
-def test_zero_w_is_not_proved_without_corners(without_polish):
+def test_zero_w_is_proved_for_covariances_of_classes():
     rng = np.random.default_rng(0)
     signs = np.where(rng.random(300) < 0.5, 1.0, -1.0)
     X = rng.normal(size=(300, 10))
@@ -105,8 +94,10 @@ def test_zero_w_is_not_proved_without_corners(without_polish):
     table = FullTable(np.stack([np.diag(1.0 + 10.0 * rng.random(10))] * 2))
     groups = (signs > 0).astype(np.intp)
     problem = ChanceProblem(X, signs, np.ones(300), Uncertainty(table, groups), 10.0)
-    assert newton(problem).status == "polished"
-    assert without_polish(problem).status == "stalled"
+    solution = newton(problem)
+    assert solution.status == "polished"
+    assert_certified(problem, solution, relative=1e-12)
+    assert_allclose(solution.w, 0.0)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -127,46 +118,14 @@ def test_zero_w_is_proved_in_few_steps(fit_intercept):
         assert solution.n_iter <= 10
 
 
-def test_origin_multipliers_fit_their_boxes_and_balance():
-    problem = incomplete(2)
-    rng = np.random.default_rng(2)
-    for size in (0.0, 0.3, 1.0):
-        b, alpha = origin_multipliers(problem, size * rng.random(150))
-        assert abs(b) == 1.0
-        assert np.all((alpha >= 0.0) & (alpha <= problem.costs + 1e-15))
-        assert_allclose(alpha @ problem.signs, 0.0, atol=1e-12)
-        lighter = problem.signs * b < 0.0
-        assert_allclose(alpha[lighter], problem.costs[lighter])
-
-
-def test_forces_of_the_balls_add_up():
-    rng = np.random.default_rng(3)
-    table = FactorTable(rng.normal(size=(6, 5, 2)))
-    radii = rng.random(6)
-    radii[4] = 0.0
-    inner = rng.normal(size=(6, 2))
-    inner *= 0.9 / np.linalg.norm(inner, axis=1, keepdims=True)
-    reachable = np.einsum("k,kdr,kr->d", radii, table.entries, inner)
-    found, preimages = balancing_directions(table, radii, reachable, np.eye(5))
-    assert_allclose(radii @ found, reachable, rtol=1e-12)
-    images = np.stack([m @ p for m, p in zip(table.dense(), preimages, strict=True)])
-    assert_allclose(images, found, rtol=1e-9)
-    for k in range(6):
-        u = np.linalg.lstsq(table.entries[k], found[k], rcond=None)[0]
-        assert_allclose(table.entries[k] @ u, found[k], atol=1e-12)
-        assert np.linalg.norm(u) <= 1.0 + 1e-12
-    # what no forces can do is not claimed, and ends without overflow
-    beyond, _ = balancing_directions(table, radii, 1e3 * reachable, np.eye(5))
-    assert np.linalg.norm(radii @ beyond - 1e3 * reachable) > 1.0
-    for k in range(6):
-        u = np.linalg.lstsq(table.entries[k], beyond[k], rcond=None)[0]
-        assert np.linalg.norm(u) <= 1.0 + 1e-9
-
-
-def test_a_corner_takes_in_whoever_lies_in_its_space():
-    variances = np.array([[1.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    corner = corner_of(DiagonalTable(variances), np.array([0]), np.array([0, 1.0, 1.0]))
-    assert corner.members.tolist() == [0, 1]  # 1 lacks the same feature
-    assert_allclose(np.abs(corner.basis), [[1.0], [0.0], [0.0]])
-    many = DiagonalTable(np.ones((30_000, 3)))
-    assert corner_of(many, np.arange(30_000), np.ones(3)) is None
+def test_preimages_at_corners_do_not_grow_with_the_stages():
+    """A multiple of w has no image there, but rounding would give it one."""
+    problem = incomplete(0)
+    solution = newton(problem)
+    spread = problem.uncertainty.spread(solution.w)
+    corner = (spread <= 1e-12) & (solution.dual.alpha > 0.0)
+    corner &= problem.uncertainty.table.dense().any(axis=(1, 2))
+    assert corner.sum() > 5
+    along = solution.dual.preimages[corner] @ solution.w
+    assert_allclose(along, 0.0, atol=1e-6)
+    assert np.abs(solution.dual.preimages[corner]).max() < 10.0

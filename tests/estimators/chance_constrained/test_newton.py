@@ -1,4 +1,4 @@
-"""Smoothed Newton with polish: exact, certified, and equal to the cones."""
+"""Smoothed Newton: exact, certified, and equal to the cones."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from scipy import sparse
 from scipy.optimize import check_grad
 
 from widemargin import SVC
-from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
+from widemargin.estimators.chance_constrained import smoothed_newton
 from widemargin.estimators.chance_constrained.chance_problem import (
     ChanceProblem,
+    balanced,
     duality_gap,
     objective,
 )
@@ -22,8 +23,9 @@ from widemargin.estimators.chance_constrained.cone_programs import (
 )
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin.estimators.chance_constrained.smoothing import (
+    Multipliers,
     hessian,
-    hessian_operator,
+    line_search,
     point_at,
     smoothed,
 )
@@ -81,7 +83,8 @@ def test_gap_is_never_negative_and_goes_to_zero():
     for _ in range(50):  # any point against any dual point
         w, b = rng.normal(size=4), rng.normal()
         alpha = problem.costs * rng.random(len(problem.costs))
-        state = smoothed(problem, point_at(problem, rng.normal(size=4), 0.0), 0.5)
+        point = point_at(problem, rng.normal(size=4), 0.0)
+        state = smoothed(problem, point, Multipliers.constant(problem, 0.5), 0.5)
         gap = duality_gap(problem, w, b, alpha, state.directions)
         assert gap.gap >= 0.0
         assert gap.objective - gap.gap <= solution.objective * (1.0 + 1e-12)
@@ -90,46 +93,118 @@ def test_gap_is_never_negative_and_goes_to_zero():
     assert gaps[-1] <= 1e-10
 
 
+def known_multipliers(problem, rng):
+    """Return a centre as a stage ends with: some u cut, others inside their ball."""
+    first = Multipliers.constant(problem, 0.5)
+    point = point_at(problem, rng.normal(size=problem.shape[1]), 0.2)
+    return smoothed(problem, point, first, 8.0).found
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradient_and_hessian_by_finite_differences(kind):
+@pytest.mark.parametrize("width", [0.7, 12.0])
+def test_gradient_and_hessian_by_finite_differences(kind, width):
     problem = random_problem(7, kind)
     rng = np.random.default_rng(1)
-    start = rng.normal(size=5)
+    centre, start = known_multipliers(problem, rng), rng.normal(size=5)
 
     def at(variables):
-        return point_at(problem, variables[:-1], float(variables[-1]))
+        point = point_at(problem, variables[:-1], float(variables[-1]))
+        return smoothed(problem, point, centre, width)
 
     def value(variables):
-        return smoothed(problem, at(variables), 0.7).value
+        return at(variables).value
 
     def gradient(variables):
-        return smoothed(problem, at(variables), 0.7).gradient
+        return at(variables).gradient
 
     assert check_grad(value, gradient, start) <= 1e-4 * np.linalg.norm(gradient(start))
-    state = smoothed(problem, at(start), 0.7)
-    matrix = hessian(problem, state, 0.7)
-    times_hessian = hessian_operator(problem, state, 0.7)
+    matrix = hessian(problem, at(start), width)
+    assert_allclose(matrix, matrix.T)
     for axis in range(5):
         ahead, back = start.copy(), start.copy()
         ahead[axis] += 1e-6
         back[axis] -= 1e-6
         column = (gradient(ahead) - gradient(back)) / 2e-6
         assert_allclose(matrix[:, axis], column, rtol=1e-5, atol=1e-5)
-        unit = np.eye(5)[axis]
-        assert_allclose(times_hessian(unit), matrix[:, axis], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_line_search_goes_down_by_the_value_it_computes(kind):
+    problem = random_problem(7, kind)
+    rng = np.random.default_rng(2)
+    state = smoothed(
+        problem,
+        point_at(problem, rng.normal(size=4), 0.1),
+        known_multipliers(problem, rng),
+        0.5,
+    )
+    for size in (1e-3, 1.0, 1e3):
+        step = -size * state.gradient
+        direction = point_at(problem, step[:-1], float(step[-1]))
+        length = line_search(problem, state, direction, 0.5)
+        ahead = state.point.moved(length, direction)
+        there = smoothed(problem, ahead, state.centre, 0.5)
+        slope = state.slope_along(direction)
+        assert there.value <= state.value + 1e-4 * length * slope
+        assert abs(there.slope_along(direction)) <= 0.5 * abs(slope)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_the_optimal_multipliers_nothing_is_lost(kind):
+    """The problem smoothed about them has the optimum, at any width."""
+    problem = random_problem(5, kind)
+    solution = newton(problem)
+    point = point_at(problem, solution.w, solution.b)
+    dual, table = solution.dual, problem.uncertainty.table
+    images = [S @ p for S, p in zip(table.dense(), dual.preimages, strict=True)]
+    centre = Multipliers(
+        dual.alpha / problem.costs,
+        dual.preimages,
+        np.array(images),
+        np.einsum("kd,kd->k", images, dual.preimages),
+    )
+    for width in (1e-2, 1.0, 100.0):
+        state = smoothed(problem, point, centre, width)
+        assert_allclose(state.value, solution.objective, rtol=1e-9)
+        assert_allclose(state.gradient, 0.0, atol=1e-6 * problem.costs.sum())
+
+
+def test_balanced_multipliers_move_where_it_costs_nothing():
+    problem = random_problem(6, "diagonal")
+    solution = newton(problem)
+    alpha = solution.dual.alpha
+    room = (alpha > 0.01 * problem.costs) & (alpha < 0.99 * problem.costs)
+    assert room.any()
+    for change in (1e-6, -1e-6):
+        found = balanced(problem, np.where(room, alpha + change * problem.signs, alpha))
+        assert_allclose(found @ problem.signs, 0.0, atol=1e-12)
+        assert np.all((found >= 0.0) & (found <= problem.costs))
+        assert_allclose(found[~room], alpha[~room], rtol=1e-9, atol=1e-12)
+    far = balanced(problem, np.where(problem.signs > 0.0, problem.costs, 0.0))
+    assert_allclose(far, 0.0)  # no room at all: the heavier class is scaled down
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_conjugate_gradients_find_the_same_optimum(kind, fit_intercept, monkeypatch):
-    problem = random_problem(8, kind, n=80, d=12, fit_intercept=fit_intercept)
-    direct = newton(problem)
-    monkeypatch.setattr(newton_module, "DIRECT", 0)
-    matrix_free = newton(problem)
-    assert_certified(problem, matrix_free, relative=1e-9)
-    assert_allclose(matrix_free.w, direct.w, rtol=1e-9)
-    assert_allclose(matrix_free.b, direct.b, rtol=1e-9)
-    assert (direct.b != 0.0) == fit_intercept
+def test_more_features_than_samples(kind, fit_intercept):
+    problem = random_problem(8, kind, n=20, d=30, fit_intercept=fit_intercept)
+    ours = newton(problem)
+    assert_certified(problem, ours, relative=1e-9)
+    assert_allclose(ours.objective, sample_cones(problem, tol=1e-9).objective, 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["class", "diagonal", "factor"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_many_rows_begin_with_an_eighth_of_them(kind, C, monkeypatch):
+    problem = random_problem(9, kind, n=2400, d=5, C=C)
+    solution = newton(problem)
+    assert solution.status == "polished"
+    assert solution.history[0]["width"] < 0.1
+    assert_certified(problem, solution, relative=1e-9)
+    monkeypatch.setattr(smoothed_newton, "_MANY", 10**9)
+    whole = newton(problem)
+    assert_allclose(solution.w, whole.w, rtol=1e-9, atol=1e-12)
+    assert solution.n_iter < whole.n_iter
 
 
 @pytest.mark.parametrize("kind", ["zero covariance", "zero kappa"])

@@ -107,13 +107,21 @@ def best_intercept(problem: ChanceProblem, margins: Floats, inflation: Floats) -
 
 
 def balanced(problem: ChanceProblem, alpha: Floats) -> Floats:
-    """Return multipliers inside their boxes with ``sum_i y_i alpha_i = 0``.
+    """Return feasible multipliers near ``alpha``: with an intercept they balance.
 
-    The heavier class is scaled down, which keeps every box (mathematics 2.4).
+    Those between their bounds, whose samples are on their margin, make up for it in
+    proportion to their room ``alpha (1 - alpha / c)``, which costs nothing to first
+    order; if their room is too small, the heavier class is scaled down.
     """
     alpha = np.clip(alpha, 0.0, problem.costs)
     if not problem.fit_intercept:
         return alpha
+    imbalance = inner(problem.signs, alpha)
+    room = alpha * (1.0 - alpha / np.where(problem.costs > 0.0, problem.costs, 1.0))
+    total = float(room.sum())
+    if abs(imbalance) <= total:
+        share = imbalance / total if total > 0.0 else 0.0
+        return np.clip(alpha - share * problem.signs * room, 0.0, problem.costs)
     positive = problem.signs > 0.0
     totals = alpha[positive].sum(), alpha[~positive].sum()
     smaller = min(totals)

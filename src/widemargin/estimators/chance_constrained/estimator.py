@@ -88,7 +88,7 @@ class ChanceConstrainedSVC(UncertainModel):
     class_weight : dict or "balanced", optional
         Factor on C for each class.
     solver : {"newton", "ssgd", "socp", "sdp"}, default="newton"
-        Smoothed Newton with polish (exact); stochastic subgradient (large streams);
+        Smoothed Newton (exact); stochastic subgradient (large streams);
         Clarabel on cones or on the moment SDP (tiny problems).
     refine : bool, default=True
         For "ssgd": False is the published method.

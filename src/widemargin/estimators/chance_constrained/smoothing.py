@@ -1,22 +1,28 @@
-"""The smoothed problem: value, gradient and curvature at one width of the corner.
+"""The smoothed problem about known multipliers: value, gradient and curvature.
 
-The hinge becomes quadratic on ``|z| <= width`` and the norm becomes
-``sqrt(w'Sigma w + delta^2)`` with ``delta = width / (2 (kappa + 1))``, so both errors
-shrink together (mathematics 2.4). Images ``Sigma_k w`` and margins ``X w`` are
-linear in w: a line search touches the samples once, however many steps it tries.
+Hinge and norm are maxima, ``max(0, z) = max h z`` over ``0 <= h <= 1`` and
+``||L'w|| = max u'L'w`` over ``||u|| <= 1``. A proximal term that keeps h and u near
+those of a centre makes both smooth (mathematics 2.4),
+
+    max_h h z - width (h - h0)^2,    max_u u'L'w - delta/2 ||u - u0||^2,
+
+with ``delta = width / (2 (kappa + 1))``, so that both errors shrink together. At the
+optimal h0 and u0 nothing is lost: the smoothed problem has the optimum of the problem.
+The u are kept as preimages p, ``u = L'p``, whose images are the ``v = Sigma p``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.numerics.cholesky import solve_definite
-from widemargin.numerics.products import inner, squares
+from widemargin.numerics.products import add_squares, inner
 from widemargin.numerics.row_blocks import blocks, dense_rows, times, transpose_times
+from widemargin.runtime.lazy import lazy_property
 
 from .chance_problem import ChanceProblem, shortfalls_at
 
@@ -51,151 +57,173 @@ def point_at(problem: ChanceProblem, w: Floats, b: float) -> Point:
 
 
 def corner_of_norm(problem: ChanceProblem, width: float) -> float:
-    """Return delta, the rounding of the norm that goes with ``width``."""
+    """Return delta, the smoothing of the norm that goes with ``width``."""
     return width / (2.0 * (problem.kappa + 1.0))
 
 
 @dataclass(frozen=True)
-class Smoothed:
-    """First-order information of the smoothed problem at a point.
+class Multipliers:
+    """Shares ``h_i = alpha_i / c_i``, preimages ``p_k``, directions ``v_k``.
 
-    ``alpha`` are the multipliers ``c_i clip((z_i + width) / (2 width), 0, 1)``;
-    ``directions`` the ``v_k = Sigma_k w / s_k``, which always have ``||u_k|| < 1``.
+    ``sizes`` are the ``||u_k||^2``.
     """
 
+    shares: Floats
+    preimages: Floats
+    directions: Floats
+    sizes: Floats
+
+    @classmethod
+    def constant(cls, problem: ChanceProblem, share: float) -> Multipliers:
+        """Return the same share for all samples, and no direction."""
+        (n, d), k = problem.shape, len(problem.uncertainty.table)
+        nothing = np.zeros((k, d))
+        return cls(np.full(n, share), nothing, nothing, np.zeros(k))
+
+    def without(self, point: Point) -> Multipliers:
+        """Return the same with preimages orthogonal to w where ``||u|| < 1``.
+
+        There ``L'w`` goes to zero, and so does what a multiple of w adds to u; but it
+        grows with every stage, and with it the rounding errors of the image.
+        """
+        corner = (self.sizes < 1.0 - 1e-9) & (self.sizes > 0.0)
+        if not corner.any() or not point.w.any():
+            return self
+        along = times(self.preimages, point.w) / inner(point.w, point.w)
+        along = np.where(corner, along, 0.0)[:, None]
+        preimages = self.preimages - along * point.w
+        return replace(
+            self,
+            preimages=preimages,
+            directions=self.directions - along * point.images,
+        )
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """The smoothed problem at a point, to first order.
+
+    Samples of the ``band`` have a share between 0 and 1. The u of greatest value are
+    ``u0 + L'w / delta``, divided by their ``lengths`` where these are above 1.
+    """
+
+    point: Point
+    centre: Multipliers
+    delta: float
     value: float
     gradient: Floats  # with respect to (w, b); zero for a fixed b
-    alpha: Floats
-    band: NDArray[np.bool_]
-    spread: Floats
-    directions: Floats
+    shares: Floats
     masses: Floats
+    lengths: Floats
+
+    @property
+    def band(self) -> NDArray[np.bool_]:
+        """Samples between their bounds."""
+        return (self.shares > 0.0) & (self.shares < 1.0)
+
+    def slope_along(self, direction: Point) -> float:
+        """Return the rate of the value along a direction."""
+        slope = inner(self.gradient[:-1], direction.w)
+        return slope + float(self.gradient[-1]) * direction.b
+
+    @lazy_property
+    def directions(self) -> Floats:
+        """The ``v_k``, of which the norms have their gradients."""
+        directions = self.point.images / self.delta
+        directions += self.centre.directions
+        directions /= self.lengths[:, None]
+        return directions
+
+    @property
+    def found(self) -> Multipliers:
+        """The multipliers, the centre of the next stage."""
+        preimages = self.centre.preimages + self.point.w / self.delta
+        preimages /= self.lengths[:, None]
+        sizes = np.einsum("kd,kd->k", self.directions, preimages)
+        return Multipliers(self.shares, preimages, self.directions, sizes)
 
 
-def loss_and_multipliers(
-    shortfall: Floats, costs: Floats, width: float
-) -> tuple[float, Floats, Floats]:
-    """Return the smoothed loss, the shares alpha_i / c_i and the multipliers.
-
-    With share ``h = clip((z + width) / (2 width), 0, 1)`` the smoothed hinge is
-    ``width h^2`` up to the end of the band and ``z`` beyond it.
-    """
-    share = np.minimum(np.maximum((shortfall + width) / (2.0 * width), 0.0), 1.0)
-    alpha = costs * share
-    # with z = width (2h - 1) on the band this is c width h^2; above it, h = 1, c z
-    value = inner(alpha, shortfall + width * (1.0 - share))
-    return value, share, alpha
+def _norms(
+    centre: Multipliers, along: Floats, squared: Floats, delta: float
+) -> tuple[Floats, Floats]:
+    """Return smoothed norms and lengths, given the ``v0'w`` and ``w'Sigma w``."""
+    change = along + squared / delta
+    uncut = centre.sizes + (along + change) / delta
+    lengths = np.sqrt(np.maximum(uncut, 1.0))
+    turned = np.minimum(uncut, 1.0) + centre.sizes
+    turned -= 2.0 * (centre.sizes + along / delta) / lengths
+    return change / lengths - 0.5 * delta * np.maximum(turned, 0.0), lengths
 
 
-def smoothed(problem: ChanceProblem, point: Point, width: float) -> Smoothed:
+def _hinges(
+    problem: ChanceProblem, centre: Multipliers, shortfall: Floats, width: float
+) -> tuple[float, Floats]:
+    """Return the smoothed loss and the shares."""
+    shares = np.minimum(np.maximum(centre.shares + shortfall / (2.0 * width), 0.0), 1.0)
+    moved = shares - centre.shares
+    return inner(problem.costs, shares * shortfall - width * moved * moved), shares
+
+
+def smoothed(
+    problem: ChanceProblem, point: Point, centre: Multipliers, width: float
+) -> Smoothed:
     """Evaluate value, gradient and multipliers at ``point``."""
-    uncertainty = problem.uncertainty
     delta = corner_of_norm(problem, width)
-    squared = np.maximum(times(point.images, point.w), 0.0)
-    spread = np.sqrt(squared + delta * delta)
+    along, squared = times(centre.directions, point.w), times(point.images, point.w)
+    spread, lengths = _norms(centre, along, squared, delta)
     shortfall = shortfalls_at(problem, point.margins + point.b, spread)
-    loss, share, alpha = loss_and_multipliers(shortfall, problem.costs, width)
-    directions = point.images / spread[:, None]
-    masses = uncertainty.collect(alpha)
-    signed = alpha * problem.signs
+    loss, shares = _hinges(problem, centre, shortfall, width)
+    alpha = problem.costs * shares
+    masses = problem.uncertainty.collect(alpha)
+    signed, pulls = alpha * problem.signs, problem.kappa * masses / lengths
     gradient = np.zeros(problem.shape[1] + 1)
     gradient[:-1] = point.w - transpose_times(problem.X, signed)
-    gradient[:-1] += problem.kappa * transpose_times(directions, masses)
+    gradient[:-1] += transpose_times(centre.directions, pulls)
+    gradient[:-1] += transpose_times(point.images, pulls / delta)
     if problem.fit_intercept:
         gradient[-1] = -float(signed.sum())
-    return Smoothed(
-        value=0.5 * inner(point.w, point.w) + loss,
-        gradient=gradient,
-        alpha=alpha,
-        band=(share > 0.0) & (share < 1.0),
-        spread=spread,
-        directions=directions,
-        masses=masses,
-    )
-
-
-def margin_rows(
-    problem: ChanceProblem, directions: Floats, rows: NDArray[np.intp]
-) -> Floats:
-    """Return ``J_i = -y_i mu_i + kappa v_i`` for the chosen samples, dense."""
-    jacobian = dense_rows(problem.X, rows) * -problem.signs[rows, None]
-    jacobian += problem.kappa * directions[problem.uncertainty.entries(rows)]
-    return jacobian
-
-
-def norm_curvature(
-    problem: ChanceProblem, masses: Floats, spread: Floats, directions: Floats
-) -> Floats:
-    """Return ``kappa sum_k A_k (Sigma_k - v_k v_k') / s_k``, A_k the masses."""
-    weights = problem.kappa * masses / spread
-    curvature = problem.uncertainty.table.weighted_sum(weights)
-    curvature -= squares(directions * np.sqrt(weights)[:, None])
-    return curvature
-
-
-def least_curvature(problem: ChanceProblem, width: float) -> float:
-    """Return what is added to the curvature of b, which an empty band leaves at 0."""
-    return 1e-12 * float(problem.costs.sum()) / width
+    value = 0.5 * inner(point.w, point.w) + loss
+    return Smoothed(point, centre, delta, value, gradient, shares, masses, lengths)
 
 
 def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
     """Return the (d+1, d+1) Hessian; its last row and column belong to b.
 
-    They are those of the identity where b is fixed.
+    They are those of the identity where b is fixed. With ``J_i = -y_i mu_i + kappa
+    v_i`` it is ``I + sum c_i / (2 width) J_i J_i'`` over the band, and ``kappa A_k /
+    (delta lengths_k)`` times ``Sigma_k`` (less ``v_k v_k'`` where u is cut).
     """
-    d = problem.shape[1]
+    d, members = problem.shape[1], np.flatnonzero(state.band)
+    weights = problem.kappa * state.masses / (state.delta * state.lengths)
+    cut = np.flatnonzero((state.lengths > 1.0) & (weights > 0.0))
+    across = np.zeros((d, d))  # lower triangles are added up
+    add_squares(across, state.directions[cut] * np.sqrt(weights[cut])[:, None])
     out = np.zeros((d + 1, d + 1))
-    members = np.flatnonzero(state.band)
     for part in blocks(len(members)):
         rows = members[part]
+        entries = problem.uncertainty.entries(rows)
         jacobian = np.empty((len(rows), d + 1))
-        jacobian[:, :d] = margin_rows(problem, state.directions, rows)
+        jacobian[:, :d] = dense_rows(problem.X, rows) * -problem.signs[rows, None]
+        jacobian[:, :d] += problem.kappa * state.directions[entries]
         jacobian[:, d] = -problem.signs[rows] if problem.fit_intercept else 0.0
         jacobian *= np.sqrt(problem.costs[rows] / (2.0 * width))[:, None]
-        out += squares(jacobian)
-    out[:d, :d] += norm_curvature(problem, state.masses, state.spread, state.directions)
+        add_squares(out, jacobian)
+    out[:d, :d] += problem.uncertainty.table.weighted_sum(weights) - across
     out.reshape(-1)[: -1 : d + 2] += 1.0
-    out[d, d] += least_curvature(problem, width) if problem.fit_intercept else 1.0
-    return out
+    # an empty band leaves b without curvature
+    least = 1e-12 * float(problem.costs.sum()) / width
+    out[d, d] += least if problem.fit_intercept else 1.0
+    lower = np.tril(out, -1)
+    return lower + lower.T + np.diag(out.diagonal())
 
 
-def hessian_operator(
-    problem: ChanceProblem, state: Smoothed, width: float
-) -> Callable[[Floats], Floats]:
-    """Return what maps (w, b) to the Hessian times it, never formed, for large d."""
-    X, signs, curvature = problem.X, problem.signs, problem.costs / (2.0 * width)
-    directions = state.directions
-    entries = problem.uncertainty.entries(np.arange(len(signs)))
-    members = np.flatnonzero(state.band)
-    if 2 * len(members) <= len(signs):  # others have no curvature; a copy pays
-        X, signs, entries = X[members], signs[members], entries[members]
-        curvature = curvature[members]
-    else:
-        curvature = np.where(state.band, curvature, 0.0)
-    weights = problem.kappa * state.masses / state.spread
-    spreading = problem.uncertainty.table.weighted_operator(weights)
-    least = least_curvature(problem, width)
-
-    def product(point: Floats) -> Floats:
-        w, b = point[:-1], float(point[-1])
-        along = times(directions, w)
-        change = problem.kappa * along[entries] - signs * (times(X, w) + b)
-        weighted = curvature * change
-        signed = signs * weighted
-        pulls = np.bincount(entries, weighted, minlength=len(weights))
-        image = w - transpose_times(X, signed) + spreading(w)
-        image += transpose_times(directions, problem.kappa * pulls - weights * along)
-        slope = least * b - float(signed.sum()) if problem.fit_intercept else b
-        return np.append(image, slope)
-
-    return product
-
-
-def damped_step(curvature: Floats, gradient: Floats, floor: Floats) -> Floats | None:
+def damped_step(curvature: Floats, gradient: Floats) -> Floats | None:
     """Return ``-curvature^-1 gradient``, damped where rounding left it indefinite.
 
-    ``floor`` are the least values that the diagonal can have. None on overflow.
+    None on overflow.
     """
+    floor = np.ones(len(gradient))  # of the identity; b has no more than its own
+    floor[-1] = np.finfo(float).tiny
     scale = 1.0 / np.sqrt(np.maximum(curvature.diagonal(), floor))
     scaled, right = curvature * scale * scale[:, None], -scale * gradient
     step, damping = solve_definite(scaled, right), 1e-14
@@ -205,53 +233,15 @@ def damped_step(curvature: Floats, gradient: Floats, floor: Floats) -> Floats | 
     return None if step is None else scale * step
 
 
-def _along(
-    problem: ChanceProblem, point: Point, direction: Point, width: float
-) -> Callable[[float], tuple[float, float]]:
-    """Return what maps a step along the direction to value and derivative.
-
-    Margins and squared spreads are a line and a parabola in the step: an evaluation
-    costs O(n) and no product with the samples.
-    """
-    delta = corner_of_norm(problem, width)
-    floor = delta * delta
-    constant = np.maximum(times(point.images, point.w), 0.0) + floor
-    linear = 2.0 * times(direction.images, point.w)
-    quadratic = np.maximum(times(direction.images, direction.w), 0.0)
-    offset = 1.0 - problem.signs * (point.margins + point.b)
-    rate = -problem.signs * (direction.margins + direction.b)
-    norm, slope = 0.5 * inner(point.w, point.w), inner(point.w, direction.w)
-    bend = 0.5 * inner(direction.w, direction.w)
-
-    def evaluated(step: float) -> tuple[float, float]:
-        squared = constant + step * (linear + step * quadratic)
-        spread = np.sqrt(np.maximum(squared, floor))
-        growth = (0.5 * linear + step * quadratic) / spread
-        shortfall = offset + step * rate
-        shortfall = shortfall + problem.kappa * problem.uncertainty.expand(spread)
-        loss, _, alpha = loss_and_multipliers(shortfall, problem.costs, width)
-        value = norm + step * (slope + step * bend) + loss
-        derivative = slope + 2.0 * step * bend + inner(alpha, rate)
-        masses = problem.uncertainty.collect(alpha)
-        return value, derivative + problem.kappa * inner(masses, growth)
-
-    return evaluated
-
-
 def line_search(
-    problem: ChanceProblem,
-    point: Point,
-    start: float,
-    direction: Point,
-    width: float,
-    slope: float,
+    problem: ChanceProblem, state: Smoothed, direction: Point, width: float
 ) -> float:
-    """Return a step with sufficient decrease along a descent direction.
+    """Return a step of sufficient decrease along a descent direction; 0 if none is.
 
-    ``start`` and ``slope`` are the value at ``point`` and its rate along the direction.
     The minimum is bracketed by fourfold steps, then found by the secant of the slopes.
     """
-    evaluated = _along(problem, point, direction, width)
+    evaluated = _along(problem, state, direction, width)
+    start, slope = state.value, state.slope_along(direction)
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
     step = 1.0
     for _ in range(30):
@@ -266,12 +256,41 @@ def line_search(
                 continue
         else:
             high, high_slope = step, max(derivative, 0.0)
-        width_left = high - low
-        if width_left <= 1e-12 * max(high, 1e-300):
-            break
+        left = high - low
         if high_slope > 0.0:
-            trial = low - low_slope * width_left / (high_slope - low_slope)
+            trial = low - low_slope * left / (high_slope - low_slope)
         else:
-            trial = low + 0.5 * width_left
-        step = float(np.clip(trial, low + 0.1 * width_left, high - 0.1 * width_left))
-    return low if low > 0.0 else step
+            trial = low + 0.5 * left
+        step = float(np.clip(trial, low + 0.1 * left, high - 0.1 * left))
+    return low
+
+
+def _along(
+    problem: ChanceProblem, state: Smoothed, direction: Point, width: float
+) -> Callable[[float], tuple[float, float]]:
+    """Return what maps a step along the direction to value and derivative.
+
+    Margins are a line and squared spreads a parabola in the step: an evaluation costs
+    O(n) and no product with the samples.
+    """
+    point, centre, delta = state.point, state.centre, state.delta
+    along, rate_along = (times(centre.directions, w) for w in (point.w, direction.w))
+    squared, cross = (times(point.images, w) for w in (point.w, direction.w))
+    bend = np.maximum(times(direction.images, direction.w), 0.0)
+    scores, rate = point.margins + point.b, direction.margins + direction.b
+    signed_rate = problem.signs * rate
+    norm, slope = 0.5 * inner(point.w, point.w), inner(point.w, direction.w)
+    size = inner(direction.w, direction.w)
+
+    def evaluated(step: float) -> tuple[float, float]:
+        parabola = np.maximum(squared + step * (2.0 * cross + step * bend), 0.0)
+        spread, lengths = _norms(centre, along + step * rate_along, parabola, delta)
+        shortfall = shortfalls_at(problem, scores + step * rate, spread)
+        loss, shares = _hinges(problem, centre, shortfall, width)
+        alpha = problem.costs * shares
+        growth = (rate_along + (cross + step * bend) / delta) / lengths
+        pull = problem.kappa * inner(problem.uncertainty.collect(alpha), growth)
+        value = norm + step * (slope + 0.5 * step * size) + loss
+        return value, slope + step * size + pull - inner(alpha, signed_rate)
+
+    return evaluated

@@ -46,7 +46,7 @@ Problems = Source[BlockProblems]
 Scores = Floats  # of shape (4, n): samples seen along one direction, see scores_of
 
 ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
-_BYTES_PER_SCORE = 320  # four numbers kept, and the solver's work on them (285 seen)
+_BYTES_PER_SCORE = 390  # four numbers kept, and the solver's work on them (353 seen)
 
 
 def stochastic(
