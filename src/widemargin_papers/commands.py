@@ -82,9 +82,12 @@ def bench(
     benchmark. Objectives are recomputed independently; peers run in processes of their
     own.
     """
-    from .running import compared, listed
+    from .bench.problems import problems
+    from .harness.contestants import Settings
+    from .running import compared
 
     if listing:
-        click.echo(listed())
+        click.echo("\n".join(problems()))
         return
-    click.echo(compared(data, C, gamma, kernel, label, threads, cap))
+    settings = Settings(C=C, kernel=kernel, threads=threads)
+    click.echo(compared(data, settings, gamma, label, cap))

@@ -20,7 +20,6 @@ from widemargin_papers.bench.tables import ratio_table
 from widemargin_papers.harness import reproduction as papers
 from widemargin_papers.harness.contestants import Settings
 from widemargin_papers.harness.datasets import data_directory, found_in
-from widemargin_papers.harness.html_page import paper_page
 from widemargin_papers.harness.measuring import Problem
 from widemargin_papers.harness.published import data_files
 from widemargin_papers.harness.results import ResultStore
@@ -44,7 +43,7 @@ def reproduced(
             f"reproduce {paper}: {error}; pip install 'widemargin[all]'"
         ) from error
     with replacing(folder / "index.html") as file:
-        file.write(paper_page(outcome, folder).encode())
+        file.write(papers.paper_page(outcome, folder).encode())
     if not summary:
         click.echo(papers.as_text(outcome), nl=False)
     click.echo(outcome.summary())
@@ -85,30 +84,24 @@ def listed_data(data_dir: str | None) -> str:
     return "\n".join(lines)
 
 
-def listed() -> str:
-    """Return the named problems of the benchmark, one per line."""
-    return "\n".join(problems())
-
-
 def compared(
     data: str,
-    C: float,
+    settings: Settings,
     gamma: float | None,
-    kernel: str,
     label: str | None,
-    threads: int,
     cap: float | None,
 ) -> str:
     """Return the ratios on a file or on the problems whose names contain `data`."""
     named = problems()
     if is_stream(data) or Path(data).is_file():
-        chosen = [_problem(data, C, gamma, kernel, label)]
+        chosen = [_problem(data, settings, gamma, label)]
     else:
         chosen = [problem for name, problem in named.items() if data in name]
     if not chosen:
         raise InputError(
             f"{data!r} is neither a file nor a problem; there are: {', '.join(named)}"
         )
+    threads = settings.threads
     chosen = [
         replace(problem, settings=replace(problem.settings, threads=threads))
         for problem in chosen
@@ -121,7 +114,7 @@ def compared(
 
 
 def _problem(
-    path: str, C: float, gamma: float | None, kernel: str, label: str | None
+    path: str, settings: Settings, gamma: float | None, label: str | None
 ) -> Problem:
     content = read_data(path, label=label)
     labels = np.asarray(content.y)
@@ -132,5 +125,5 @@ def _problem(
     if gamma is None:
         mean_square = X.multiply(X).mean() if sparse.issparse(X) else np.mean(X * X)
         gamma = float(1.0 / (X.shape[1] * max(mean_square - X.mean() ** 2, 1e-300)))
-    settings = Settings(C=C, gamma=gamma, kernel=kernel)
+    settings = replace(settings, gamma=gamma)
     return Problem(Path(path).name, lambda: (X, signs), settings)

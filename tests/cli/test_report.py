@@ -15,8 +15,7 @@ from widemargin.cli.html_report import demo_page
 from widemargin.cli.terminal_report import Act, TerminalReport
 from widemargin.display import ComparisonDisplay
 from widemargin_papers.harness.cells import Cell, Task
-from widemargin_papers.harness.html_page import paper_page
-from widemargin_papers.harness.reproduction import Outcome
+from widemargin_papers.harness.reproduction import Outcome, paper_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -21,8 +21,9 @@ from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.timing import processor_seconds
+
+from ..record_tables import records_table
 
 #: data set -> C and gamma, as in the table of ratios (features in [0, 1])
 SETTINGS = {

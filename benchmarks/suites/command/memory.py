@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table
+
+from ..record_tables import records_table
 
 _ROWS = 2_000  # written at a time
 _NUMBERS = 10_000

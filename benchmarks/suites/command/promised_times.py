@@ -22,7 +22,9 @@ from widemargin.estimators.base.time_left import TimeLeft
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import Column, record_rows, rst_table
+from widemargin_papers.harness.text_tables import rst_table
+
+from ..record_tables import Column, record_rows
 
 #: data set -> rows, C, gamma (features in [0, 1]); the first half was chosen on
 SETTINGS = {

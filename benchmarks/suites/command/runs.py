@@ -22,7 +22,9 @@ from functools import partial
 from widemargin_papers import PAPERS
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table, rst_table
+from widemargin_papers.harness.text_tables import rst_table
+
+from ..record_tables import records_table
 
 
 @dataclass(frozen=True)

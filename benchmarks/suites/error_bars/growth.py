@@ -27,9 +27,10 @@ from widemargin_papers.chance.methods import (
 )
 from widemargin_papers.chance.printed import SEDUMI
 from widemargin_papers.harness.cells import Cell, Figure, Task, row_cells
-from widemargin_papers.harness.text_tables import exponent
 from widemargin_papers.harness.timing import processor_seconds
 from widemargin_papers.harness.worker import status_megabytes
+
+from ..record_tables import exponent
 
 Floats = NDArray[np.float64]
 

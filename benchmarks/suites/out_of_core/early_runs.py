@@ -11,8 +11,8 @@ from suites.dask_workers import worker_processes
 from widemargin import DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table
 
+from ..record_tables import records_table
 from .exact_runs import WORKER
 from .generated import HELD, SETTINGS, as_dask, make_block
 from .worker_fits import fitted_on_workers

@@ -26,10 +26,10 @@ from widemargin import SVC, DivideConquerSVC
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes
 
+from ..record_tables import records_table
 from .generated import FEATURES, HELD, SETTINGS, as_dask, make_block, write_map
 from .worker_fits import fitted_on_workers
 

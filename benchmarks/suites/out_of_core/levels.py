@@ -22,8 +22,9 @@ from widemargin.multilevel.driver import levels_pay
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.timing import processor_seconds
+
+from ..record_tables import records_table
 
 #: data set -> C, gamma (features in [0, 1]) and rows
 SETTINGS: dict[str, tuple[float, float, int]] = {

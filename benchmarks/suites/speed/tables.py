@@ -8,7 +8,8 @@ from statistics import median
 from widemargin_papers.bench.tables import OURS, ratio, ratio_table, stored
 from widemargin_papers.harness.measuring import Problem
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import exponent
+
+from ..record_tables import exponent
 
 
 def growth_table(store: ResultStore, problems: Iterable[Problem]) -> str:

@@ -20,8 +20,9 @@ from widemargin_papers.bench.problems import covtype
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import records_table
 from widemargin_papers.harness.worker import status_megabytes
+
+from ..record_tables import records_table
 
 THREADS = 2
 ROWS = 2000

@@ -27,8 +27,9 @@ from widemargin_papers.bench.problems import covtype, ijcnn1
 from widemargin_papers.harness import datasets
 from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
-from widemargin_papers.harness.text_tables import Column, records_table
 from widemargin_papers.harness.timing import spending
+
+from ..record_tables import Column, records_table
 
 Vector = NDArray[np.float64]
 THREADS = 2

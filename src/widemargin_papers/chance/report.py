@@ -8,7 +8,7 @@ from typing import Any
 from widemargin_papers.harness.cells import Cell, of_table
 from widemargin_papers.harness.figures import draw_panels
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import folded, list_table, origin
+from widemargin_papers.harness.text_tables import folded, list_table, provenance
 
 from .methods import METHODS
 from .printed import COVARIANCE_SCALE, DATA, PAPER, RISK, C
@@ -83,7 +83,6 @@ def _noted(cell: Cell) -> str:
 
 def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
     """Return the measured parts of the page: each table folded, after its title."""
-    processors, commits = origin(store.records.values())
     text = [
         "Measured\n--------\n",
         "Processor seconds of one thread; means over random partitions. The paper's\n"
@@ -104,13 +103,7 @@ def parts(store: ResultStore, cells: Sequence[Cell]) -> dict[str, str]:
             text += [folded(title, plain_table(cells, table))]
         if table == "Table 1" and table in known:
             text += [f".. image:: {CURVES}\n   :alt: Objective against seconds\n"]
-    text += [
-        folded(
-            "Machines and commits",
-            f"{processors}; other jobs ran beside. Commits {commits}.\n\n"
-            "``python benchmarks/papers.py chance`` measures what is missing.\n",
-        )
-    ]
+    text += [folded("Machines and commits", provenance(store) + "\n")]
     return {PAGE: "\n".join(text) + "\n"}
 
 
@@ -126,6 +119,6 @@ def figures(cells: Sequence[Cell]) -> dict[str, Any]:
             panels[name].setdefault(label, []).append(point)
     labels = ("seconds", "objective above the optimum, relative")
     figure = draw_panels(
-        panels, labels, size=(4.2, 3.6), log=True, log_x=True, one_legend=True
+        panels, labels, size=(4.2, 3.6), log=True, log_x=True, legend="first"
     )
     return {"time_to_accuracy": figure}

@@ -7,15 +7,15 @@ are lower bounds, where scikit-learn was stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import compress, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from widemargin.display import ComparisonDisplay, HistoryDisplay
+from widemargin.display import ComparisonDisplay
 from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell
-from widemargin_papers.harness.figures import canvas
+from widemargin_papers.harness.figures import Curves, canvas, draw_panels
 
 from .accuracy import BASELINE, baseline_costs, by_set, summary
 from .printed import KERNELS, ROWS
@@ -38,7 +38,6 @@ PANELS = {  # figure -> quantity, ways
 }
 
 Rows = Mapping[str, Mapping[str, float]]
-Curve = tuple[list[int], list[float]]
 
 
 def draw_growth(cells: Sequence[Cell], rows: Rows) -> dict[str, Any]:
@@ -57,32 +56,24 @@ def _panels(rows: Rows, stopped: set[str], quantity: str, ways: Sequence[str]) -
     from matplotlib.lines import Line2D
 
     styles = dict(zip(KERNELS, STYLES, strict=True))
-    figure, axes = canvas(len(ROWS), 3, (11 / 3, 9.6 / 3))
-    for name, ax in zip(ROWS, axes, strict=True):
-        series: dict[str, Curve] = {}
-        looks: dict[str, dict[str, Any]] = {}
-        for way, (kernel, line) in product(ways, styles.items()):
-            sizes, heights = curve(rows, name, kernel, f"{way}: {quantity}")
-            label, colour = f"{way}, {kernel}", COLOURS[WAYS.index(way)]
-            series[label] = (sizes, heights)
-            looks[label] = {"color": colour, "linestyle": line}
-            if way != "scikit-learn":
-                continue
-            bounds = [f"{name}, {kernel}, n={size}" in stopped for size in sizes]
-            hollow = f"{label}, stopped"
-            series[hollow] = (
-                list(compress(sizes, bounds)),
-                list(compress(heights, bounds)),
-            )
-            looks[hollow] = HOLLOW | {"color": colour}
-        shown = {label: points for label, points in series.items() if points[0]}
-        if shown:
-            display = HistoryDisplay(shown, "training rows", quantity)
-            display.plot(ax=ax, log=True, log_x=True, styles=looks, legend=False)
-            measured = sorted({size for sizes, _ in shown.values() for size in sizes})
-            ax.set_xticks(measured, [f"{size:,}" for size in measured])
-            ax.set_xticks([], minor=True)
-        ax.set_title(name)
+    panels: dict[str, Curves] = {name: {} for name in ROWS}
+    looks: dict[str, dict[str, Any]] = {}
+    for name, way, (kernel, line) in product(ROWS, ways, styles.items()):
+        points = curve(rows, name, kernel, f"{way}: {quantity}")
+        label, colour = f"{way}, {kernel}", COLOURS[WAYS.index(way)]
+        panels[name][label] = points
+        looks[label] = {"color": colour, "linestyle": line}
+        if way == "scikit-learn":
+            bounds = [p for p in points if f"{name}, {kernel}, n={p[0]}" in stopped]
+            panels[name][f"{label}, stopped"] = bounds
+            looks[f"{label}, stopped"] = HOLLOW | {"color": colour}
+    look: dict[str, Any] = {"size": (11 / 3, 9.6 / 3), "columns": 3, "legend": "none"}
+    labels = "training rows", quantity
+    figure = draw_panels(panels, labels, log=True, log_x=True, styles=looks, **look)
+    for ax, curves in zip(figure.axes, panels.values(), strict=False):
+        measured = sorted({size for points in curves.values() for size, _ in points})
+        ax.set_xticks(measured, [f"{size:,}" for size in measured])
+        ax.set_xticks([], minor=True)
     handles = [Line2D([], [], color=COLOURS[WAYS.index(way)], marker="o", markersize=4,
                       label=way) for way in ways]  # fmt: skip
     handles += [Line2D([], [], color="black", linestyle=line, label=kernel)
@@ -95,7 +86,7 @@ def _panels(rows: Rows, stopped: set[str], quantity: str, ways: Sequence[str]) -
     return figure
 
 
-def curve(rows: Rows, name: str, kernel: str, column: str) -> Curve:
+def curve(rows: Rows, name: str, kernel: str, column: str) -> list[tuple[float, float]]:
     """Return sizes and figures of one way with one kernel on one set.
 
     A chunk may need no step at all: half a step is drawn for it, the axis being
@@ -106,8 +97,7 @@ def curve(rows: Rows, name: str, kernel: str, column: str) -> Curve:
              for row, figures in rows.items()
              if row.startswith(start) and column in figures}  # fmt: skip
     least = 0.5 if column.endswith("steps") else 0.0
-    sizes = sorted(found)
-    return sizes, [max(found[size], least) for size in sizes]
+    return [(size, max(found[size], least)) for size in sorted(found)]
 
 
 def draw_accuracy(cells: Sequence[Cell]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from widemargin_papers.harness.cells import Cell, by_row
 from widemargin_papers.harness.results import ResultStore
-from widemargin_papers.harness.text_tables import list_table, origin
+from widemargin_papers.harness.text_tables import list_table, provenance
 
 from . import accuracy
 from .figures import draw_accuracy, draw_growth
@@ -112,13 +112,9 @@ def accuracy_table(cells: Sequence[Cell], quantity: str) -> str:
 
 
 def _origin(store: ResultStore, figure: str) -> str:
-    processors, commits = origin(
-        record for key, record in store.records.items() if key.startswith(figure)
-    )
     return (
-        f"On {processors}, one thread; other jobs ran beside.\n"
-        f"``python benchmarks/papers.py cost`` measures what is missing (commits "
-        f"{commits}).\n"
+        "``python benchmarks/papers.py cost`` measures what is missing: "
+        f"{provenance(store, figure)}; one thread, other jobs ran beside.\n"
     )
 
 

@@ -86,9 +86,6 @@ def _row(name: str, n: int | None) -> str:
     return name if n is None else f"{name}, {n} rows"
 
 
-# ---- Table 1: three ways to predict from the clusters' models -----------------
-
-
 def table_1(k: int, n: int | None) -> Iterable[Cell]:
     """Yield accuracy and milliseconds of early, naive and committee prediction."""
     data = subset("covtype", n, 20_000)
@@ -112,9 +109,6 @@ def table_1(k: int, n: int | None) -> Iterable[Cell]:
         row = _row(f"{way}, k={k}", n)
         yield Cell("Table 1", row, "accuracy %", float(right), printed, held)
         yield Cell("Table 1", row, "ms per sample", spent, per_sample)
-
-
-# ---- Table 2: the contestants -------------------------------------------------
 
 
 def table_2(name: str, method: str, n: int | None, rank: int) -> Iterable[Cell]:
@@ -142,9 +136,6 @@ def quoted(name: str) -> Iterable[Cell]:
         yield Cell("Table 2", row, "processor s", None, seconds, None, "quoted")
 
 
-# ---- Table 5: clustering and training time of each level ----------------------
-
-
 def table_5(n: int) -> Iterable[Cell]:
     """Yield the seconds of clustering and training on each level of an exact fit."""
     data = subset("covtype", n, 1000)
@@ -164,9 +155,6 @@ def table_5(n: int) -> Iterable[Cell]:
     yield Cell("Table 5", _row("level 0", n), "training s", last, paper.TABLE_5[0][1])
 
 
-# ---- Table 6: early prediction against bagging --------------------------------
-
-
 def table_6(name: str, k: int, n: int | None) -> Iterable[Cell]:
     """Yield the accuracy of early prediction and of bagging with k models."""
     data = subset(name, n)
@@ -182,9 +170,6 @@ def table_6(name: str, k: int, n: int | None) -> Iterable[Cell]:
     yield Cell("Table 6", row, "early %", accuracy(early, data), printed[0], held)
     # bagging by votes of SVMs with an intercept: close, not equal, to theirs
     yield Cell("Table 6", row, "bagging %", accuracy(votes, data), printed[1], None)
-
-
-# ---- Tables 7, 9, 10: grids of C and gamma, with totals as Table 4 --------------
 
 
 def grid_point(name: str, C: int, gamma: int, n: int | None) -> Iterable[Cell]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from widemargin.display import HistoryDisplay
 from widemargin.display.canvas import COLOURS
 from widemargin_papers.harness.cells import Cell, by_row, of_table
-from widemargin_papers.harness.figures import canvas, legend_below
+from widemargin_papers.harness.figures import Curves, draw_panels
 
 from .example_models import FIGURE, picture
 from .printed import SETTINGS
 
 SIZE = (3.2, 2.6)  # of a panel
+PLACES = list(SETTINGS)
 
 
 def figures(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -36,26 +37,23 @@ def _against_paper(cells: Sequence[Cell], table: str, quantity: str) -> Any:
     names = sorted({row.split()[0] for row, _ in kept})
     if not names:
         return None
-    figure, axes = canvas(len(names), 4, SIZE)
-    places = range(len(SETTINGS))
+    panels: dict[str, Curves] = {}
+    styles: dict[str, dict[str, Any]] = {}
     looks: dict[str, dict[str, Any]] = {"ours": {}, "paper": {"marker": "x"}}
-    for ax, name in zip(axes, names, strict=True):
-        curves, styles = {}, {}
-        for k, words, line in ((0, "without", "-"), (1, "with", ":")):
-            row = f"{name} shrinking={k}"
-            own = [kept.get((row, f"{quantity} {setting}")) for setting in SETTINGS]
-            heights = [(c.ours, c.paper) if c else (None, None) for c in own]
-            for whose, colour, points in zip(
-                looks, COLOURS, zip(*heights, strict=True), strict=False
-            ):
-                label = f"{whose} {words} shrinking"
-                curves[label] = (places, [np.nan if y is None else y for y in points])
-                styles[label] = {"color": colour, "linestyle": line} | looks[whose]
-        HistoryDisplay(curves).plot(ax=ax, styles=styles, legend=False)
-        ax.set_title(name, fontsize=9)
-        ax.set_xticks(places, SETTINGS, rotation=60, fontsize=7)
+    for name, (k, words, line), place in product(
+        names, ((0, "without", "-"), (1, "with", ":")), range(len(SETTINGS))
+    ):
+        cell = kept.get((f"{name} shrinking={k}", f"{quantity} {PLACES[place]}"))
+        heights = (cell.ours, cell.paper) if cell else (None, None)
+        for whose, colour, y in zip(looks, COLOURS, heights, strict=False):
+            label = f"{whose} {words} shrinking"
+            point = (float(place), np.nan if y is None else y)
+            panels.setdefault(name, {}).setdefault(label, []).append(point)
+            styles[label] = {"color": colour, "linestyle": line} | looks[whose]
+    figure = draw_panels(panels, ("", ""), size=SIZE, styles=styles, legend="below")
+    for ax in figure.axes[: len(names)]:
+        ax.set_xticks(range(len(SETTINGS)), PLACES, rotation=60, fontsize=7)
         ax.set_xlim(-0.4, len(SETTINGS) - 0.6)
         ax.set_ylim(bottom=0)
-    legend_below(figure, axes[0])
     figure.suptitle(f"{quantity} by epsilon/sigma")
     return figure

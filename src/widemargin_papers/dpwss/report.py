@@ -32,10 +32,6 @@ COMPOSED = ((0.1, 400), (0.1, 13_688), (1.0, 372), (1.0, 13_688))
 SHOWN = ("1/0.1", "1/0.7")  # the settings on the page; all are in cells.csv
 
 
-def _list_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return list_table(header, rows) if rows else "(Not measured.)\n"
-
-
 def _shown(cells: Sequence[Cell | None], printed: bool = False) -> str:
     """Return objective, iterations and, of three cells, the violation."""
     figures = [cell and (cell.paper if printed else cell.ours) for cell in cells]
@@ -56,7 +52,7 @@ def apart(cells: Sequence[Cell]) -> str:
         return _shown([own.get((f"{name}: {rule}", metric)) for metric in METRICS])
 
     table = [(rule, *(entry(name, rule) for name in names)) for rule in rules]
-    return _list_table(("rule", *names), table)
+    return list_table(("rule", *names), table)
 
 
 def exact_rows(cells: Sequence[Cell]) -> str:
@@ -69,7 +65,7 @@ def exact_rows(cells: Sequence[Cell]) -> str:
     if not others:
         return f"{total}.\n"
     header = ("row", "cell", "ours", "paper")
-    return f"{total}. The others:\n\n{_list_table(header, rows)}"
+    return f"{total}. The others:\n\n{list_table(header, rows)}"
 
 
 def drawn_rows(cells: Sequence[Cell]) -> str:
@@ -92,7 +88,7 @@ def drawn_rows(cells: Sequence[Cell]) -> str:
     done = sum(column.endswith("KKT violation") for _, column in own)
     wanted = 2 * len(SETTINGS) * (len(FILES) - 2)  # two files are not available
     count = f"{done} of {wanted} settings (with and without shrinking) are stored."
-    return f"{_list_table(header, rows)}\n{count}\n"
+    return f"{list_table(header, rows)}\n{count}\n"
 
 
 def sweep(cells: Sequence[Cell]) -> str:
@@ -110,14 +106,14 @@ def sweep(cells: Sequence[Cell]) -> str:
             ratios = [own["iteration"] / best["iteration"] for own, best in pairs]
             shown = f"{np.mean(lost):.2f}", f"{np.mean(ratios):.2f}"
             rows.append((f"{sigma:g}", *shown))
-    return _list_table(("sigma", "lost, %", "iterations / WSS2's"), rows)
+    return list_table(("sigma", "lost, %", "iterations / WSS2's"), rows)
 
 
 def cost(cells: Sequence[Cell]) -> str:
     """Return the processor time of an iteration by rule."""
     own = of_table(cells, COST).values()
     rows = [(c.row, c.column, f"{c.ours:.0f}", c.note) for c in own]
-    return _list_table(("data", "rule", "microseconds", "ratio"), rows)
+    return list_table(("data", "rule", "microseconds", "ratio"), rows)
 
 
 def audit(cells: Sequence[Cell]) -> str:
@@ -133,7 +129,7 @@ def audit(cells: Sequence[Cell]) -> str:
         first = own[0].note.partition(";")[0]
         rows.append((name, f"{min(found):.2f}", f"{max(found):.2f}", first, verdict))
     header = ("method", "least", "largest", f"first seed, of {RUNS} each", "verdict")
-    return _list_table(header, rows)
+    return list_table(header, rows)
 
 
 def composed(_: Sequence[Cell]) -> str:

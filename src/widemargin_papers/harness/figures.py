@@ -38,29 +38,33 @@ def draw_panels(
     columns: int = 4,
     log: bool = False,
     log_x: bool = False,
-    one_legend: bool = False,
+    styles: Mapping[str, Mapping[str, Any]] | None = None,
+    legend: str = "each",
     title_size: float | str = "large",
 ) -> Any:
     """Draw a panel for each entry, its curves in the order of their points' x.
 
-    With ``one_legend`` only the first panel has a legend and a label of y.
+    With ``legend="first"`` only the first panel has a legend and a label of y, with
+    "below" they have one together, with "none" the caller makes it.
     """
     figure, axes = canvas(len(panels), min(columns, len(panels)), size)
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
         series: dict[str, Any] = {
-            name: tuple(np.transpose(sorted(points))) for name, points in curves.items()
+            name: tuple(np.transpose(sorted(points)))
+            for name, points in curves.items()
+            if points
         }
-        first = not one_legend or ax is axes[0]
-        display = HistoryDisplay(series, labels[0], labels[1] if first else "")
-        display.plot(ax=ax, log=log, log_x=log_x, legend=first)
+        own = legend == "each" or (legend == "first" and ax is axes[0])
+        display = HistoryDisplay(
+            series, labels[0], "" if legend == "first" and not own else labels[1]
+        )
+        if series:
+            display.plot(ax=ax, log=log, log_x=log_x, styles=styles, legend=own)
         ax.set_title(title, fontsize=title_size)
+    if legend == "below":
+        handles = axes[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=6, fontsize=7)
     return figure
-
-
-def legend_below(figure: Any, ax: Any) -> None:
-    """Put the legend of one panel below them all."""
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=7)
 
 
 def save(figure: Any, path: Path, *, dpi: int = 80, about: str = "") -> None:

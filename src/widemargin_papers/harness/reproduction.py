@@ -21,11 +21,15 @@ Finished tasks are stored at once and not run again by the same commit.
 
 from __future__ import annotations
 
+import base64
+import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from widemargin.cli.html_report import html_picture, html_table, page
+from widemargin.cli.terminal_report import Picture, Table
 from widemargin.runtime.atomic_file import replacing
 
 from .campaign import cells_of, measurements, paper_modules, run_missing
@@ -106,3 +110,23 @@ def as_text(outcome: Outcome) -> str:
     for table, rows in by_table(outcome.cells).items():
         parts.append(f"\n{table}\n{layout(HEADER, rows)}\n")
     return "".join(parts)
+
+
+def paper_page(outcome: Outcome, folder: Path) -> str:
+    """Return the page of a reproduced paper: tables, pictures, what is missing."""
+    summary = html.escape(outcome.summary())
+    parts = [f'<section><p class="summary">{summary}</p></section>']
+    for path in sorted(folder.glob("*.png")):
+        encoded = base64.b64encode(path.read_bytes()).decode()
+        picture = html_picture(Picture([encoded], path.stem))
+        parts.append(f"<section>{picture}</section>")
+    for table, rows in by_table(outcome.cells).items():
+        part = html_table(Table(HEADER, rows, ""))
+        parts.append(f"<section><h2>{html.escape(table)}</h2>{part}</section>")
+    missing = "".join(
+        f"<li>{html.escape(line)}</li>" for line in outcome.missing_files()
+    )
+    if missing:
+        parts.append(f"<section><h2>Missing files</h2><ul>{missing}</ul></section>")
+    lead = "Our figures beside the printed ones. Times are of other machines."
+    return page(outcome.title, lead, "".join(parts))

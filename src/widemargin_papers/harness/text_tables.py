@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from .results import Record, ResultStore
 
@@ -44,27 +42,6 @@ def _cell(text: str) -> str:
     return "\N{EN DASH}" if text == "-" else text
 
 
-Column = str | Callable[[Record], str]  # a format of the record's entries, or its text
-
-
-def record_rows(
-    records: Iterable[Record], columns: Mapping[str, Column]
-) -> list[list[str]]:
-    """Return one row per record: its text in each column."""
-    return [
-        [
-            column.format_map(record) if isinstance(column, str) else column(record)
-            for column in columns.values()
-        ]
-        for record in records
-    ]
-
-
-def records_table(records: Iterable[Record], columns: Mapping[str, Column]) -> str:
-    """Return stored records as a simple table in reStructuredText."""
-    return rst_table(list(columns), record_rows(records, columns))
-
-
 def list_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
@@ -80,30 +57,20 @@ def folded(summary: str, text: str) -> str:
     return f".. raw:: html\n\n{opening}\n{text}\n.. raw:: html\n\n   </details>\n"
 
 
-def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
-    """Return the slope of log(time) against log(n) by least squares."""
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
-
-
 def _described(machine: Record) -> str:
     """Return processor and number of cores of a machine."""
     cores = machine["cores"]
     return f"{machine['processor']}, {cores} core{'' if cores == 1 else 's'}"
 
 
-def origin(records: Iterable[Record]) -> tuple[str, str]:
-    """Return the processors and the commits of some records."""
-    kept = list(records)
-    processors = sorted({record["machine"]["processor"] for record in kept})
-    commits = sorted({record["commit"] for record in kept})
-    return ", ".join(processors), ", ".join(commits)
+def provenance(store: ResultStore, of: str = "") -> str:
+    """Return where the figures come from: machine, commits, versions.
 
-
-def provenance(store: ResultStore) -> str:
-    """Return where the figures come from: machine, commits, versions."""
-    if not store.records:
+    `of` is how the names of the results begin that are meant.
+    """
+    records = [record for name, record in store.records.items() if name.startswith(of)]
+    if not records:
         return "no results yet"
-    records = list(store.records.values())
     machines = sorted({_described(record["machine"]) for record in records})
     commits = sorted({record["commit"] for record in records})
     versions = records[-1]["versions"]

@@ -16,7 +16,6 @@ from scipy import sparse
 
 from widemargin.engine.kernels import Gaussian, Kernel, Linear
 from widemargin_papers.harness.datasets import (
-    load_dense,
     load_libsvm,
     scale_to_interval,
     signs,
@@ -39,24 +38,6 @@ FIGURE_3 = ((0.05, 1.0), (0.05, 10.0), (0.5, 10.0), (5.0, 100.0))  # kappa, C
 LONGEST = 60.0  # seconds of one fit; longer ones are stopped and marked
 
 
-def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
-    """Load one of the paper's four data sets, `size` samples drawn with seed 0."""
-    if name == "letter":
-        parts = [load_dense("letter.scale"), load_dense("letter.scale.t")]
-        X = np.vstack([samples for samples, _ in parts])
-        y = signs(np.concatenate([labels for _, labels in parts]), lambda k: k <= 13)
-    elif name == "a9a":
-        X, y = load_libsvm("a9a")
-    elif name == "cod-rna":
-        X, y = load_dense("cod-rna")
-        X = scale_to_interval(X)
-    else:
-        X, y = load_dense(name)
-    y = signs(y, lambda labels: labels > 0)
-    X, y = subsample(X, y, size)
-    return (X if sparse.issparse(X) else np.ascontiguousarray(X)), y
-
-
 #: data set -> the files it is made of
 FILES: dict[str, tuple[str, ...]] = {
     "cod-rna": ("cod-rna",),
@@ -65,6 +46,19 @@ FILES: dict[str, tuple[str, ...]] = {
     "ijcnn1": ("ijcnn1",),
 }
 DATASETS = tuple(FILES)
+
+
+def load(name: str, size: int = SIZE) -> tuple[Any, Vector]:
+    """Load one of the paper's four data sets, `size` samples drawn with seed 0."""
+    parts = [load_libsvm(file) for file in FILES[name]]
+    X: Any = sparse.vstack([samples for samples, _ in parts], format="csr")
+    y = np.concatenate([labels for _, labels in parts])
+    if name == "cod-rna":
+        X = scale_to_interval(X)
+    elif name != "a9a":
+        X = X.toarray()
+    y = signs(y, lambda labels: labels <= 13 if name == "letter" else labels > 0)
+    return subsample(X, y, size)
 
 
 @dataclass(frozen=True)

@@ -84,9 +84,6 @@ def tasks(quick: bool) -> list[Task]:
     return work
 
 
-# ---- Figure 2: times -----------------------------------------------------------
-
-
 def times(setting: Setting, repeats: int) -> Iterable[Cell]:
     """Yield the processor seconds of SVC and of each contestant, and what was done."""
     models = contestants(setting, threads=2)
@@ -128,9 +125,6 @@ def fit_in_turn(
     return fastest_in_turn(runs, repeats, long=LONG, order=order)
 
 
-# ---- Figure 3: the share of samples decided ------------------------------------
-
-
 def share_curve(setting: Setting) -> Iterable[Cell]:
     """Yield the share of samples decided, against the iteration.
 
@@ -156,9 +150,6 @@ def share_curve(setting: Setting) -> Iterable[Cell]:
         if solution.status == "max_time":
             break
     return row_cells("Figure 3", setting.key, points)
-
-
-# ---- the rules as printed ------------------------------------------------------
 
 
 def wrong_decisions(name: str, kappa: float | None) -> Iterable[Cell]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -20,7 +19,7 @@ from widemargin_papers.harness.measuring import (
     run,
 )
 from widemargin_papers.harness.results import ResultStore, commit, machine
-from widemargin_papers.harness.text_tables import exponent, provenance
+from widemargin_papers.harness.text_tables import provenance
 
 
 def toy(**changes):
@@ -121,11 +120,6 @@ def test_tables_mark_what_was_missed():
     assert verdict(ours, theirs, 7.0) == "5x !7"
     assert verdict(ours, None, 7.0) == "-"
     assert excess(ours, theirs).startswith("-")
-
-
-def test_exponents():
-    n = np.array([1e3, 1e4, 1e5])
-    assert_allclose(exponent(n, 1e-6 * n**1.7), 1.7)
 
 
 def test_machine_is_described():
