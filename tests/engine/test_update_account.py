@@ -10,17 +10,19 @@ import pytest
 from widemargin.engine import updates
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Gaussian
-from widemargin.engine.path import PathAccount, follow
+from widemargin.engine.path import PathAccount, follow, path_seconds
 from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.update_routes import (
     CREDIT,
+    SUMMED,
     Prices,
     Route,
     cheapest,
     credit_left,
     prices,
+    refit_seconds,
 )
 
 from tests.certified import assert_certified, kernel_matrix
@@ -62,6 +64,23 @@ def test_updates_in_a_row_cost_no_more_than_their_account_allows(compiled, summe
             assert total <= 1.2 * number + CREDIT + one_event
             credit = credit_left(credit, refits)
     assert paths
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_no_path_is_begun_that_would_cost_a_fifth_more_than_a_refit(compiled):
+    """By the estimate, what it leaves for the updates to come included."""
+    begun = 0
+    for n, share, moving in product((1500, 5000, 20_000), (4, 10, 40), (1, 10, 40)):
+        for part in (2, 5, 20):
+            sizes = n, n // share, moving, n // share // part
+            settings = {"exact": compiled, "compiled": compiled}
+            costs = prices(*sizes, **settings, summed=False)
+            route, _ = cheapest(*sizes, costs, **settings, warm=False, in_a_row=True)
+            if route == Route.PATH:
+                begun += 1
+                along = path_seconds(n, moving, sizes[3]) + SUMMED * n * sizes[1]
+                assert along <= 1.2 * refit_seconds(n, *sizes[1::2], **settings)
+    assert begun
 
 
 def test_a_repair_is_paid_as_the_events_it_costs_as_much_as(monkeypatch):
