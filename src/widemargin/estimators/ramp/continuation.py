@@ -91,17 +91,13 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
     better model (5.5). A stage that clips most of a class has found a constant model,
     not wrong labels, and is passed over. None when no stage was believable.
     """
-    n = ramp.gram.n
-    rows = np.random.default_rng(plan.seed).permutation(n)[:SAMPLE]
-    sample = ramp if n <= SAMPLE else ramp.subset(np.sort(rows))
-    if n > SAMPLE:  # the whole loss, carried by fewer samples
-        sample = replace(sample, costs=sample.costs * (n / SAMPLE))
+    part = sample(ramp, plan.seed)
     clipped: Mask | None = None
     start: Solution | None = None
     believed: Solution | None = None
     for share in CONTINUATION:
         end = descend(
-            replace(sample, costs=share * sample.costs),
+            priced(part, share),
             plan.rough,
             clipped=clipped,
             start=start,
@@ -113,13 +109,32 @@ def continuation(ramp: RampProblem, plan: Plan) -> Mask | None:
         clipped, start, believed = None, None, None
         if end.lost_side == 0.0:
             clipped, start, believed = end.clipped, grow(end.solution), end.solution
-    if believed is None or n <= SAMPLE:
+    if believed is None or part is ramp:
         return clipped
-    beta = np.zeros(n)
-    beta[np.sort(rows)] = believed.beta
+    beta = np.zeros(ramp.gram.n)
+    beta[sampled_rows(ramp, plan.seed)] = believed.beta
     margins = ramp.y * (ramp.gram.times(beta) + believed.intercept)
     below: Mask = margins < ramp.s
     return below if ramp.lost_side(below) == 0.0 else None
+
+
+def priced(ramp: RampProblem, share: float) -> RampProblem:
+    """Return the problem with a share of its costs."""
+    return replace(ramp, costs=share * ramp.costs)
+
+
+def sampled_rows(ramp: RampProblem, seed: int) -> NDArray[np.intp]:
+    """Return `SAMPLE` rows drawn at random, in their order."""
+    rows = np.random.default_rng(seed).permutation(ramp.gram.n)[:SAMPLE]
+    return np.sort(rows)
+
+
+def sample(ramp: RampProblem, seed: int) -> RampProblem:
+    """Return the problem over `SAMPLE` rows that carry the whole loss; all if few."""
+    if ramp.gram.n <= SAMPLE:
+        return ramp
+    part = ramp.subset(sampled_rows(ramp, seed))
+    return priced(part, ramp.gram.n / SAMPLE)
 
 
 def grow(solution: Solution, most: float = STEP) -> Solution:

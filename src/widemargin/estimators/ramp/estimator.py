@@ -52,9 +52,10 @@ class RampSVC(KernelClassifier):
         of them), ``-inf`` none: the plain SVM.
     init : {"out_of_fold", "continuation", "svm"}, default="out_of_fold"
         Where the procedure starts: without the samples that fivefold cross-validation
-        of the plain SVM gets wrong (those that the model then does not put below ``s``
-        come back), without those clipped at C/1000, C/100 and C/10, or at the plain
-        SVM. With a flexible kernel the plain SVM has already bent around the wrong
+        of the plain SVM gets wrong, at C or, as long as that gets fewer wrong, a tenth,
+        a hundredth, a thousandth of it (those that the model then does not put below
+        ``s`` come back); without those clipped at C/1000, C/100 and C/10; or at the
+        plain SVM. With a flexible kernel that has already bent around the wrong
         labels, and a start there often stays there. Where a fine boundary is real,
         "continuation" gives up right labels: look at the length of ``outliers_``, and
         see the page of this estimator.

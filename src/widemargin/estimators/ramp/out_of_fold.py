@@ -3,12 +3,14 @@
 A flexible model bends around a mislabelled sample that it is fitted to, so that the
 margin of the sample tells nothing; its margin under a model of other samples does. The
 concave-convex procedure starts with all those clipped that cross-validation gets wrong,
-and releases the ones that the model without them does not put below ``s``
+at ``C`` or a part of it, whichever gets the fewest wrong, and releases the ones that
+the model without them does not put below ``s``
 (mathematics 5.5).
 """
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from widemargin.engine.kernels import CallableKernel, Precomputed
 from widemargin.estimators.base.row_folds import held_out
 
-from .continuation import FEW
+from .continuation import CONTINUATION, FEW, priced, sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,16 +33,38 @@ if TYPE_CHECKING:
 def out_of_fold(ramp: RampProblem, plan: Plan) -> Mask | None:
     """Return the samples to clip at the start; None where a solve was stopped.
 
-    A class of which most would be clipped keeps all its samples: models without them
-    have not found that class.
+    A large ``C`` bends the models of the other folds round their own wrong labels, so
+    that they misjudge right ones: the costs are divided by ten as long as fewer are
+    judged wrong. A class of which most would be clipped keeps all its samples: models
+    without them have not found that class.
     """
-    margins = held_out_margins(ramp, plan)
-    if margins is None:
+    part = sample(ramp, plan.seed)
+    best = held_out_margins(part, plan)
+    if best is None:
         return None
-    doubtful: Mask = margins < 0.0
+    share = 1.0
+    for smaller in reversed(CONTINUATION):
+        margins = held_out_margins(priced(part, smaller), plan)
+        if margins is None:
+            return None
+        if balanced_error(part, margins) >= balanced_error(part, best):
+            break
+        best, share = margins, smaller
+    if part is not ramp:
+        best = held_out_margins(priced(ramp, share), plan)
+        if best is None:
+            return None
+    doubtful: Mask = best < 0.0
     while (lost := ramp.lost_side(doubtful)) != 0.0:
         doubtful &= ramp.y != lost
     return doubtful
+
+
+def balanced_error(ramp: RampProblem, margins: Vector) -> float:
+    """Return the share that is on the wrong side, by cost: the sum of both classes."""
+    wrong = np.where(margins < 0.0, ramp.costs, 0.0)
+    sides = (ramp.y > 0.0, ramp.y < 0.0)
+    return fsum(fsum(wrong[own]) / fsum(ramp.costs[own]) for own in sides if own.any())
 
 
 def held_out_margins(ramp: RampProblem, plan: Plan) -> Vector | None:
