@@ -80,6 +80,18 @@ def test_no_more_matrices_at_once_than_the_cache_has_room_for():
     assert held == {50: 1, 120: 1, 250: 2, 1000: 4}  # one takes 100 MB
 
 
+def test_both_precisions_are_held_only_where_the_cache_has_room_on_every_thread():
+    X = np.random.default_rng(0).random((600, 2))
+    folds = [Fold(0, np.arange(500), np.arange(500, 600))]
+    room = {}
+    for size in (8, 9, "auto"):  # two threads with 12 bytes an entry take 8.64 MB
+        settings = [SVR(gamma=1.0, cache_size=size)]
+        request = Request(settings, X, X[:, 0], None, threads=2)
+        begun = shared_fits._Begun(request, sheets(settings, folds)[0], 1)
+        room[size] = begun.room >= 12.0 * 600**2
+    assert room == {8: False, 9: True, "auto": True}
+
+
 def test_the_fits_of_a_gamma_are_given_up_once_they_are_scored():
     """Kept to the end they took a sixth of the memory of a search."""
     X, y = make_moons(60, random_state=0)

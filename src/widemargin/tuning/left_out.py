@@ -91,6 +91,10 @@ class LeaveOneOut:
         return self.ids[order[self.influence[order] > 0]]
 
 
+def _lacks(model: Any) -> str:
+    return "has none" if is_classifier(model) else "predicts numbers"
+
+
 def leave_one_out(model: Any) -> LeaveOneOut:
     """Return the decision values of all training rows as if each had not been seen.
 
@@ -125,8 +129,8 @@ def leave_one_out(model: Any) -> LeaveOneOut:
     """
     if not is_classifier(model) or not hasattr(model, "ids_"):
         raise ValueError(
-            f"leave_one_out needs a fitted classifier that kept its training rows; "
-            f"this {type(model).__name__} has none. Fit SVC(keep_rows=True) or "
+            "leave_one_out needs a fitted classifier that kept its training rows; this "
+            f"{type(model).__name__} {_lacks(model)}. Fit SVC(keep_rows=True) or "
             "CostSensitiveSVC(keep_rows=True)."
         )
     started = time.perf_counter()

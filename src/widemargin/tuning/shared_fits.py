@@ -197,8 +197,11 @@ class _Begun:
         kernel = resolved_kernel(machine, data[0])
         n = len(samples) if not hasattr(samples, "shape") else samples.shape[0]
         self.budget = 1e6 * cache_megabytes(machine.cache_size, n)
-        both = int(np.ceil(n * np.sqrt(3.0)))  # rows, as of a single matrix
-        self.room = 1e6 * cache_megabytes(machine.cache_size, both)
+        at_once = request.threads  # sheets, at most, with 12 bytes an entry each
+        together = cache_megabytes(
+            machine.cache_size, int(np.ceil(n * np.sqrt(3.0 * at_once)))
+        )
+        self.room = 1e6 * together / at_once
         self.gram = Gram(
             samples, kernel, cache_mb=self.budget / 1e6, threads=self.threads
         )

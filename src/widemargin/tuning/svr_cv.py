@@ -26,7 +26,9 @@ class SVRCV(RegressorMixin, TunedMachine):
     Parameters
     ----------
     Cs : int or array, default=10
-        Values of C, or how many between 0.1 and 1000.
+        Values of C, or how many between 0.1 and 1000. C and ``epsilon`` are in units of
+        the targets: scale these first (``TransformedTargetRegressor``) where their
+        deviation is far from 1, or R squared may stay below 0.
     gammas : int or array, default=10
         Values of gamma, or how many between 0.02 and 20 times ``gamma="scale"``.
         Kernels without a coefficient do not use it.
