@@ -61,8 +61,7 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
     """A kernel estimator whose tasks can be brought from their solution to another.
 
-    What a kind of estimator adds: :meth:`_checked_chunk`, :meth:`_targets` and
-    :meth:`_training`.
+    Kinds of it add :meth:`_checked_chunk`, :meth:`_targets` and :meth:`_training`.
     """
 
     keep_rows: bool
