@@ -194,3 +194,15 @@ def test_a_truth_of_numpy_demands_as_python_s_does():
         SVC(probability=np.True_).fit(X, y)
     with pytest.raises(ValueError, match="calibrate"):
         QuantileSVR(calibrate=np.True_, keep_rows=True).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("choice", [np.True_, np.False_])
+def test_a_truth_of_numpy_decides_over_updates(choice):
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    found = []
+    for exact in (choice, bool(choice)):
+        model = SVC(polish=False, keep_rows=True, exact_updates=exact)
+        found.append(model.fit(X[:299], y[:299]).partial_fit(X[299:], y[299:]))
+    one, two = found
+    assert one.certificate_.status == two.certificate_.status
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)

@@ -292,7 +292,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             answers, complete = machine._solve_recordless(gram, tasks, batch)
         if not complete:
             raise KeyboardInterrupt
-        if self.exact_updates is not True or not gram.kernel.semidefinite:
+        if not demanded(self.exact_updates) or not gram.kernel.semidefinite:
             return answers
         return [
             updates.exact(solved, updates.UpdateOptions(deadline=task.deadline))[0]
@@ -336,8 +336,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """
         options = self._solve_options(target.n, task)
         plain = target.kink is None and not target.total
-        if not self.exact_updates:
-            options = replace(options, exact=False)
+        options = replace(options, exact=options.exact and bool(self.exact_updates))
 
         def solver(problem: DualProblem, start: Solution | None) -> Solution:
             if start is None:
