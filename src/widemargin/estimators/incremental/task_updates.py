@@ -128,7 +128,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """
         history, before, kernel = list(self.history_), state.live, state.kernel
         live = before.joined(fresh) if keep is None else before.exchanged(keep, fresh)
-        if live.n == 0:
+        n = live.n
+        if n == 0:
             self._become_empty(state, live, update)
             return
         data = self._training(live)
@@ -161,7 +162,7 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         ]  # fmt: skip
         accounts = [m.account for m in moved]
         margin = max([task.margin for task in solved])
-        record = update_record(update, live.n, solutions, accounts, margin)
+        record = update_record(update, n, solutions, accounts, margin)
         self._model(data, kernel, tasks, solutions).store(self)
         self.history_ = recent([*history, record])
         self._keep_rows(state.moved(live, solved))
@@ -215,9 +216,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         if math.isinf(anew) or (state.tasks and least < SURELY * anew):
             return None
         batch = self._small_batch(gram, tasks)
-        exact = demanded(self.exact_updates) or self._polishes(tasks[0])
-        warm = bool(state.tasks) and anew > BASE and not exact  # else it is no less
-        if batch is None or warm:
+        warm = bool(state.tasks) and anew > BASE  # else it is no less
+        if batch is None or (warm and not self._ends_exactly(tasks[0])):
             if not self._only_cold(state, tasks, moving):
                 return None
         elif batch.pinned:
@@ -320,10 +320,11 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
         """Return the problem of a task whose rows come and go."""
         return self._problem(task)
 
-    def _polishes(self, task: AnyTask) -> bool:
-        """Whether a solve of a task ends exactly."""
-        options = self._solve_options(task.rows.size, task)
-        return options.exact and self.exact_updates is not False
+    def _ends_exactly(self, task: AnyTask) -> bool:
+        """Whether a new solution of a task is exact."""
+        if not self.exact_updates or demanded(self.exact_updates):
+            return bool(self.exact_updates)
+        return self._solve_options(task.rows.size, task).exact
 
     def _update_options(
         self, target: DualProblem, task: AnyTask, change: RowChange
