@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import scale
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
 
 from widemargin import SVC, SVR, SharedGridSearchCV
 
@@ -58,3 +61,36 @@ def test_r_squared_of_odd_folds_is_that_of_a_plain_search(case):
         for search in (GridSearchCV, SharedGridSearchCV)
     )
     assert_allclose(shared, plain, atol=1e-6)
+
+
+class OneAtATime(StandardScaler):
+    """Waits for company while it works, as what exchanges warning filters must not."""
+
+    inside = threading.Semaphore(1)
+    company = threading.Event()
+
+    def _alone(self, work, *given):
+        first = self.inside.acquire(blocking=False)
+        if not first:
+            self.company.set()
+        self.company.wait(0.02)
+        found = work(*given)
+        if first:
+            self.inside.release()
+        return found
+
+    def fit(self, X, y=None):
+        return self._alone(super().fit, X)
+
+    def transform(self, X):
+        return self._alone(super().transform, X)
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_steps_before_the_estimator_work_one_at_a_time(scoring):
+    X, y = load_wine(return_X_y=True)
+    OneAtATime.company.clear()
+    model = make_pipeline(OneAtATime(), SVC())
+    search = SharedGridSearchCV(model, {"svc__C": [1, 10]}, scoring=scoring, n_jobs=2)
+    assert search.fit(X, y).best_score_ > 0.9
+    assert not OneAtATime.company.is_set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,7 @@ from widemargin.estimators.base.validation import check_weights, effective_threa
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .shared_fits import Request, SharedFit, held_out_values, shared_fits
-from .sharing import Fold, final_estimator, row_numbers, sheets
+from .sharing import PREPARING, Fold, final_estimator, row_numbers, sheets
 
 Vector = NDArray[np.float64]
 Result = dict[str, Any]
@@ -216,9 +217,10 @@ class Cells:
     def _scores(self, model: Any, samples: Any, y: Any, rows: Any) -> Any:
         options = self.options
         given = indexed_params(self.X, params=options.score_params, indices=rows)
-        return model_scores(
-            model, samples, y, options.scorers, given, options.error_score
-        )
+        with PREPARING if isinstance(model, Pipeline) else nullcontext():
+            return model_scores(
+                model, samples, y, options.scorers, given, options.error_score
+            )
 
     def _plainly(self, candidate: Any, fold: Fold) -> Result:
         options = self.options

@@ -8,6 +8,7 @@ costs, quantiles and class weights.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,9 @@ from widemargin.estimators.base.sklearn_compat import safe_split
 Indices = NDArray[np.intp]
 ROW_BY_ROW = (Normalizer, Binarizer)  # steps that treat rows independently
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0")
+#: Held while steps before the estimator work: scikit-learn's ColumnTransformer changes
+#: the warning filters of the process for a while, and two at once would mix them up.
+PREPARING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,7 @@ def sheet_rows(estimator: Any, X: Any, y: Any, sheet: Sheet) -> SheetRows:
     machine = final_estimator(estimator)
     if prepare is None or len(sheet.folds) > 1:
         fitted = None if prepare is None else clone(prepare)
-        samples = X if fitted is None else fitted.fit_transform(X, y)
+        samples = X if fitted is None else _prepared(fitted, X, y)[0]
         parts = [
             (
                 safe_split(machine, samples, None, fold.train)[0],
@@ -238,10 +242,16 @@ def sheet_rows(estimator: Any, X: Any, y: Any, sheet: Sheet) -> SheetRows:
     fitted = clone(prepare)
     X_train, y_train = safe_split(estimator, X, y, fold.train)
     X_test, _ = safe_split(estimator, X, None, fold.test, fold.train)
-    part = fitted.fit_transform(X_train, y_train), fitted.transform(X_test)
+    part = _prepared(fitted, X_train, y_train, X_test)
     size = fold.train.size
     numbers = [(np.arange(size), np.arange(size, size + fold.test.size))]
     return SheetRows(_stacked(*part), fitted, numbers, [part])
+
+
+def _prepared(steps: Any, X: Any, y: Any, *others: Any) -> tuple[Any, ...]:
+    """Fit steps to rows; return these and other rows as they come out of them."""
+    with PREPARING:
+        return (steps.fit_transform(X, y), *map(steps.transform, others))
 
 
 def _stacked(first: Any, second: Any) -> Any:
