@@ -122,11 +122,18 @@ _HOMES = {
     "total_cost_scorer": "estimators.cost_sensitive",
 }
 
+# linear models of scikit-learn's svm, and whose linear kernel serves here
+_LINEAR = {"LinearSVC": "SVC", "LinearSVR": "SVR"}
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is asked for (PEP 562)."""
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        words = f"module {__name__!r} has no attribute {name!r}"
+        if name in _LINEAR:
+            ours = f"{_LINEAR[name]}(kernel='linear')"
+            words += f": use {ours}, which is fast here, or sklearn.svm.{name}"
+        raise AttributeError(words)
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     globals()[name] = value
     return value
@@ -134,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, imported or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING", "import_module"})

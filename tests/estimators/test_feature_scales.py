@@ -77,6 +77,17 @@ def test_no_warning(model, given):
     assert warned(model, given) == []
 
 
+def test_folds_say_the_same():
+    """So that Python, which prints equal warnings once, prints one of a search."""
+    wide = X * [1.0, 1.0, 3e4, 1.0]
+    said = {warned(SVC(), wide[k::3], TWO[k::3])[0] for k in range(3)}
+    assert len(said) == 1
+    assert "differ over 10,000-fold: the Gaussian kernel" in said.pop()
+    assert (
+        "over 1,000,000,000,000,000,000-fold" in warned(SVC(), X * [1, 1, 1, 1e30])[0]
+    )
+
+
 def test_sparse_samples_by_their_stored_values():
     rows = sparse.random_array((200, 80), density=0.1, format="csr", rng=0)
     rows.data += 0.5

@@ -176,7 +176,7 @@ def test_calibration_is_left_out(tmp_path):
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1, 2**40]])
 def test_labels_that_libsvm_has_not(labels, tmp_path):
     model = widemargin.SVC().fit(X, np.array(labels)[SPECIES])
-    with pytest.raises(ValueError, match="LIBSVM's labels"):
+    with pytest.raises(ValueError, match=r"integers, and classes_ has 'a'|end at"):
         model.to_libsvm(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 

@@ -89,8 +89,8 @@ def integer_labels(classes: NDArray[Any]) -> list[int]:
     numbers = classes.dtype.kind in "iuf"
     if not numbers or np.any(classes != np.trunc(classes)):
         raise ValueError(
-            f"LIBSVM's labels are integers, and classes_ has {classes[0]!r}. Fit with "
-            "the labels numbered, as by sklearn.preprocessing.LabelEncoder."
+            f"LIBSVM's labels are integers, and classes_ has {classes.tolist()[0]!r}. "
+            "Fit with the labels numbered, as by sklearn.preprocessing.LabelEncoder."
         )
     if np.abs(classes).max(initial=0) > _LARGEST:
         raise ValueError(f"LIBSVM's labels end at {_LARGEST}; classes_ has larger.")

@@ -80,8 +80,13 @@ def test_parameters(parameters, message):
 
 def test_probability_says_what_to_paste():
     with pytest.raises(ValueError, match="CalibratedClassifierCV") as raised:
-        SVC(probability=True).fit(X, y)
-    assert "from sklearn.calibration import CalibratedClassifierCV" in str(raised.value)
+        SVC(C=3.0, class_weight={0: 2.0}, probability=True).fit(X, y)
+    pasted = str(raised.value).replace("    ", "").splitlines()[1:]
+    assert pasted[0] == "from sklearn.calibration import CalibratedClassifierCV"
+    names = {"SVC": SVC, "X": X, "y": y}
+    exec("\n".join([pasted[0], f"model = {pasted[1]}"]), names)  # as a user does
+    own = names["model"].calibrated_classifiers_[0].estimator
+    assert own.get_params() == SVC(C=3.0, class_weight={0: 2.0}).get_params()
     assert not hasattr(SVC().fit(X, y), "predict_proba")
 
 

@@ -50,8 +50,10 @@ def warn_if_unscaled(X: Any, kernel: Kernel) -> None:
     ratio = scale_ratio(X)
     if ratio > SCALES_APART:
         name = type(kernel).__name__
+        # a power of ten: the folds of a search say the same, and Python says it once
+        fold = 10 ** int(np.log10(min(ratio, 1e18)))
         warnings.warn(
-            f"The scales of the features of X differ {ratio:.0f}-fold: the {name} "
+            f"The scales of the features of X differ over {fold:,}-fold: the {name} "
             "kernel hardly sees the smaller ones. Put a StandardScaler or MinMaxScaler "
             "before the estimator, as in make_pipeline(StandardScaler(), SVC()).",
             ScaleWarning,

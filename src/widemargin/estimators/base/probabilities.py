@@ -6,7 +6,7 @@ from typing import ClassVar, NoReturn
 
 CALIBRATE = """Calibrate the scores instead:
     from sklearn.calibration import CalibratedClassifierCV
-    CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"""
+    CalibratedClassifierCV({model}, ensemble=False).fit(X, y)"""
 
 
 class WithoutProbabilities:
@@ -29,5 +29,5 @@ class WithoutProbabilities:
 
     def _no_probabilities(self, method: str) -> NoReturn:
         name = type(self).__name__
-        remedy = self._calibration.format(name=name)
+        remedy = self._calibration.format(model=f"{name}()")
         raise AttributeError(f"{name} has no {method}. {remedy}")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.runtime.lazy import lazy_property
@@ -217,5 +218,6 @@ def restricted(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
 def refuse_probability(estimator: Any) -> None:
     """Refuse probability=True; the error names what to use instead."""
     if demanded(estimator.probability):
-        remedy = CALIBRATE.format(name=type(estimator).__name__)
+        plain = clone(estimator).set_params(probability=False)
+        remedy = CALIBRATE.format(model=plain)
         raise ValueError(f"probability=True is not offered. {remedy}")
