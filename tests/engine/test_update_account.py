@@ -47,7 +47,7 @@ def test_updates_in_a_row_cost_no_more_than_their_account_allows(compiled, summe
             costs = prices(*sizes, **settings, summed=summed)
             route, events = cheapest(
                 *sizes, costs, exact=compiled, warm=False, compiled=compiled,
-                in_a_row=number > 1, credit=credit,
+                to_come=float(number > 1), credit=credit,
             )  # fmt: skip
             refits = 1.0
             if route == Route.PATH:
@@ -75,7 +75,7 @@ def test_no_path_is_begun_that_would_cost_a_fifth_more_than_a_refit(compiled):
             sizes = n, n // share, moving, n // share // part
             settings = {"exact": compiled, "compiled": compiled}
             costs = prices(*sizes, **settings, summed=False)
-            route, _ = cheapest(*sizes, costs, **settings, warm=False, in_a_row=True)
+            route, _ = cheapest(*sizes, costs, **settings, warm=False, to_come=1.0)
             if route == Route.PATH:
                 begun += 1
                 along = path_seconds(n, moving, sizes[3]) + SUMMED * n * sizes[1]

@@ -33,11 +33,11 @@ STREAMS = {
 }
 
 
-def chosen(*sizes, warm=False, in_a_row=False, credit=CREDIT, **settings):
+def chosen(*sizes, warm=False, to_come=0.0, credit=CREDIT, **settings):
     """Return the route for these sizes, and the events that a path may take."""
     costs = prices(*sizes, **settings)
     given = {name: settings[name] for name in ("exact", "compiled") if name in settings}
-    return cheapest(*sizes, costs, **given, warm=warm, in_a_row=in_a_row, credit=credit)
+    return cheapest(*sizes, costs, **given, warm=warm, to_come=to_come, credit=credit)
 
 
 def test_small_changes_follow_the_path_and_large_ones_are_solved():
@@ -53,8 +53,8 @@ def test_updates_in_a_row_begin_with_a_path_that_the_next_ones_gain_by():
     for margin, later in ((140, Route.PATH), (1200, Route.REFIT)):
         sizes = 5000, 261 + margin, 2, margin
         assert chosen(*sizes, **settings)[0] == Route.REFIT
-        assert chosen(*sizes, **settings, in_a_row=True)[0] == later
-        assert chosen(*sizes, **settings, in_a_row=True, credit=0.0)[0] == Route.REFIT
+        assert chosen(*sizes, **settings, to_come=1.0)[0] == later
+        assert chosen(*sizes, **settings, to_come=1.0, credit=0.0)[0] == Route.REFIT
 
 
 def test_a_stream_costs_little_more_than_refits_where_every_path_is_begun(
@@ -93,6 +93,32 @@ def test_a_stream_takes_the_path_from_its_second_update_on():
         model.partial_fit(X[first : first + 20], y[first : first + 20])
     routes = [record["route"] for record in model.history_[-3:]]
     assert routes == ["refit", "path", "path"]
+
+
+def test_updates_that_change_nothing_speak_for_a_path():
+    """An exact model stays as it is; a refit to `tol` would come for each of them."""
+    sizes, settings = (4000, 150, 2, 100), {"held": 100}
+    for exact, few in ((False, Route.PATH), (True, Route.REFIT)):
+        every = chosen(*sizes, **settings, exact=exact, to_come=1.0)
+        assert every[0] == Route.REFIT
+        assert chosen(*sizes, **settings, exact=exact, to_come=0.6)[0] == few
+
+
+def test_a_stream_of_rows_that_mostly_change_nothing_is_seldom_refitted(entries):
+    X, y = make_moons(4100, noise=0.1, random_state=0)
+    X = np.hstack([X, 0.3 * np.random.default_rng(0).normal(size=(4100, 1))])
+    model = SVC(keep_rows=True, gamma=5.0, C=10.0, n_jobs=1).fit(X[:4000], y[:4000])
+    entries(), clone(model).fit(X[:4000], y[:4000])
+    anew, spent, moves = entries(), 0, 20
+    for first in range(4000, 4100, 5):
+        chunk = slice(first, first + 5)
+        model.partial_fit(X[chunk], y[chunk], window=4000)
+        spent += entries()
+    routes = [record["route"] for record in model.history_[1:]]
+    assert routes.count("refit") <= 5 and routes.count("settled") >= 10
+    assert spent < moves // 2 * anew
+    model.update(C=11.0).update(C=12.0)  # prices, of all rows
+    assert model._updates.tasks[0].moving_share(np.arange(4000)) == 1.0
 
 
 @pytest.mark.parametrize(("entering", "share", "tested"), [

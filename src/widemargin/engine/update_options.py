@@ -46,8 +46,9 @@ class UpdateOptions:
         For the random perturbation that breaks ties.
     columns : HeldColumns or None
         What former paths have left of the kernel; it goes over to the target.
-    in_a_row : bool
-        Whether another update came before, as in a stream.
+    to_come : float
+        Share of the next updates that will move something, where another came before,
+        as in a stream; 0 where none is expected.
     credit : float
         Refits that a path may cost beyond its own (:func:`.update_routes.credit_left`).
     """
@@ -61,7 +62,7 @@ class UpdateOptions:
     deadline: Deadline = NEVER
     seed: int = 0
     columns: HeldColumns | None = None
-    in_a_row: bool = False
+    to_come: float = 0.0
     credit: float = CREDIT
 
 

@@ -137,11 +137,17 @@ def least_seconds(n: int, margin: int, moving: int, held: int = 0) -> float:
 def worth_testing(anew: float, rows: int, share: float) -> bool:
     """Whether to test first if rows change nothing; the test costs part of a refit.
 
-    If `rows` that enter and leave are like the others, this share of them are support
-    vectors, and one suffices for a move; `anew` is what is saved else, the estimate of
-    a refit.
+    `anew` is what is saved where they change nothing, the estimate of a refit.
     """
-    return (1.0 - share) ** rows * anew > TESTED
+    return (1.0 - moving_share(rows, share)) * anew > TESTED
+
+
+def moving_share(rows: int, share: float) -> float:
+    """Return how likely `rows` that enter and leave are to change something.
+
+    That is one support vector among them, which this share of rows are.
+    """
+    return 1.0 - (1.0 - share) ** rows
 
 
 def stored_features(samples: Any) -> float:
@@ -215,7 +221,7 @@ def cheapest(
     warm: bool,
     influence: float = 0.0,
     compiled: bool = False,
-    in_a_row: bool = False,
+    to_come: float = 0.0,
     credit: float = CREDIT,
 ) -> tuple[Route, int]:
     """Return the cheapest route, and the number of events that a path may take.
@@ -229,9 +235,10 @@ def cheapest(
     influence : float
         Change of a row's own decision value when its coefficient crosses its box, in
         units of the margin: the larger, the more bounded rows change sides.
-    in_a_row : bool
-        Whether another update came before this one, as in a stream: then there will be
-        more, for which a path leaves K beta and the columns of the margin set.
+    to_come : float
+        Share of the next updates that will move something; 0 where none is expected. A
+        path leaves them K beta and the columns of the margin set, and an exact
+        solution, which the others leave as it is; a refit to `tol` comes each time.
     credit : float
         The balance of updates in a row.
     """
@@ -244,8 +251,9 @@ def cheapest(
     along = costs.begun + path_events(moving, crossing) * costs.event
     most = (SURELY if compiled else CLEARLY) * anew
     pays = along <= most
-    if in_a_row:  # what is evaluated now serves the updates to come
-        later = PATH_BASE + path_seconds(n, moving, margin, crossing, held=margin)
+    if to_come > 0.0:  # what is evaluated now serves them
+        later = path_seconds(n, moving, margin, crossing, held=margin)
+        later = PATH_BASE + (1.0 if exact else to_come) * later
         pays = later <= most and along <= (SLACK - 1.0 + min(1.0, credit)) * anew
     route = Route.WARM if again < anew else Route.REFIT
     if pays and along <= NEXT_TIME * again:

@@ -274,7 +274,7 @@ def _chosen(
     route, events = cheapest(
         *numbers, costs, exact=exact, warm=options.warm and summed,
         influence=influence(target), compiled=options.compiled, credit=options.credit,
-        in_a_row=options.in_a_row and options.columns is not None,
+        to_come=0.0 if options.columns is None else options.to_come,
     )  # fmt: skip
     return route, replace(limits, steps=events, repair=costs.events_of_repair), costs
 

@@ -14,7 +14,12 @@ from widemargin.engine.intercept import intercept_interval
 from widemargin.engine.problem import DualProblem
 from widemargin.engine.solution import Solution
 from widemargin.engine.status import Status
-from widemargin.engine.update_routes import CREDIT, SUMMED, least_seconds
+from widemargin.engine.update_routes import (
+    CREDIT,
+    SUMMED,
+    least_seconds,
+    moving_share,
+)
 from widemargin.engine.updates import NEW
 
 from .columns_of_rows import ColumnsOfRows
@@ -274,6 +279,16 @@ class TaskState:
         known = self.trusted or in_a_row
         sums = 0.0 if known else SUMMED * self.beta.size * self.support
         return sums + least_seconds(self.beta.size, self.margin, moving, held)
+
+    def moving_share(self, origin: Indices) -> float:
+        """Return how likely an update of as many rows is to change something.
+
+        One that leaves all rows there changes their prices.
+        """
+        stay = int(np.count_nonzero(origin != NEW))
+        rows = origin.size + self.beta.size - 2 * stay
+        share = min(1.0, self.support / self.beta.size)
+        return moving_share(rows, share) if rows else 1.0
 
     @property
     def trusted(self) -> bool:

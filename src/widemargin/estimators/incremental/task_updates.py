@@ -351,7 +351,6 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             warm=not change.forgets,
             compiled=plain and is_small(task.gram, [task], self.tol),
             deadline=task.deadline if change.places.size else NEVER,
-            in_a_row=after_update(self.history_),
         )
 
     def _move_task(
@@ -372,7 +371,8 @@ class TaskUpdatingMachine(KernelMachine[Data, AnyTask], Generic[Data, AnyTask]):
             return Moved(kept, PathAccount(route="unchanged"), age)
         columns = columns_for(state.columns, state.beta.size, target, tasks)
         leavers = partial(change.with_leavers, task.rows, state.members)
-        options = replace(options, columns=columns, credit=state.credit)
+        more = state.moving_share(origin) if after_update(self.history_) else 0.0
+        options = replace(options, columns=columns, credit=state.credit, to_come=more)
         solution, account = updates.change(old, origin, target, leavers, options)
         age = 1 + age if account.route == Route.PATH else 0
         left = credit_left(state.credit, account.refits)
