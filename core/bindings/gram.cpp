@@ -9,8 +9,8 @@
 #include "bindings/arrays.hpp"
 #include "kernel/few_rows.hpp"
 #include "kernel/rounding.hpp"
-#include "kernel/slab.hpp"
 #include "kernel/symmetric_products.hpp"
+#include "memory/slab.hpp"
 
 namespace widemargin {
 

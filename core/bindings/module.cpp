@@ -1,7 +1,7 @@
 // The compiled module. Only this folder includes Python.
 #include <nanobind/nanobind.h>
 
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 #include "simd/dispatch.hpp"
 
 namespace nb = nanobind;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {

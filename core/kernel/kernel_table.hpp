@@ -7,7 +7,7 @@
 
 #include "kernel/gram.hpp"
 #include "kernel/row_pieces.hpp"
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 
 namespace widemargin {
 

@@ -5,7 +5,7 @@
 
 #include "kernel/near_rows.hpp"
 #include "kernel/row_cache.hpp"
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 
 namespace widemargin {
 

@@ -7,7 +7,7 @@
 
 #include "kernel/locality.hpp"
 #include "kernel/position.hpp"
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 
 namespace widemargin {
 

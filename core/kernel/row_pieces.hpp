@@ -15,7 +15,7 @@
 
 #include "kernel/gram.hpp"
 #include "kernel/matrix_rows.hpp"
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 
 namespace widemargin {
 

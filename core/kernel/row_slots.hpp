@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel/position.hpp"
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 #include "threads/parallel.hpp"
 
 namespace widemargin {

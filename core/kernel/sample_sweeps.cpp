@@ -13,7 +13,7 @@
 #include "kernel/kernel_facts.hpp"
 #include "kernel/sparse_sweeps.hpp"
 #include "kernel/strips.hpp"
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -127,7 +127,7 @@ void dense_columns(const KernelSpec& kernel, const std::vector<Part<Real>>& part
   const Size features = columns.features();
   const Size chunk = std::min(panels_per_pass<Real>(features), (end - begin + width - 1) / width);
   Aligned<Real> packed;
-  std::vector<Real> packed_norms;
+  Aligned<Real> packed_norms;
   if (!work.prepared) {
     packed.resize(chunk * features * width);
     packed_norms.resize(chunk * width);
@@ -177,7 +177,7 @@ Size near_segments(const KernelSpec& kernel, const std::vector<Part<Real>>& part
                    const Samples& columns, Size begin, Size end) {
   const Sweep<Real>& work = parts.front().work;
   const Size features = columns.features();
-  std::vector<Real> panels(kSegment * features), norms(kSegment);
+  Aligned<Real> panels(kSegment * features), norms(kSegment);
   Size evaluated = 0;
   for (Size segment = begin; segment < end; ++segment) {
     const SegmentColumns own(work, segment);
@@ -336,6 +336,7 @@ void prepare_samples(const KernelSpec& kernel, const Samples& samples, const Ind
     out.panels = {};  // about as large as the samples themselves: packed for each sweep instead
     return;
   }
+  if (out.panels.capacity() < padded * samples.features()) out.panels = {}, out.norms = {};
   out.panels.resize(padded * samples.features());
   out.norms.resize(padded);
   pack_panels(kernel, samples, columns, count, out.panels.data(), out.norms.data());

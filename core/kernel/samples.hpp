@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -78,7 +79,7 @@ class Samples {
   template <class Real>
   struct Lazy {
     std::once_flag norms_once, data_once;
-    std::vector<Real> norms, data;  // data: transformed dense samples, or scaled CSR values
+    Aligned<Real> norms, data;  // data: transformed dense samples, or scaled CSR values
   };
   template <class Real>
   Lazy<Real>& lazy() const;

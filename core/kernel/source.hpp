@@ -11,7 +11,7 @@
 #include "kernel/locality.hpp"
 #include "kernel/samples.hpp"
 #include "kernel/strips.hpp"
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "threads/parallel.hpp"
 
 namespace widemargin {
@@ -20,7 +20,7 @@ namespace widemargin {
 template <class Real>
 struct Prepared {
   Aligned<Real> panels;
-  std::vector<Real> norms;
+  Aligned<Real> norms;
 };
 
 // Evaluate K[rows, columns]; keep the entries, or add weighted rows up, or both, in one pass.

@@ -5,6 +5,7 @@
 
 #include "common.hpp"
 #include "kernel/samples.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -29,7 +30,7 @@ class Strips {
 
   Size blocks_;
   std::vector<Strip> strips_;
-  std::vector<Real> packed_;  // of each strip [feature][kStripRows]
+  Aligned<Real> packed_;      // of each strip [feature][kStripRows]
   std::vector<Index> lists_;  // of each shortened one, where blocks end, and the features present
   std::vector<Index> found_;  // of the last one
   std::vector<Real> norms_;

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/face_step.hpp"
 #include "solver/matrix_point.hpp"

@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/active_set.hpp"
 #include "solver/subspace_step.hpp"

@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {

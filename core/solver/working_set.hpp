@@ -10,7 +10,7 @@
 #include <array>
 #include <vector>
 
-#include "simd/aligned.hpp"
+#include "memory/aligned.hpp"
 #include "solver/active_set.hpp"
 #include "solver/worst_candidates.hpp"
 

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernel/slab.hpp"
+#include "memory/aligned.hpp"
+#include "memory/slab.hpp"
 #include "tests/testing.hpp"
 
 using namespace widemargin;
@@ -57,6 +58,58 @@ WIDEMARGIN_TEST(no_more_than_two_slabs_are_kept) {
     const Slab a(kLarge), b(2 * kLarge), c(3 * kLarge);
   }
   require(kept_slab_bytes() == 5 * kLarge, "the two largest");
+  release_kept_slabs();
+}
+
+WIDEMARGIN_TEST(a_large_array_serves_the_next_one_and_no_rows) {
+  release_kept_slabs();
+  const Size count = Size(5) << 20;  // 20 MB
+  const float* first = nullptr;
+  {
+    Aligned<float> array(count), other(count);
+    require(array.data() != other.data(), "never handed out twice");
+    first = array.data();
+    array.back() = other.back() = 1.0F;
+    require(std::uintptr_t(first) % 64 == 0, "begins with a cache line");
+    require(kept_slab_bytes() == 0, "both in use");
+  }
+  const Size kept = kept_slab_bytes();
+  require(kept >= 2 * count * sizeof(float), "both kept");
+  const Slab rows(count * sizeof(float));
+  require(kept_slab_bytes() == kept, "rows take no array");
+  const Aligned<float> smaller(count - 64), next(count - 64);
+  require(smaller.data() == first || next.data() == first, "the same memory");
+  require(kept_slab_bytes() == 0, "taken");
+}
+
+WIDEMARGIN_TEST(what_is_too_small_makes_room) {
+  release_kept_slabs();
+  {
+    const Slab small(kLarge), medium(2 * kLarge);
+  }
+  {
+    const Slab larger(3 * kLarge);
+    require(kept_slab_bytes() == 0, "both went back to the system");
+  }
+  {
+    const Slab small(kLarge);  // takes the kept one
+    const Slab medium(2 * kLarge);
+  }
+  const Slab between(5 * kLarge / 2);
+  require(kept_slab_bytes() == 2 * kLarge, "the larger one serves, nothing has to go");
+  release_kept_slabs();
+}
+
+WIDEMARGIN_TEST(numbers_without_a_value_are_not_cleared) {
+  release_kept_slabs();
+  const Size count = Size(5) << 20;
+  {
+    const Aligned<float> ones(count, 1.0F);
+  }
+  const Aligned<float> array(count);
+  require(array[0] == 1.0F && array[count - 1] == 1.0F, "no page was touched");
+  const Aligned<float> zeros(count, 0.0F);
+  require(zeros[0] == 0.0F && zeros[count - 1] == 0.0F, "a value that is given counts");
   release_kept_slabs();
 }
 

@@ -23,6 +23,10 @@ class Slab {
   Size mapped_ = 0;  // bytes of the mapping; none where the block is of the heap
 };
 
+// The same for arrays, as Aligned (aligned.hpp) has them; they begin with a cache line.
+void* take_array(Size bytes);
+void give_array(void* array, Size bytes);
+
 // Gives what is kept back to the system.
 void release_kept_slabs();
 // Address space kept at the moment, for tests.

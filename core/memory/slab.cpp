@@ -1,4 +1,4 @@
-#include "kernel/slab.hpp"
+#include "memory/slab.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/pages.hpp"
+#include "memory/pages.hpp"
 
 namespace widemargin {
 
@@ -17,7 +17,13 @@ constexpr Size kSmallBytes = Size(8) << 20;  // whole matrices of few samples: m
 constexpr std::align_val_t kAlignment{64};
 constexpr Size kGrain = Size(2) << 20;  // of mappings: a huge page
 constexpr Size kKeptLarge = 2;          // in a process: most fits run one after the other
+constexpr Size kKeptArrays = 4;         // large ones of a fit
 constexpr Size kKeptSmall = 8;          // and some side by side, or in threads that come and go
+constexpr Size kHeapArray = Size(16) << 20;  // smaller ones share the memory of the heap
+constexpr Size kHeader = 64;                 // before an array that is a mapping: how large that is
+
+// An array must not take the memory of rows, which is many times larger and used as far as needed.
+enum class Use { rows, array };
 
 struct Mapping {
   void* memory = nullptr;
@@ -41,21 +47,30 @@ class KeptSlabs {
     return *kept;
   }
 
-  // The smallest that is large enough; an empty one where there is none.
-  Mapping take(Size bytes) {
+  // The smallest that is large enough. Where there is none, those that are too small make room for
+  // a new one: what is kept beside what is in use does not grow with the sizes asked for.
+  Mapping take(Size bytes, Use use) {
     std::lock_guard<std::mutex> lock(mutex_);
-    Mapping* best = nullptr;
-    for (Mapping& mapping : kept_like(bytes))
-      if (mapping.bytes >= bytes && (best == nullptr || mapping.bytes < best->bytes))
-        best = &mapping;
-    return best == nullptr ? Mapping{} : std::exchange(*best, Mapping{});
+    std::vector<Mapping>& kept = kept_like(bytes, use);
+    std::sort(kept.begin(), kept.end(),
+              [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    const auto best = std::find_if(kept.begin(), kept.end(),
+                                   [&](const Mapping& mapping) { return mapping.bytes >= bytes; });
+    if (best != kept.end()) return std::exchange(*best, Mapping{});
+    Size room = bytes;
+    for (auto mapping = kept.rbegin(); mapping != kept.rend(); ++mapping) {
+      if (mapping->bytes > room) continue;
+      room -= mapping->bytes;
+      unmap(*mapping);
+    }
+    return {};
   }
 
   // Keeps the mapping in place of the smallest, or gives it back.
-  void put(Mapping mapping) {
+  void put(Mapping mapping, Use use) {
     if (offer_pages(mapping.memory, mapping.bytes)) {
       std::lock_guard<std::mutex> lock(mutex_);
-      std::vector<Mapping>& kept = kept_like(mapping.bytes);
+      std::vector<Mapping>& kept = kept_like(mapping.bytes, use);
       Mapping& smallest = *std::min_element(
           kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
       if (smallest.bytes < mapping.bytes) std::swap(smallest, mapping);
@@ -71,7 +86,7 @@ class KeptSlabs {
   Size bytes() {
     std::lock_guard<std::mutex> lock(mutex_);
     Size sum = 0;
-    for (const std::vector<Mapping>* kept : {&small_, &large_})
+    for (const std::vector<Mapping>* kept : {&small_, &large_, &arrays_})
       for (const Mapping& mapping : *kept) sum += mapping.bytes;
     return sum;
   }
@@ -82,15 +97,18 @@ class KeptSlabs {
     mapping = Mapping{};
   }
   void unmap_all() {
-    for (std::vector<Mapping>* kept : {&small_, &large_})
+    for (std::vector<Mapping>* kept : {&small_, &large_, &arrays_})
       for (Mapping& mapping : *kept) unmap(mapping);
   }
   // A small block takes no large one: to offer that again takes longer than to clear few pages.
-  std::vector<Mapping>& kept_like(Size bytes) { return bytes <= kSmallBytes ? small_ : large_; }
+  std::vector<Mapping>& kept_like(Size bytes, Use use) {
+    return bytes <= kSmallBytes ? small_ : use == Use::rows ? large_ : arrays_;
+  }
 
   std::mutex mutex_;
   std::vector<Mapping> small_ = std::vector<Mapping>(kKeptSmall);
   std::vector<Mapping> large_ = std::vector<Mapping>(kKeptLarge);
+  std::vector<Mapping> arrays_ = std::vector<Mapping>(kKeptArrays);
 };
 
 // Budgets differ a little from fit to fit, with the free memory: address space costs nothing, and
@@ -101,6 +119,15 @@ Size rounded_up(Size bytes) {
   return (bytes + grain - 1) / grain * grain;
 }
 
+Mapping take_mapping(Size bytes, Use use) {
+  Mapping mapping = KeptSlabs::instance().take(bytes, use);
+  if (mapping.memory == nullptr) {
+    mapping.bytes = rounded_up(bytes);
+    mapping.memory = map_pages(mapping.bytes);
+  }
+  return mapping;
+}
+
 }  // namespace
 
 Slab::Slab(Size bytes) : bytes_(bytes) {
@@ -109,20 +136,29 @@ Slab::Slab(Size bytes) : bytes_(bytes) {
     memory_ = ::operator new(std::size_t(bytes), kAlignment);
     return;
   }
-  Mapping mapping = KeptSlabs::instance().take(bytes);
-  if (mapping.memory == nullptr) {
-    mapping.bytes = rounded_up(bytes);
-    mapping.memory = map_pages(mapping.bytes);
-  }
+  const Mapping mapping = take_mapping(bytes, Use::rows);
   memory_ = mapping.memory;
   mapped_ = mapping.bytes;
 }
 
 Slab::~Slab() {
   if (mapped_ > 0)
-    KeptSlabs::instance().put({memory_, mapped_});
+    KeptSlabs::instance().put({memory_, mapped_}, Use::rows);
   else
     ::operator delete(memory_, kAlignment);
+}
+
+void* take_array(Size bytes) {
+  if (bytes <= kHeapArray) return ::operator new(std::size_t(bytes), kAlignment);
+  const Mapping mapping = take_mapping(bytes + kHeader, Use::array);
+  *static_cast<Size*>(mapping.memory) = mapping.bytes;
+  return static_cast<char*>(mapping.memory) + kHeader;
+}
+
+void give_array(void* array, Size bytes) {
+  if (bytes <= kHeapArray) return ::operator delete(array, kAlignment);
+  void* memory = static_cast<char*>(array) - kHeader;
+  KeptSlabs::instance().put({memory, *static_cast<Size*>(memory)}, Use::array);
 }
 
 void release_kept_slabs() {

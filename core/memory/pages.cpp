@@ -1,4 +1,4 @@
-#include "kernel/pages.hpp"
+#include "memory/pages.hpp"
 
 #ifdef _WIN32
 #define NOMINMAX
