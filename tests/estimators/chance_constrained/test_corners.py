@@ -18,7 +18,7 @@ from widemargin.uncertainty.covariance_tables import (
     Uncertainty,
 )
 
-from .uncertain import assert_certified
+from .uncertain import assert_certified, random_problem
 
 
 def incomplete(seed, *, n=150, d=4, C=1.0, fit_intercept=True, table=FullTable):
@@ -129,3 +129,11 @@ def test_preimages_at_corners_do_not_grow_with_the_stages():
     along = solution.dual.preimages[corner] @ solution.w
     assert_allclose(along, 0.0, atol=1e-6)
     assert np.abs(solution.dual.preimages[corner]).max() < 10.0
+
+
+def test_a_stage_that_begins_without_free_samples_finds_its_intercept():
+    """Then b has no curvature: its step was 1e10, and no part of it went down."""
+    problem = random_problem(1, "factor", n=4, kappa=10.0)
+    solution = newton(problem)
+    assert solution.status == "polished"
+    assert_certified(problem, solution, relative=1e-12)

@@ -210,8 +210,8 @@ def hessian(problem: ChanceProblem, state: Smoothed, width: float) -> Floats:
         add_squares(out, jacobian)
     out[:d, :d] += problem.uncertainty.table.weighted_sum(weights) - across
     out.reshape(-1)[: -1 : d + 2] += 1.0
-    # an empty band leaves b without curvature
-    least = 1e-12 * float(problem.costs.sum()) / width
+    # an empty band leaves b without curvature: that of all samples, a short first step
+    least = (1e-12 if len(members) else 0.5) * float(problem.costs.sum()) / width
     out[d, d] += least if problem.fit_intercept else 1.0
     lower = np.tril(out, -1)
     return lower + lower.T + np.diag(out.diagonal())
