@@ -14,8 +14,7 @@ from widemargin import ChanceConstrainedSVC
 from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
 from widemargin.estimators.chance_constrained.block_sources import (
     Block,
-    DaskBlocks,
-    identity,
+    dask_chunks,
     in_memory,
 )
 from widemargin.estimators.chance_constrained.first_pass import first_pass
@@ -140,7 +139,7 @@ def fit(case: Case, **changes) -> ChanceConstrainedSVC:
             {"X": part, "y": labels, **more, "first": int(r[0])}
             for (part, labels, more), r in zip(parts, rows, strict=True)
         ]
-        model._train_on(DaskBlocks(chunks, identity))
+        model._train_on(dask_chunks(chunks))
         return model
 
 

@@ -53,6 +53,21 @@ def test_one_block_of_all_rows_is_the_fit_in_memory(form, standardize):
     assert_same_model(model(standardize=standardize).fit_blocks([(X, y)]), in_memory)
 
 
+def test_one_block_is_the_fit_in_memory_with_several_classes():
+    """All classes are solved at once wherever the rows are, and have their history."""
+    X, y = cloud()
+    y = y + (X[:, 0] > 1.0)
+    ours, theirs = model().fit_blocks([(X, y)]), model().fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
+    epochs = [(stage["stage"], stage["size"]) for stage in ours.history_]
+    assert epochs == 3 * [*(("epoch", k) for k in range(1, 6)), ("refit", 5)]
+    last = [
+        stage["objective"] for stage in theirs.history_ if stage["stage"] == "refit"
+    ]
+    assert_allclose(last, [part.objective for part in theirs.certificate_], rtol=1e-9)
+
+
 @pytest.mark.parametrize("standardize", [True, False])
 def test_sparse_blocks_are_dense_blocks(standardize):
     """The defect: the mean was taken from the intercept, but never from sparse rows.

@@ -131,8 +131,8 @@ def test_cells_change_the_refit_hardly(exact):
     spread = np.where(rng.random(3000) < 0.5, 0.1, 0.2)
     signs = np.where(exact[1] == 1, 1.0, -1.0)
     scores = np.stack([X @ w, spread, signs, np.ones(3000)])
-    kept = solver.gather_scores(in_memory([[scores]]), 3000, 1, 100.0)[0]
-    gathered = solver.gather_scores(in_memory([[scores]]), 3000, 1, 1e-3)[0]
+    kept = solver.gather_scores(in_memory([scores[None]]), 3000, 1, 100.0)[0]
+    gathered = solver.gather_scores(in_memory([scores[None]]), 3000, 1, 1e-3)[0]
     assert_allclose(kept, scores)
     assert gathered.shape[1] < 3000
     assert_allclose(gathered[3].sum(), 3000.0)  # the costs

@@ -2,12 +2,11 @@
 
 Data in memory is one block. A source can be read any number of times; `prepared` makes
 of each block what a solver works on, once for rows in memory and anew in every pass for
-all others, so that one block at a time is held.
+all others, which are also checked then, so that one block at a time is held.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,12 +21,10 @@ from widemargin.engine.sample_layout import refuse_damaged
 from widemargin.estimators.base.validation import check_weights
 
 Floats = NDArray[np.float64]
-Order = NDArray[np.int64]
 Generator = np.random.Generator
 Item = TypeVar("Item")
 Other = TypeVar("Other")
 Result = TypeVar("Result")
-Draw = Callable[[Item, Generator], Order]
 
 LARGEST = 1e130  # its square leaves room for numbers of rows, costs and kappa^2
 
@@ -98,77 +95,58 @@ def identity(item: Item) -> Item:
     return item
 
 
-class Source(ABC, Generic[Item]):
+@dataclass(frozen=True)
+class Source(Generic[Item]):
     """Blocks, or what was made of them, that can be read any number of times.
 
-    ``resident``: all rows are one checked block that stays in memory. ``parallel``:
-    all blocks are worked on at the same time.
+    ``read`` starts a pass, in random order if it can and is given a generator;
+    ``prepare`` makes of what it yields what is worked on, one block in memory at a
+    time; ``run`` applies work to all of it. ``resident``: all rows are one checked
+    block that stays in memory.
     """
 
-    resident: bool
-    parallel: bool
+    read: Callable[[Generator | None], Iterator[Any]]
+    prepare: Callable[[Any], Item]
+    run: Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]] = map
+    resident: bool = False
 
-    @abstractmethod
+    @property
+    def parallel(self) -> bool:
+        """Whether all blocks are worked on at the same time."""
+        return self.run is not map
+
     def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
         """Return the source of what ``prepare`` makes of each block."""
-
-    @abstractmethod
-    def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to every block."""
-
-    @abstractmethod
-    def visits(
-        self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
-    ) -> Iterator[Result]:
-        """Apply ``work`` to every block and the order drawn for its rows.
-
-        Blocks that are not worked on at the same time come in random order if they
-        can, and the next one is read when its result is asked for.
-        """
-
-
-@dataclass(frozen=True)
-class LocalBlocks(Source[Item]):
-    """Blocks in memory, or read one after the other, one in memory at a time.
-
-    ``passes`` starts a pass, in random order if it can and is given a generator.
-    """
-
-    passes: Callable[[Generator | None], Iterator[Item]]
-    resident: bool = False
-    parallel: bool = False
-
-    def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Prepare what is in memory once, and other blocks whenever they are read."""
         if self.resident:
             return in_memory(list(self.map(prepare)))
-        passes = self.passes
-        return LocalBlocks(lambda rng: map(prepare, passes(rng)))
+        before = self.prepare
+        return Source(self.read, lambda given: prepare(before(given)), self.run)
 
-    def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to one block after the other, or by a thread for each."""
-        return self._applied(work, self.passes(None))
-
-    def visits(
-        self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
+    def map(
+        self, work: Callable[[Item], Result], rng: Generator | None = None
     ) -> Iterator[Result]:
-        """Apply ``work`` as in `map`, to blocks in random order if possible."""
-        drawn = ((item, draw(item, rng)) for item in self.passes(rng))
-        return self._applied(lambda visit: work(*visit), drawn)
-
-    def _applied(
-        self, work: Callable[[Other], Result], items: Iterator[Other]
-    ) -> Iterator[Result]:
-        if not self.parallel:
-            return map(work, items)
-        parts = list(items)  # all orders are drawn before a thread starts
-        with ThreadPoolExecutor(len(parts)) as threads:
-            return iter(list(threads.map(work, parts)))
+        """Apply ``work`` to every block; the next is read when its result is wanted."""
+        prepare = self.prepare
+        return self.run(lambda given: work(prepare(given)), self.read(rng))
 
 
 def in_memory(parts: list[Item]) -> Source[Item]:
     """Return data in memory as a source: one block, or the parts of one."""
-    return LocalBlocks(lambda _: iter(parts), resident=True, parallel=len(parts) > 1)
+    run = map if len(parts) == 1 else _on_threads
+    return Source(lambda _: iter(parts), identity, run, resident=True)
+
+
+def _on_threads(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
+    parts = list(items)
+    with ThreadPoolExecutor(len(parts)) as threads:
+        return iter(list(threads.map(work, parts)))
+
+
+def _on_dask(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
+    """Work where the chunks are, on dask's scheduler."""
+    import dask
+
+    return iter(dask.compute(*map(dask.delayed(work, pure=False), items)))
 
 
 def user_blocks(blocks: Any) -> Source[Block]:
@@ -198,7 +176,7 @@ def user_blocks(blocks: Any) -> Source[Block]:
             yield block
             first += len(block.y)
 
-    return LocalBlocks(passes)
+    return Source(passes, checked)
 
 
 def file_blocks(rows: Block, memory_mb: float) -> Source[Block]:
@@ -213,12 +191,12 @@ def file_blocks(rows: Block, memory_mb: float) -> Source[Block]:
     def load(k: int) -> Block:
         chosen = slice(k * size, (k + 1) * size)
         parts = {name: np.array(values[chosen]) for name, values in rows.given.items()}
-        return Block(**parts, first=chosen.start)
+        return checked(Block(**parts, first=chosen.start))
 
-    def passes(rng: Generator | None) -> Iterator[Block]:
-        return map(load, range(count) if rng is None else rng.permutation(count))
+    def numbers(rng: Generator | None) -> Iterator[int]:
+        return iter(range(count) if rng is None else rng.permutation(count))
 
-    return LocalBlocks(passes)
+    return Source(numbers, load)
 
 
 def _check_lengths(rows: Block) -> None:
@@ -231,49 +209,6 @@ def _check_lengths(rows: Block) -> None:
                 f"{name} has shape {shape}, but X has {given[0]} rows: give one entry "
                 "for each row."
             )
-
-
-@dataclass(frozen=True)
-class DaskBlocks(Source[Item]):
-    """Chunks of dask arrays, the arguments of a `Block` each; work runs at the chunks.
-
-    Every chunk has its own random order, drawn by its place: it does not depend on
-    which worker has the chunk.
-    """
-
-    chunks: list[dict[str, Any]]
-    prepare: Callable[[Block], Item]
-    resident: bool = False
-    parallel: bool = True
-
-    def prepared(self, prepare: Callable[[Item], Other]) -> Source[Other]:
-        """Prepare every chunk on its worker."""
-        before = self.prepare
-        return DaskBlocks(self.chunks, lambda block: prepare(before(block)))
-
-    def map(self, work: Callable[[Item], Result]) -> Iterator[Result]:
-        """Apply ``work`` to every chunk, on dask's scheduler."""
-        import dask
-
-        prepare = self.prepare
-
-        def apply(**parts: Any) -> Result:
-            return work(prepare(Block(**parts)))
-
-        lazy = dask.delayed(apply, pure=False)
-        return iter(dask.compute(*(lazy(**parts) for parts in self.chunks)))
-
-    def visits(
-        self, rng: Generator, draw: Draw[Item], work: Callable[[Item, Order], Result]
-    ) -> Iterator[Result]:
-        """Apply ``work`` to all chunks at the same time."""
-        prepare, seed = self.prepare, int(rng.integers(np.iinfo(np.int32).max))
-
-        def visit(block: Block) -> Result:
-            item = prepare(block)
-            return work(item, draw(item, np.random.default_rng([seed, block.first])))
-
-        return DaskBlocks(self.chunks, identity).map(visit)
 
 
 def dask_blocks(rows: Block, solver: str) -> Source[Block]:
@@ -299,7 +234,10 @@ def dask_blocks(rows: Block, solver: str) -> Source[Block]:
     if np.isnan(sizes).any():  # not known yet, as after a selection
         lengths = dask.compute(*map(dask.delayed(len), columns["X"]))
     columns["first"] = np.cumsum((0, *lengths[:-1])).tolist()
-    parts = zip(*columns.values(), strict=True)
-    return DaskBlocks(
-        [dict(zip(columns, part, strict=True)) for part in parts], identity
-    )
+    by_chunk = zip(*columns.values(), strict=True)
+    return dask_chunks([dict(zip(columns, parts, strict=True)) for parts in by_chunk])
+
+
+def dask_chunks(chunks: list[dict[str, Any]]) -> Source[Block]:
+    """Return chunks, the arguments of a `Block` each, as a source."""
+    return Source(lambda _: iter(chunks), lambda c: checked(Block(**c)), _on_dask)

@@ -77,8 +77,8 @@ def shortfalls_at(problem: ChanceProblem, scores: Floats, spread: Floats) -> Flo
 
 def shortfalls(problem: ChanceProblem, w: Floats, b: float) -> Floats:
     """Return ``z_i``: positive where the robust margin is violated."""
-    spread = np.sqrt(np.maximum(times(problem.uncertainty.table.images(w), w), 0.0))
-    return shortfalls_at(problem, times(problem.X, w) + b, spread)
+    inflation = problem.kappa * problem.uncertainty.spread(w)
+    return np.asarray(1.0 - problem.signs * (times(problem.X, w) + b) + inflation)
 
 
 def objective(problem: ChanceProblem, w: Floats, b: float) -> float:

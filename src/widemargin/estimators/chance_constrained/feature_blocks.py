@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.numerics.row_blocks import blocks, dense_rows
+from widemargin.numerics.row_blocks import blocks
 from widemargin.uncertainty.covariance_tables import FullTable
+from widemargin.uncertainty.covariances import Moments
 from widemargin.uncertainty.gaussian_features import ROWS, feature_moments
 
-from .block_sources import Block, Source
+from .block_sources import Block
 from .first_pass import ProblemBuilder
 
 Floats = NDArray[np.float64]
@@ -52,21 +51,11 @@ def lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
     return block._replace(X=means, covariance=None, covariance_factor=joined)
 
 
-def scale_gamma(source: Source[Block], scale: Floats) -> float:
+def scale_gamma(moments: Moments, scale: Floats) -> float:
     """Return ``1 / (d var)``, var the variance of all entries of ``X / scale``.
 
     Weights count repetitions, as everywhere.
     """
-
-    def sums(block: Block) -> Floats:
-        counts, total = block.weights, np.zeros(3)
-        for rows in blocks(block.X.shape[0]):
-            values = dense_rows(block.X, rows) / scale
-            sizes = np.full(len(values), len(scale))
-            powers = sizes, values.sum(axis=1), np.square(values).sum(axis=1)
-            total += [(counts[rows] * power).sum() for power in powers]
-        return total
-
-    size, total, squared = reduce(np.add, source.map(sums))
-    variance = squared / size - (total / size) ** 2
+    own = np.diag(moments.scatter) / moments.mass / np.square(scale)
+    variance = own.mean() + np.var(moments.mean / scale)
     return float(1.0 / (len(scale) * variance)) if variance > 0.0 else 1.0

@@ -31,7 +31,7 @@ from widemargin.uncertainty.covariances import (
 )
 from widemargin.uncertainty.risk_bounds import safety_factor
 
-from .block_sources import Block, Source, checked
+from .block_sources import Block, Source
 from .chance_problem import ChanceProblem
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,7 @@ class Settings(Protocol):
     C: float
     risk: float
     bound: str
+    kernel: str
     gamma: Any
     n_components: int
     covariance: Any
@@ -115,6 +116,7 @@ class BlockProblems:
     scaling: Scaling
     rows: NDArray[np.intp]
     n_given: int
+    first: int = 0  # number of the first row of the block
 
     @classmethod
     def of(cls, given: list[ChanceProblem]) -> BlockProblems:
@@ -137,7 +139,7 @@ class BlockProblems:
             rows = np.arange(first, self.scaled[0].shape[0], count)
             part = self.scaled[0].take(rows)
             own = [replace(part, signs=p.signs[rows]) for p in self.scaled]
-            parts.append(BlockProblems.of(own))
+            parts.append(replace(BlockProblems.of(own), first=first))
         return parts
 
 
@@ -155,6 +157,7 @@ class ProblemBuilder:
     costs: Floats
     kappa: float
     fit_intercept: bool
+    moments: Moments | None = None  # of all rows, where there is a first pass
 
     @property
     def n_problems(self) -> int:
@@ -170,8 +173,7 @@ class ProblemBuilder:
         """Return the problems of the rows of one block that count."""
         weights = block.weights
         rows = np.flatnonzero(weights > 0.0)
-        X = _floating(block.X)
-        X = X if len(rows) == X.shape[0] else X[rows]
+        X = block.X if len(rows) == block.X.shape[0] else block.X[rows]
         labels = np.searchsorted(self.classes, block.y[rows])
         uncertainty = self.uncertainty(block)
         if len(rows) < block.X.shape[0]:
@@ -188,7 +190,7 @@ class ProblemBuilder:
             )
             for k in (range(self.n_problems) if self.n_problems > 1 else [1])
         ]
-        return BlockProblems(given, self.scaling, rows, block.X.shape[0])
+        return BlockProblems(given, self.scaling, rows, block.X.shape[0], block.first)
 
     def uncertainty(self, block: Block) -> Uncertainty:
         """Return every row's covariance: its own, or that of its class."""
@@ -206,13 +208,6 @@ class ProblemBuilder:
         # a row without weight may have a label that does not count
         labels = np.searchsorted(self.classes, block.y)
         return Uncertainty(self.table, np.minimum(labels, len(self.classes) - 1))
-
-
-def _floating(X: Any) -> Any:
-    """Return checked samples again in the form compiled code takes."""
-    if X.dtype not in (np.float64, np.float32):
-        X = X.astype(np.float64)
-    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
 @dataclass(frozen=True)
@@ -248,15 +243,12 @@ class _Summary:
         return _Summary(labels, both, self.features, self.own, mixed)
 
 
-def _summarised(
-    block: Block, standardize: bool, estimated: bool, trusted: bool
-) -> _Summary:
-    """Summarise one block; rows that were not checked yet are, in this pass only."""
-    block = block if trusted else checked(block)
+def _summarised(block: Block, scaled: bool, estimated: bool) -> _Summary:
+    """Summarise one block; of features only if they are scaled or estimated."""
     weights, d = block.weights, block.X.shape[1]
     rows = np.flatnonzero(weights > 0.0)
     labels, numbers = np.unique(block.y[rows], return_inverse=True)
-    used = d if standardize or (estimated and not block.own) else 0
+    used = d if scaled or (estimated and not block.own) else 0
     moments = {}
     for k, label in enumerate(labels.tolist()):
         own = rows[numbers == k]
@@ -269,13 +261,8 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
     """Return what the solvers must know of all rows."""
     kappa = safety_factor(settings.risk, settings.bound)
     estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS
-    summarise = partial(
-        _summarised,
-        standardize=settings.standardize,
-        estimated=estimated,
-        trusted=source.resident,
-    )
-    parts = source.map(summarise)
+    scaled = settings.standardize or settings.kernel == "rbf"
+    parts = source.map(partial(_summarised, scaled=scaled, estimated=estimated))
     first = next(parts, None)
     if first is None:
         raise ValueError("blocks is empty: there are no samples to learn from.")
@@ -291,14 +278,14 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
         table = _class_table(source, seen, settings.covariance_scale)
     elif not seen.own:
         table = given_covariances(settings.covariance, classes, d)
-    scaling = Scaling.identity(d)
+    scaling, whole = Scaling.identity(d), reduce(Moments.merged, seen.by_class)
     if settings.standardize:
-        whole = reduce(Moments.merged, seen.by_class)
         scaling = Scaling.of(whole, centre=not seen.sparse)
     masses = np.array([part.mass for part in seen.by_class])
     numbers = np.arange(len(classes))
     costs = settings.C * class_weights(settings.class_weight, classes, numbers, masses)
-    return ProblemBuilder(classes, table, scaling, costs, kappa, settings.fit_intercept)
+    intercept = settings.fit_intercept
+    return ProblemBuilder(classes, table, scaling, costs, kappa, intercept, whole)
 
 
 def _class_table(
@@ -324,9 +311,8 @@ def _centred(
     block: Block, classes: NDArray[Any], moments: list[Moments]
 ) -> list[Floats]:
     """Return the centred samples of each class, at most d rows."""
-    weights, X = block.weights, _floating(block.X)
-    centred = []
+    weights, centred = block.weights, []
     for label, part in zip(classes, moments, strict=True):
         rows = np.flatnonzero((weights > 0.0) & (block.y == label))
-        centred.append(centred_rows(X, rows, weights[rows], part.mean))
+        centred.append(centred_rows(block.X, rows, weights[rows], part.mean))
     return centred

@@ -2,7 +2,8 @@
 
 In memory, on disk and in dask chunks the passes are the same: one for the numbers of
 the step, one for each epoch, and one or two that project the samples on the direction
-found. A direction is good long before its length and the intercept are. Along it the
+found. All binary problems are solved at once and see the samples in the same order. A
+direction is good long before its length and the intercept are. Along it the
 problem is a chance-constrained SVM with one feature, which the Newton solver solves
 exactly; it depends on a sample only through its sign, ``w'mu`` and ``||L'w||``. Where
 even these exceed the memory budget, samples of one sign with nearly equal values share
@@ -13,8 +14,8 @@ order in the cell's width.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, reduce
 
 import numpy as np
@@ -24,7 +25,7 @@ from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
 
-from .block_sources import Order, Source, identity, in_memory
+from .block_sources import Source, identity, in_memory
 from .chance_problem import ChanceProblem, objective
 from .descent import (
     PERMUTATION,
@@ -41,8 +42,8 @@ from .proven_solution import ChanceSolution, Proof, Stage, loss_above
 from .smoothed_newton import newton
 
 Floats = NDArray[np.float64]
-Model = tuple[Floats, float]
 Problems = Source[BlockProblems]
+Model = tuple[Floats, float]
 Scores = Floats  # of shape (4, n): samples seen along one direction, see scores_of
 
 ALONG, ACROSS = 4096, 8  # cells at most for w'mu, and cells for ||L'w||
@@ -51,7 +52,6 @@ _BYTES_PER_SCORE = 390  # four numbers kept, and the solver's work on them (353 
 
 def stochastic(
     blocks: Problems,
-    numbers: Sequence[int] = (0,),
     *,
     epochs: int = 50,
     sampling: str = PERMUTATION,
@@ -62,40 +62,39 @@ def stochastic(
     deadline: Deadline = NEVER,
     monitor: Callable[[Stage], None] | None = None,
 ) -> list[ChanceSolution]:
-    """Run the stochastic subgradient method on some of the binary problems at once.
+    """Run the stochastic subgradient method on all binary problems of the blocks.
 
-    All ``numbers`` of them see the samples in the same order. With several workers
-    each epoch is run on that many parts of data in memory at the same time and the
-    results are averaged. ``memory_mb`` is for the projections of the samples; after
-    the deadline no new epoch is begun; ``monitor`` is called with the record of each
-    stage, of the first of the problems.
+    With several workers each epoch is run on that many parts of data in memory at the
+    same time and the results are averaged. ``memory_mb`` is for the projections of the
+    samples; after the deadline no new epoch is begun; ``monitor`` is called with the
+    record of each stage, of the first of the problems.
     """
     started = time.perf_counter()
-    rules, n_features = _rules(blocks, numbers, refine)
+    rules, n_features = _rules(blocks, refine)
     descents = [Descent.start(n_features) for _ in rules]
     visits = blocks
     if workers > 1 and blocks.resident:
         (parts,) = blocks.map(lambda item: item.split(workers))
         visits = in_memory(parts)
-    record = _Recorder(blocks, numbers[0], started, monitor)
+    record = _Recorder(blocks, started, monitor, [[] for _ in rules])
     status = "epochs"
     for epoch in range(1, epochs + 1):
         try:
-            descents = _epoch(visits, numbers, rules, descents, sampling, rng)
+            descents = _epoch(visits, rules, descents, sampling, rng)
         except KeyboardInterrupt:  # where the last epoch ended there is a model
             if epoch == 1:
                 raise
             status = "interrupted"
             break
+        models = [descent.model(refine) for descent in descents]
         if not blocks.resident or _is_reported(epoch, epochs):
-            record("epoch", epoch, descents[0].model(refine))
+            record("epoch", epoch, models)
         if deadline.passed and epoch < epochs:
             status = "max_time"
             break
-    models = [descent.model(refine) for descent in descents]
     if refine:
-        models = _refitted(blocks, numbers, rules, models, memory_mb)
-        record("refit", epoch, models[0])
+        models = _refitted(blocks, rules, models, memory_mb)
+        record("refit", epoch, models)
     seconds = time.perf_counter() - started
     return [
         ChanceSolution(
@@ -104,34 +103,34 @@ def stochastic(
             dual=None,
             evidence=partial(_evidence, blocks, k, w, b),
             ended=status,
-            n_iter=descent.steps,
+            n_iter=descents[k].steps,
             seconds=seconds,
-            history=record.history,
+            history=record.histories[k],
         )
-        for k, (w, b), descent in zip(numbers, models, descents, strict=True)
+        for k, (w, b) in enumerate(models)
     ]
 
 
 @dataclass(frozen=True)
 class _Recorder:
-    """The history of the first problem; ``monitor`` is called with each stage."""
+    """The history of every problem; ``monitor`` is called with that of the first."""
 
     blocks: Problems
-    number: int
     started: float
     monitor: Callable[[Stage], None] | None
-    history: list[Stage] = field(default_factory=list)
+    histories: list[list[Stage]]
 
-    def __call__(self, stage: str, epoch: int, model: Model) -> None:
-        value = None  # rows outside of memory are not read for it
-        if self.blocks.resident:
-            (item,) = self.blocks.map(identity)
-            value = objective(item.scaled[self.number], *model)
-        seconds = time.perf_counter() - self.started
-        figures = {"seconds": seconds, "objective": value, "gap": None}
-        self.history.append({"stage": stage, "size": epoch} | figures)
+    def __call__(self, stage: str, epoch: int, models: list[Model]) -> None:
+        for k, ((w, b), history) in enumerate(zip(models, self.histories, strict=True)):
+            value = None  # rows outside of memory are not read for it
+            if self.blocks.resident:
+                (item,) = self.blocks.map(identity)
+                value = objective(item.scaled[k], w, b)
+            seconds = time.perf_counter() - self.started
+            figures = {"seconds": seconds, "objective": value, "gap": None}
+            history.append({"stage": stage, "size": epoch} | figures)
         if self.monitor is not None:
-            self.monitor(self.history[-1])
+            self.monitor(self.histories[0][-1])
 
 
 def _evidence(blocks: Problems, k: int, w: Floats, b: float) -> Proof:
@@ -140,14 +139,11 @@ def _evidence(blocks: Problems, k: int, w: Floats, b: float) -> Proof:
     return Proof.of(list(losses), Scaling.identity(len(w)), w, None)
 
 
-def _rules(
-    blocks: Problems, numbers: Sequence[int], refine: bool
-) -> tuple[list[Rule], int]:
+def _rules(blocks: Problems, refine: bool) -> tuple[list[Rule], int]:
     """Return the numbers of the step of each problem, and the number of features."""
 
     def seen(item: BlockProblems) -> tuple[float, bool, int, Floats]:
-        chosen = [item.scaled[k] for k in numbers]
-        first, sums = chosen[0], [cost_sums(problem) for problem in chosen]
+        first, sums = item.scaled[0], [cost_sums(problem) for problem in item.scaled]
         return first.kappa, first.fit_intercept, first.shape[1], np.stack(sums)
 
     parts = list(blocks.map(seen))
@@ -158,25 +154,25 @@ def _rules(
 
 def _epoch(
     blocks: Problems,
-    numbers: Sequence[int],
     rules: list[Rule],
     descents: list[Descent],
     sampling: str,
     rng: np.random.Generator,
 ) -> list[Descent]:
-    """Visit every row once: block after block, or all blocks at once and averaged."""
+    """Visit every row once: block after block, or all blocks at once and averaged.
 
-    def draw(item: BlockProblems, rng: np.random.Generator) -> Order:
-        return draw_order(len(item.rows), sampling, rng)
+    Blocks worked on at once have each its own order, drawn by its place: it is the same
+    on any number of threads and processes.
+    """
+    seed = int(rng.integers(np.iinfo(np.int32).max)) if blocks.parallel else None
 
-    def visit(item: BlockProblems, order: Order) -> tuple[int, list[Descent]]:
-        moved = [
-            visited(item.scaled[k], order, rule, descent)
-            for k, rule, descent in zip(numbers, rules, descents, strict=True)
-        ]
-        return len(order), moved
+    def visit(item: BlockProblems) -> tuple[int, list[Descent]]:
+        draws = rng if seed is None else np.random.default_rng([seed, item.first])
+        order = draw_order(len(item.rows), sampling, draws)
+        todo = zip(item.scaled, rules, descents, strict=True)
+        return len(order), [visited(p, order, rule, start) for p, rule, start in todo]
 
-    results = blocks.visits(rng, draw, visit)
+    results = blocks.map(visit, rng)
     if not blocks.parallel:
         for _, moved in results:
             descents = moved  # where the next block starts
@@ -224,40 +220,35 @@ def refit(
 
 
 def _refitted(
-    blocks: Problems,
-    numbers: Sequence[int],
-    rules: list[Rule],
-    models: list[Model],
-    memory_mb: float,
+    blocks: Problems, rules: list[Rule], models: list[Model], memory_mb: float
 ) -> list[Model]:
-    def project(item: BlockProblems) -> list[Scores]:
-        chosen = zip(numbers, models, strict=True)
-        return [scores_of(item.scaled[k], w) for k, (w, _) in chosen]
+    """Return the best multiples of the directions with their best intercepts."""
+    directions = [w for w, _ in models]
+
+    def project(item: BlockProblems) -> Floats:
+        return np.stack(list(map(scores_of, item.scaled, directions)))
 
     rows = int(rules[0].rows_total)
-    scores = gather_scores(blocks.prepared(project), rows, len(numbers), memory_mb)
+    scores = gather_scores(blocks.prepared(project), rows, len(rules), memory_mb)
     return [
         refit(along, w, rule.kappa, rule.fit_intercept)
-        for along, (w, _), rule in zip(scores, models, rules, strict=True)
+        for along, w, rule in zip(scores, directions, rules, strict=True)
     ]
 
 
 def gather_scores(
-    projected: Source[list[Scores]], rows: int, count: int, memory_mb: float
+    projected: Source[Floats], rows: int, count: int, memory_mb: float
 ) -> list[Scores]:
-    """Collect the projections of all blocks, one result for each of ``count`` problems.
+    """Collect the projections of all blocks, of shape (count, 4, n) each.
 
     If those of all ``rows`` exceed the budget they are gathered in cells.
     """
     if rows * count * _BYTES_PER_SCORE <= memory_mb * 1e6:
-        joined = zip(*projected.map(list), strict=True)
-        return [np.concatenate(own, axis=1) for own in joined]
-    stacked = np.array(list(projected.map(_ranges)))
-    low, high = stacked[:, :, 0].min(axis=0), stacked[:, :, 1].max(axis=0)
-    along = cells_along(count, memory_mb)
-    sums = np.zeros((count, 3, 2 * along * ACROSS))
-    for part in projected.map(lambda scores: _summed(scores, low, high, along)):
-        sums += part
+        return list(np.concatenate(list(projected.map(identity)), axis=2))
+    least, most = zip(*projected.map(_ranges), strict=True)
+    low, high = np.min(least, axis=0), np.max(most, axis=0)
+    cells = cells_along(count, memory_mb)
+    sums = reduce(np.add, projected.map(lambda part: _summed(part, low, high, cells)))
     return [_cells(own) for own in sums]
 
 
@@ -267,15 +258,13 @@ def cells_along(count: int, memory_mb: float) -> int:
     return int(min(max(affordable, 512.0), ALONG))
 
 
-def _ranges(scores: list[Scores]) -> list[list[Floats]]:
+def _ranges(scores: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest projection and spread of each problem."""
-    return [
-        [s[:2].min(axis=1, initial=np.inf), s[:2].max(axis=1, initial=-np.inf)]
-        for s in scores
-    ]
+    seen = scores[:, :2]
+    return seen.min(axis=2, initial=np.inf), seen.max(axis=2, initial=-np.inf)
 
 
-def _summed(scores: list[Scores], low: Floats, high: Floats, cells: int) -> Floats:
+def _summed(scores: Floats, low: Floats, high: Floats, cells: int) -> Floats:
     """Return cost, cost times projection and cost times spread of every cell."""
     out = np.zeros((len(scores), 3, 2 * cells * ACROSS))
     for k, (along, spread, signs, costs) in enumerate(scores):

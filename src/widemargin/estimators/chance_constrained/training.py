@@ -2,14 +2,13 @@
 
 A fit is a first pass, a solver, and a last pass, wherever the rows come from.
 
-Data in memory is one block, for which every binary problem is solved on its own; other
-blocks are read for all binary problems at once, which only the stochastic solver can.
+Data in memory is one block. Only the stochastic solver takes several.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -109,12 +108,14 @@ def train_on_features(
     builder = first_pass(source, settings)
     scale, gamma = builder.scaling.scale, settings.gamma
     if isinstance(gamma, str):
-        gamma = scale_gamma(source, scale)
+        assert builder.moments is not None
+        gamma = scale_gamma(builder.moments, scale)
     W = drawn_frequencies(gamma, scale, settings.n_components, rng)
     if source.resident:
         for n in source.map(lambda block: block.X.shape[0]):
             check_memory(n, W, settings.memory_mb)
     in_features = copy(settings)
+    in_features.kernel = "linear"
     in_features.standardize = False  # the frequencies have the scale already
     features = source.prepared(partial(lifted, frequencies=W, builder=builder))
     model, solutions = train(features, in_features, rng)
@@ -131,13 +132,10 @@ def _solved(
 ) -> list[ChanceSolution]:
     """Solve the binary problems, with a progress bar if wanted.
 
-    All have one time limit. Ctrl-C in the last one leaves a model (``ended`` says it);
-    in one before it there is none.
+    All have one time limit. "ssgd" solves all at once, the others, in memory, one after
+    the other. Ctrl-C in the last one leaves a model (``ended`` says it); in one before
+    it there is none.
     """
-    rounds: Iterable[Sequence[int]] = [range(n_problems)]
-    if blocks.resident:
-        rounds = ([k] for k in range(n_problems))
-    solutions: list[ChanceSolution] = []
     with Progress(settings.verbose, settings.tol, "ChanceConstrainedSVC") as progress:
 
         def monitor(stage: Stage) -> None:
@@ -147,48 +145,35 @@ def _solved(
             progress(stage["size"], share, n_problems)
 
         watch = monitor if settings.verbose else None
-        for numbers in rounds:
-            solutions += _solve(blocks, numbers, settings, rng, deadline, watch)
+        if settings.solver == "ssgd":
+            jobs = settings.n_jobs
+            return stochastic(
+                blocks,
+                epochs=settings.epochs,
+                sampling=settings.sampling,
+                refine=settings.refine,
+                rng=rng,
+                workers=1 if jobs is None else effective_threads(jobs),
+                memory_mb=np.inf if blocks.resident else settings.memory_mb,
+                deadline=deadline,
+                monitor=watch,
+            )
+        (item,) = blocks.map(identity)
+        solutions: list[ChanceSolution] = []
+        for problem in item.scaled:
+            solve: Callable[..., ChanceSolution]
+            if settings.solver == "newton":
+                solve = partial(newton, max_iter=settings.max_iter, monitor=watch)
+            elif settings.solver == "sdp":
+                solve = semidefinite
+            else:
+                shared = problem.uncertainty.groups is not None
+                solve = shared_cones if shared else sample_cones
+            solutions.append(solve(problem, tol=settings.tol, deadline=deadline))
             ended_early = solutions[-1].ended == "interrupted"
             if ended_early and len(solutions) < n_problems:
                 raise KeyboardInterrupt
     return solutions
-
-
-def _solve(
-    blocks: Source[BlockProblems],
-    numbers: Sequence[int],
-    settings: Settings,
-    rng: np.random.Generator,
-    deadline: Deadline,
-    monitor: Callable[[Stage], None] | None,
-) -> list[ChanceSolution]:
-    """Solve some of the binary problems; all solvers but "ssgd" take one in memory."""
-    if settings.solver == "ssgd":
-        jobs = settings.n_jobs
-        return stochastic(
-            blocks,
-            numbers,
-            epochs=settings.epochs,
-            sampling=settings.sampling,
-            refine=settings.refine,
-            rng=rng,
-            workers=1 if jobs is None else effective_threads(jobs),
-            memory_mb=np.inf if blocks.resident else settings.memory_mb,
-            deadline=deadline,
-            monitor=monitor,
-        )
-    (number,) = numbers
-    (problem,) = blocks.map(lambda item: item.scaled[number])
-    solve: Callable[..., ChanceSolution]
-    if settings.solver == "newton":
-        solve = partial(newton, max_iter=settings.max_iter, monitor=monitor)
-    elif settings.solver == "sdp":
-        solve = semidefinite
-    else:
-        shared = problem.uncertainty.groups is not None
-        solve = shared_cones if shared else sample_cones
-    return [solve(problem, tol=settings.tol, deadline=deadline)]
 
 
 class _Evaluation(NamedTuple):
