@@ -128,9 +128,11 @@ def test_gradient_and_hessian_by_finite_differences(kind, width):
         assert_allclose(matrix[:, axis], column, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("C", [1.0, 1e14])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_line_search_goes_down_by_the_value_it_computes(kind):
-    problem = random_problem(7, kind)
+def test_the_line_search_goes_down_by_the_value_it_computes(kind, C):
+    """Also where a step is twenty orders too long, and as steep beyond as before."""
+    problem = random_problem(7, kind, C=C)
     rng = np.random.default_rng(2)
     state = smoothed(
         problem,
@@ -235,6 +237,20 @@ def test_zero_w_is_found_and_certified():
     assert_allclose(solution.w, 0.0, atol=1e-12)
     majority = problem.costs[problem.signs > 0].sum() > 0.5 * problem.costs.sum()
     assert_allclose(solution.b, 1.0 if majority else -1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tiny_w_keeps_the_directions_that_grow_along_it(seed):
+    """They have length one in the end, and were cut as rounding until then."""
+    rng, n = np.random.default_rng(seed), 30
+    X = 1e9 + 2e6 * rng.normal(size=(n, 1))
+    signs = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    costs = 10.0 ** rng.uniform(-11, 0, size=n)
+    variances = Uncertainty(DiagonalTable(10.0 * rng.random((n, 1))))
+    problem = ChanceProblem(X, signs, costs, variances, 100.0, False)
+    solution = newton(problem)
+    assert_certified(problem, solution)
+    assert solution.status == "converged"
 
 
 def test_a_covariance_may_sit_at_the_corner_of_its_norm():

@@ -148,13 +148,23 @@ def _rough_start(problem: ChanceProblem, deadline: Deadline) -> tuple[Point, flo
 
 
 def _candidate(problem: ChanceProblem, point: Point, found: Multipliers) -> _Candidate:
-    """Return the point with its best intercept and its gap to the multipliers."""
+    """Return the point with its best intercept and its gap to the multipliers.
+
+    Those of corners are without their part along w, unless that part is no rounding:
+    where w is tiny, a direction needs many stages until it is of length one.
+    """
     inflation = problem.kappa * problem.uncertainty.spread(point.w)
     b = best_intercept(problem, point.margins, inflation)
-    found = found.without(point)
-    dual = Dual(problem.costs * found.shares, found.preimages)
-    gap = duality_gap(problem, point.w, b, dual.alpha, found.directions)
-    return _Candidate(point.w, b, dual, gap)
+
+    def against(found: Multipliers) -> _Candidate:
+        dual = Dual(problem.costs * found.shares, found.preimages)
+        gap = duality_gap(problem, point.w, b, dual.alpha, found.directions)
+        return _Candidate(point.w, b, dual, gap)
+
+    clean = against(found.without(point))
+    if clean.gap.relative <= _EXACT:
+        return clean
+    return min(clean, against(found), key=lambda each: each.gap.gap)
 
 
 def _stage(

@@ -238,7 +238,8 @@ def line_search(
 ) -> float:
     """Return a step of sufficient decrease along a descent direction; 0 if none is.
 
-    The minimum is bracketed by fourfold steps, then found by the secant of the slopes.
+    The minimum is bracketed by fourfold or tenfold steps, then found by the secant of
+    the slopes.
     """
     evaluated = _along(problem, state, direction, width)
     start, slope = state.value, state.slope_along(direction)
@@ -257,7 +258,9 @@ def line_search(
         else:
             high, high_slope = step, max(derivative, 0.0)
         left = high - low
-        if high_slope > 0.0:
+        if low == 0.0 and not enough:  # the step may be many orders too long
+            trial = low
+        elif high_slope > 0.0:
             trial = low - low_slope * left / (high_slope - low_slope)
         else:
             trial = low + 0.5 * left
