@@ -11,7 +11,10 @@ namespace {
 
 nb::object as_tuple(const ParseError& found) {
   if (found.line == 0) return nb::none();
-  return nb::make_tuple(found.line, found.column, found.what);
+  // the file may be in any encoding
+  PyObject* what =
+      PyUnicode_DecodeUTF8(found.what.data(), Py_ssize_t(found.what.size()), "replace");
+  return nb::make_tuple(found.line, found.column, nb::steal(what));
 }
 
 nb::tuple svmlight(nb::bytes text, std::int64_t first_line, bool zero_allowed) {

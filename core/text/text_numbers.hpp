@@ -62,11 +62,15 @@ inline bool read_number(const char*& at, const char* end, double& value) {
   return true;
 }
 
-// A piece of the text for a message: printable, and short.
+// A piece of the text for a message: without control characters, and short. A letter beyond ASCII
+// is not cut.
 inline std::string excerpt(const char* at, const char* end) {
   std::string text;
-  for (; at < end && *at != '\n' && *at != '\r' && !is_blank(*at) && text.size() < 24; ++at) {
-    text += (*at >= 32 && *at < 127) ? *at : '?';
+  for (; at < end && *at != '\n' && *at != '\r' && !is_blank(*at); ++at) {
+    const auto code = static_cast<unsigned char>(*at);
+    const bool goes_on = code >= 0x80 && code < 0xC0;  // UTF-8: inside of a letter
+    if (text.size() >= (goes_on ? 28 : 24)) break;
+    text += (code < 32 || code == 127) ? '?' : *at;
   }
   return "'" + text + "'";
 }

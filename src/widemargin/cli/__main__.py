@@ -24,7 +24,8 @@ from widemargin.cli.system_errors import is_refusal, refusal
 def widemargin() -> None:
     """Support vector machines for data as it really is.
 
-    Files are LIBSVM's or CSV, models are safe to open. Start with: widemargin demo
+    Files are LIBSVM's, CSV or Parquet, models are safe to open. Start with: widemargin
+    demo
     """
 
 

@@ -168,6 +168,19 @@ def encoding_step(model: Any) -> ColumnTransformer | None:
     return step if isinstance(step, ColumnTransformer) else None
 
 
+def encoding_words(step: ColumnTransformer) -> str:
+    """Return what becomes of the columns of a mixed table, in a few words."""
+    names = getattr(step, "feature_names_in_", range(1, step.n_features_in_ + 1))
+    words = []
+    for kind, part, columns in step.transformers_:
+        if kind not in (_NUMBERS, _CATEGORIES):
+            continue  # no other columns are left
+        steps = [one for _, one in part.steps] if isinstance(part, Pipeline) else []
+        by = f" ({', '.join(type(one).__name__ for one in steps)})" if steps else ""
+        words.append(f"{kind} {listed_names([str(names[i]) for i in columns])}{by}")
+    return "; ".join(words)
+
+
 def categorical_columns(step: ColumnTransformer) -> list[int]:
     """Return the columns in which a model has categories."""
     found = [columns for name, _, columns in step.transformers_ if name == _CATEGORIES]

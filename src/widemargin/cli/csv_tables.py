@@ -30,8 +30,13 @@ from .sample_collector import Growing
 
 _MAX_COLUMNS = 50_000_000
 _LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
-_COMMA_HINT = ": write decimal points for decimal commas"
+# 1,5 and 1.000,50 and 1,000.50 and 1'000, and with a sign of money or of percent
+_OTHER_NUMBER = re.compile(
+    r"\s*[$€£]?\s*[+-]?(\d+|\d{1,3}([.,' ]\d{3})+)([.,]\d+)?([eE][+-]?\d+)?"
+    r"\s*[$€£%]?\s*"
+)
+_NUMBER_HINT = ": write numbers as 1234.5"
+_SAME_LINE = "the names of the columns again: take this line out"
 
 
 @dataclass(frozen=True)
@@ -122,12 +127,18 @@ def _parsed_mixed(
             text, line, layout.separator, len(layout.fields), label, known
         )
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: a category is not UTF-8 text") from error
+        raise DataError(
+            f"{path}: a category is not UTF-8 text; save the table as UTF-8"
+        ) from error
     check_parsed(path, parsed.error)
     check_size(path, *parsed.values.shape)
-    for column, first_seen in parsed.mixed.text.items():
-        if all(map(_DECIMAL_COMMA.fullmatch, parsed.mixed.categories[column])):
-            raise DataError(f"{path}:{first_seen}{_COMMA_HINT}")
+    seen, names = parsed.mixed.text, layout.names
+    if seen and names and all(names[i] in parsed.mixed.categories[i] for i in seen):
+        number = next(iter(seen.values())).split(":")[0]
+        raise DataError(f"{path}:{number}:1: {_SAME_LINE}")
+    for column, first_seen in seen.items():
+        if all(map(_OTHER_NUMBER.fullmatch, parsed.mixed.categories[column])):
+            raise DataError(f"{path}:{first_seen}{_NUMBER_HINT}")
     return parsed
 
 
@@ -162,7 +173,7 @@ def _parsed_numbers(
 def _check_line(
     text: bytes, path: str, error: tuple[int, int, str], layout: _Layout
 ) -> None:
-    """Raise what the whole line shows to be wrong: its width, or decimal commas."""
+    """Raise what the whole line shows to be wrong: its width, names, or numbers."""
     number, column, what = error
     if not what.endswith("not a finite number"):
         return
@@ -176,10 +187,16 @@ def _check_line(
             f"{path}:{number}:{column}: {what}; columns in this line: "
             f"{len(fields)}, in the first line: {len(layout.fields)}"
         )
-    commas = [field for field in fields if _DECIMAL_COMMA.fullmatch(field)]
-    if commas:
-        found = f"{commas[0]!r} is not a finite number"
-        raise DataError(f"{path}:{number}:{column}: {found}{_COMMA_HINT}")
+    if layout.named and fields == layout.fields:
+        raise DataError(f"{path}:{number}:1: {_SAME_LINE}")
+    others = [
+        field
+        for i, field in enumerate(fields)
+        if i != layout.label and _OTHER_NUMBER.fullmatch(field) and not is_number(field)
+    ]
+    if others:
+        found = f"{others[0]!r} is not a finite number"
+        raise DataError(f"{path}:{number}:{column}: {found}{_NUMBER_HINT}")
 
 
 def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int | None]:

@@ -6,10 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from widemargin.cli.parsed_data import Data
+from widemargin.cli.suggestions import listed_names
 from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
 _DOMINANT = 0.95
@@ -19,6 +20,7 @@ _MANY_LABELS = 20
 # Number of support vectors from which early prediction is ten times faster:
 # python benchmarks/command.py early --print (a test holds the two together)
 _EARLY_PAYS = 9_000
+_LITTLE = 0.1  # of what a constant answer gets wrong: a model that has learnt nothing
 _PILOTS = (500, 2000)  # rows of the two fits that tell how support vectors grow
 
 
@@ -52,6 +54,13 @@ def hints(
                 f"the labels are {len(labels)} different numbers: if they are amounts "
                 "and not classes, train --method svr"
             )
+    names = content.names or []
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        found.append(
+            f"several columns are called {listed_names(list(map(repr, twice)))}: the "
+            "model knows columns by their places only, not by their names"
+        )
     kernel = parameters.get("kernel", "rbf")
     exact = method in ("svc", "dc") and parameters.get("prediction") != "early"
     if exact and kernel not in ("linear", "precomputed"):
@@ -64,6 +73,21 @@ def hints(
                 "where it is more than half a point"
             )
     return found
+
+
+def hints_of_fit(gained: float, estimator: Any, scale: str | None) -> list[str]:
+    """Return the hint for a model that is hardly better than a constant answer.
+
+    Where classes have weights or costs, or one is rare, that may be what was asked for.
+    """
+    known = estimator.get_params()
+    weighted = known.get("class_weight") is not None or "cost_matrix" in known
+    if gained >= _LITTLE or weighted:
+        return []
+    answer = "mean of the labels" if is_regressor(estimator) else "commonest label"
+    scaling = "" if scale else "try --scale standard, and "
+    tuning = "widemargin tune chooses parameters by cross-validation"
+    return [f"always answering the {answer} is nearly as good: {scaling}{tuning}"]
 
 
 def expected_support(estimator: Any, content: Data) -> float:

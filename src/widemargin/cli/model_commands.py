@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from widemargin.cli.system_errors import refusal
 from widemargin.persistence import training_rows
 
+from .column_encoding import encoding_step, encoding_words
 from .estimator_names import available_methods
 from .output import (
     InputError,
@@ -70,8 +71,12 @@ def model_facts(estimator: Any, path: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"file": f"{path} ({os.path.getsize(path)} bytes)"}
     facts["estimator"] = type(final).__name__
     if isinstance(estimator, Pipeline):
-        before = [type(step).__name__ for _, step in estimator.steps[:-1]]
-        facts["scaling"] = ", ".join(before)
+        encoding = encoding_step(estimator)
+        if encoding is not None:
+            facts["columns"] = encoding_words(encoding)
+        else:
+            before = [type(step).__name__ for _, step in estimator.steps[:-1]]
+            facts["scaling"] = ", ".join(before)
     facts["parameters"] = parameters
     facts["features"] = int(estimator.n_features_in_)
     if is_classifier(final):

@@ -96,7 +96,9 @@ def label_values(distinct: list[bytes], path: str, text_labels: bool) -> NDArray
     try:
         texts = [text.decode("utf-8") for text in distinct]
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: a label is not UTF-8 text") from error
+        raise DataError(
+            f"{path}: a label is not UTF-8 text; save the table as UTF-8"
+        ) from error
     if not text_labels and all(is_number(text) for text in texts):
         return as_integers(np.array([float(text) for text in texts]))
     return np.array(texts)

@@ -159,7 +159,8 @@ def _positions(path: str, known: list[str], names: list[str]) -> list[int]:
     """Where the columns of these names are."""
     absent = [name for name in names if name not in known]
     if absent:
-        others = f" and {len(absent) - 1} others" if len(absent) > 1 else ""
+        more = len(absent) - 1
+        others = f" and {more} other{'s' if more > 1 else ''}" if more else ""
         near = did_you_mean(absent[0], set(known) - set(names))
         raise InputError(
             f"{path}:1:1: no column {absent[0]!r}{others}, which the model needs{near}"

@@ -217,13 +217,19 @@ def summary_lines(estimator: Any, truth: NDArray[Any], predicted: Any) -> list[s
     return [f"Accuracy = {share:.6g}% ({right}/{len(predicted)}) (classification)"]
 
 
-def training_line(estimator: Any, X: Any, y: NDArray[Any] | None) -> str | None:
-    """Return how well a model fits the rows it was trained on.
+def training_fit(
+    estimator: Any, X: Any, y: NDArray[Any] | None
+) -> tuple[str | None, float]:
+    """Return how well a model fits the rows it was trained on, as a line of text.
 
-    A large set is sampled: scoring all rows would take as long as the training.
+    The number is the share of what is wrong with a constant answer, the commonest label
+    or the mean, that the model gets right: 0 for one that has learnt nothing, 1 where
+    that is not said. A large set is sampled: scoring all rows would take as long as the
+    training.
     """
     if y is None or is_outlier_detector(estimator):
-        return None
+        return None, 1.0
+    gained = 1.0
     drawn = np.sort(np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS])
     truth, predicted = y[drawn], np.asarray(estimator.predict(X[drawn]))
     rows = f"all {len(y)}" if len(y) == len(drawn) else f"{len(drawn)} of the {len(y)}"
@@ -233,11 +239,15 @@ def training_line(estimator: Any, X: Any, y: NDArray[Any] | None) -> str | None:
         measured = f"share below each quantile {shares}"
     elif is_regressor(estimator):
         if np.ptp(truth) == 0:
-            return None  # R2 compares with a spread, and there is none
-        measured = f"R2 {r2_score(truth, predicted):.4f}"
+            return None, 1.0  # R2 compares with a spread, and there is none
+        gained = float(r2_score(truth, predicted))
+        measured = f"R2 {gained:.4f}"
     else:
+        wrong = float(np.mean(truth != predicted))
+        by_constant = 1.0 - np.unique(truth, return_counts=True)[1].max() / len(truth)
+        gained = 1.0 - wrong / by_constant if by_constant > 0 else 1.0
         measured = f"accuracy {100 * np.mean(truth == predicted):.6g}%"
-    return f"training {measured} (on {rows} rows it was trained on)"
+    return f"training {measured} (on {rows} rows it was trained on)", gained
 
 
 def regression_lines(targets: NDArray[Any], predicted: Any, form: str) -> list[str]:

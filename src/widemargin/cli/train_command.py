@@ -24,7 +24,7 @@ from widemargin.cli.column_encoding import (
     name_columns,
 )
 from widemargin.cli.estimator_names import estimator_class
-from widemargin.cli.hints import hints
+from widemargin.cli.hints import hints, hints_of_fit
 from widemargin.cli.options import (
     MethodCommand,
     check_parameters,
@@ -49,7 +49,7 @@ from .private_training import (
     privacy_lines,
     read_unquoted,
 )
-from .scores import regression_lines, training_line
+from .scores import regression_lines, training_fit
 from .suspects import check_suspects_path, write_suspects
 from .training_input import (
     ColumnOptions,
@@ -141,9 +141,11 @@ def train(
     if "cache_size" in cls().get_params() and "cache_size" not in parameters:
         parameters |= modest_cache(ready.seen)
         ready.final.set_params(**modest_cache(ready.seen))
+    said: list[str] = []
     if not quiet and method != "private":  # each reveals something about the data
-        for hint in _hints(ready, method, scale, parameters):
-            remark(f"hint: {hint}")
+        said = _hints(ready, method, scale, parameters)
+    for hint in said:
+        remark(f"hint: {hint}")
     if folds is not None:
         rows = ready.by_folds
         ctx.exit(_cross_validate(ready.estimator, rows, folds, quiet, extras))
@@ -154,7 +156,9 @@ def train(
         save_model(ready.estimator, target)
     if suspects is not None:
         write_suspects(suspects, ready.final, ready.seen)
-    _report(ready, method, seconds, target, quiet)
+    gained = _report(ready, method, seconds, target, quiet)
+    for hint in [] if said else hints_of_fit(gained, ready.final, scale):
+        remark(f"hint: {hint}")
     ctx.exit(0 if outcome.converged else 1)
 
 
@@ -198,19 +202,25 @@ def _hints(
 
 def _report(
     ready: Prepared, method: str, seconds: float, target: str, quiet: bool
-) -> None:
-    """Print what was trained; of a private model no time, which depends on the data."""
+) -> float:
+    """Print what was trained; of a private model no time, which depends on the data.
+
+    Returns what `training_fit` says is gained over a constant answer.
+    """
     final = ready.final
     if method == "private":
         remark(f"{describe(final)}; written to {target}", quiet)
         for line in privacy_lines(final)[1:]:
             remark(line, quiet)
-        return
+        return 1.0
     remark(f"{describe(final)}; {seconds:.2f} s; written to {target}", quiet)
+    if quiet:
+        return 1.0
     with catching_warnings(quiet=True):
-        fit = None if quiet else training_line(final, ready.seen.X, ready.seen.y)
+        fit, gained = training_fit(final, ready.seen.X, ready.seen.y)
     if fit is not None:
         remark(fit)
+    return gained
 
 
 def modest_cache(content: Data) -> dict[str, Any]:
