@@ -2,6 +2,7 @@
 
 python benchmarks/helps.py candidates  which defaults the choosing half prefers
 python benchmarks/helps.py labels      wrong labels: every method, both halves
+python benchmarks/helps.py targets     what is asked of RampSVC, against SVC alone
 python benchmarks/helps.py units       in which unit costs multiply C, choosing half
 python benchmarks/helps.py costs       unequal costs: every method, both halves
 python benchmarks/helps.py private     privacy: every mechanism, both halves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from widemargin_papers.harness.results import Record, ResultStore
 
-from .label_methods import BOOSTING, METHODS, SETTINGS, Answer, Trial, by_boosting
+from .label_methods import METHODS, SETTINGS, Answer, Methods, Trial
 from .noise import NOISES, given_labels
 from .suite import DataSet, Labels, Vector, split
 
@@ -19,24 +20,27 @@ FIGURES = ("balanced", "accuracy", "seconds", "listed", "found")
 Figures = dict[str, float]
 
 
-def measured(data: DataSet, number: int) -> Record:
+def measured(
+    data: DataSet,
+    number: int,
+    kinds: Iterable[str] = NOISES,
+    methods: Methods = METHODS,
+) -> Record:
     """Return the figures by kind of noise, setting of C and method."""
     part = split(data, number)
     noise = {}
-    for kind in NOISES:
+    for kind in kinds:
         given = given_labels(kind, part.X, part.y, number)
-        noise[kind] = compared(Trial(part, given, number))
+        noise[kind] = compared(Trial(part, given, number), methods)
     return {"noise": noise}
 
 
-def compared(trial: Trial) -> dict[str, Any]:
-    """Return every method's figures on one split with its given labels."""
+def compared(trial: Trial, methods: Methods) -> dict[str, Any]:
+    """Return the methods' figures on one split with its given labels."""
     wrong = trial.given != trial.split.y
-    boosted = by_boosting(trial)
     settings: dict[str, dict[str, str]] = {}
     for setting, costs in SETTINGS.items():
-        answers = {name: method(trial, costs) for name, method in METHODS.items()}
-        answers[BOOSTING] = boosted
+        answers = {name: method(trial, costs) for name, method in methods.items()}
         length = answers["RampSVC"].listed
         settings[setting] = {
             name: packed(figures(answer, wrong, length, trial.split.y_test))

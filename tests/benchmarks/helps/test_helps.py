@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from suites.helps import candidates, label_report, labels
+from suites.helps import candidates, label_report, label_targets, labels
 from suites.helps.label_methods import (
     CUTS,
+    METHODS,
     SETTINGS,
     Trial,
     by_ramp,
@@ -108,18 +109,35 @@ def test_the_tables_say_what_the_records_say() -> None:
             "split": place // 2,
             "noise": dict.fromkeys(NOISES, noise),
         }
-    text = label_report.table(store)
+    text, asked = label_report.table(store), label_targets.table(store)
     assert "2 data sets (1 to choose, 1 to check), 2 splits each" in text
     assert "check   clean              80.0  +2.0 / +2.0 (1-0-0)" in text
     assert "choose  in clusters        80.0  -3.0 / -3.0 (0-0-1)" in text
     assert "0.50 / 0.25" in text
-    assert "-3.00 [-3.00, -3.00] (missed)" in text
-    assert "+2.00 [+2.00, +2.00] (met)" in text
+    assert "2 data sets (1 to choose, 1 to check), 2 splits each" in asked
+    assert "-3.00 [-3.00, -3.00] (missed)" in asked
+    assert "+2.00 [+2.00, +2.00] (met)" in asked
+    assert "-3.0 (choose) and +2.0 (check) points on clean labels" in asked
+    assert "choose  uniform 30 %  -3.0 / -3.0 (0-0-1)" in asked
     assert "check   uniform 10 %       85.0  80.0" in text
-    assert "-3.0 (choose) and +2.0 (check) points on clean labels" in text
+    store.records["4"] = store.records["0"]  # a split that is not whole is told
+    assert "2 to 3 splits each" in label_targets.table(store)
     short = label_report.advice(store)
     assert "uniform 30 %       +2.0     +2.0" in short
     assert "-3.0" not in short
+
+
+def test_targets_have_the_cells_of_the_large_comparison() -> None:
+    found = label_targets.measured(WINE, 0)["noise"]
+    assert tuple(found) == label_targets.KINDS
+    assert {target.kind for target in label_targets.TARGETS} == set(found)
+    alone = {"RampSVC": METHODS["RampSVC"]}
+    again = labels.measured(WINE, 0, ["uniform 30 %"], alone)["noise"]
+    for setting, lines in again["uniform 30 %"]["settings"].items():
+        own = found["uniform 30 %"]["settings"][setting]
+        assert tuple(own) == ("SVC", "RampSVC")
+        one, same = unpacked(own["RampSVC"]), unpacked(lines["RampSVC"])
+        assert one | {"seconds": 0.0} == same | {"seconds": 0.0}
 
 
 def test_figures_are_kept_in_one_line() -> None:
@@ -164,7 +182,7 @@ def test_gains_are_differences_of_points_and_the_rule_needs_clean_labels() -> No
 
 
 def test_a_target_names_the_set_that_misses_it() -> None:
-    target = label_report.TARGETS[0]
+    target = label_targets.TARGETS[0]
     lost = label_report.Gain({"a": [-3.0, -3.1, -2.9], "b": [0.5, -3.0, 0.1]})
     text, met = target.measured(lost)
     assert (met, "below: a -3.0" in text, "below: b" in text) == (False, True, False)
