@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 from tqdm.auto import tqdm
 
 from widemargin.estimators.base.shared_fit import Machine, validated_fold
@@ -30,6 +30,7 @@ from widemargin.estimators.base.validation import check_weights, resolve_gamma
 from widemargin.runtime.deadline import Deadline
 
 from .cells import CellOptions, Cells
+from .chosen_model import ChosenModel
 from .grids import (
     LEAST_C,
     MOST_C,
@@ -49,7 +50,7 @@ TIED = 1e-8  # KKT violation to which settings that tie are fitted
 WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
 
 
-class TunedMachine(BaseEstimator):
+class TunedMachine(ChosenModel, BaseEstimator):
     """Base of the estimators with built-in cross-validation."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -81,7 +82,6 @@ class TunedMachine(BaseEstimator):
     max_time: float | None
     random_state: Any
     verbose: Any
-    best_estimator_: Any
 
     @abstractmethod
     def _machine(self) -> Machine:
@@ -142,32 +142,6 @@ class TunedMachine(BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)  # of a former fit
         self.__dict__.update(found)  # all or nothing
         return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predictions of the tuned model.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels or numbers; of several quantiles a column each.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    @property
-    def certificate_(self) -> Any:
-        """The certificate of the tuned model."""
-        check_is_fitted(self)
-        return self.best_estimator_.certificate_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there is a tuned model."""
-        return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
         """Declare sparse input, and pairwise input with a precomputed kernel."""
