@@ -80,7 +80,7 @@ def newton(
     while width >= _LAST_WIDTH:
         # superlinear convergence needs stages solved ever better
         nearly = best.gap.relative <= _NEARLY
-        accuracy = 0.03 * best.gap.gap * min(np.sqrt(best.gap.relative), 0.1)
+        accuracy = 1e-2 * best.gap.gap * min(best.gap.relative, 1e-3)
         try:
             if width == _FIRST_WIDTH and problem.shape[0] > _MANY:
                 point, width = _rough_start(problem, deadline)
