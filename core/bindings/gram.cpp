@@ -10,7 +10,6 @@
 #include "kernel/few_rows.hpp"
 #include "kernel/rounding.hpp"
 #include "kernel/symmetric_products.hpp"
-#include "memory/slab.hpp"
 
 namespace widemargin {
 
@@ -392,8 +391,6 @@ void bind_gram(nb::module_& module) {
           nb::arg("indices").noconvert(), nb::arg("cache_bytes"), nb::arg("threads"));
   bind_value<float>(module, gram);
   bind_value<double>(module, gram);
-  module.def("release_kept_slabs", &release_kept_slabs);
-  module.def("kept_slab_bytes", &kept_slab_bytes);
   module.def("callback_gram", &callback, nb::arg("function"), nb::arg("n"), nb::arg("cache_bytes"));
 }
 

@@ -11,6 +11,7 @@ void bind_class_pairs(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_gram(nb::module_& module);
 void bind_path(nb::module_& module);
+void bind_slab(nb::module_& module);
 void bind_solvers(nb::module_& module);
 void bind_subgradient(nb::module_& module);
 void bind_tables(nb::module_& module);
@@ -31,6 +32,7 @@ NB_MODULE(_core, module) {
   widemargin::bind_dense(module);
   widemargin::bind_gram(module);
   widemargin::bind_path(module);
+  widemargin::bind_slab(module);
   widemargin::bind_solvers(module);
   widemargin::bind_subgradient(module);
   widemargin::bind_tables(module);

@@ -100,6 +100,22 @@ def test_too_many_candidates_are_left_to_plain_fits():
     assert solve_by_candidates(gram, chains, 1e-3, np.float32, 210) is None
 
 
+def test_more_candidates_than_a_survey_expects_do_not_end_the_folds(monkeypatch):
+    """Solved but for a few violators, they would be for nothing."""
+    monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 0.9)
+    held = []
+
+    def noting(matrix, *given):
+        held.append(len(matrix))
+        return solve_chain(matrix, *given)
+
+    monkeypatch.setattr(candidate_chains, "solve_chain", noting)
+    gram, chains = chains_of(1500, "classes", gamma=20.0)
+    found = solve_by_candidates(gram, chains, 1e-3, np.float32, 1500)
+    assert max(held) > 0.9 * gram.n
+    assert all(step.converged for row in found for step in row)
+
+
 def test_a_first_stage_of_support_vectors_alone_is_enough_to_give_up(monkeypatch):
     """A kernel so narrow that every row is one: later stages would be for nothing."""
     monkeypatch.setattr(candidate_chains, "MOST_CANDIDATES", 0.75)

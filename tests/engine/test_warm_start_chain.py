@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin.engine.gram import Gram
+from widemargin._core import kept_slab_bytes
+from widemargin.engine.gram import Gram, release_kept_memory
 from widemargin.engine.intercept import optimal_intercept
 from widemargin.engine.kernels import Gaussian
 from widemargin.engine.problem import DualProblem, Terms, classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.engine.warm_start_chain import (
+    MatrixMemory,
     fits_a_chain,
     kernel_matrix,
     matrix_precision,
@@ -194,3 +196,17 @@ def test_more_free_members_than_a_working_set_holds_do_not_creep():
     assert last.converged and last.violation <= 1e-3
     assert free > 1700
     assert last.n_iter < 150_000
+
+
+def test_matrices_take_memory_that_the_process_keeps():
+    """The next search finds cleared pages: these took longer than the entries."""
+    release_kept_memory()
+    memory = MatrixMemory()
+    memory.reserve(4 * 3000**2)
+    first = memory.matrix(2000, np.float32).ctypes.data
+    assert memory.matrix(3000, np.float32).ctypes.data == first  # it grows in its place
+    del memory
+    assert kept_slab_bytes() >= 4 * 3000**2
+    assert MatrixMemory().matrix(3000, np.float32).ctypes.data == first
+    release_kept_memory()
+    assert kept_slab_bytes() == 0

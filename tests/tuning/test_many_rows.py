@@ -52,3 +52,13 @@ def test_the_scores_are_those_of_gridsearchcv(estimator, cache_size, solved):
         ours.cv_results_["rank_test_score"], theirs.cv_results_["rank_test_score"]
     )
     assert solved == 2 * [cache_size == "auto"]  # a gamma each
+
+
+def test_few_fits_are_plain_ones(solved):
+    """A survey of all rows costs more than it spares them."""
+    X, y = load_breast_cancer(return_X_y=True)
+    given = SVC(gamma=0.01), {"C": [1.0]}
+    search = SharedGridSearchCV(*given, cv=5, refit=False).fit(scale(X), y)
+    assert solved == []
+    plain = GridSearchCV(*given, cv=5, refit=False).fit(scale(X), y)
+    assert search.best_score_ == plain.best_score_

@@ -46,7 +46,7 @@ Mask = NDArray[np.bool_]
 FIRST_ROWS = 2000  # of the first stage of a survey, at least
 SURVEY_TOLERANCE = 10.0  # of that of the folds
 NEAR = 0.25  # of the support vectors: as many others are expected to become one
-MOST_CANDIDATES = 0.75  # of the rows: above, plain fits by stages take less time
+MOST_CANDIDATES = 0.7  # of the rows so far: above, plain fits by stages take less time
 
 Mapped = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -173,8 +173,10 @@ def solve_by_candidates(
         None where the candidates are too many.
     """
     n = gram.n
-    most = min(most, int(MOST_CANDIDATES * n))
-    held = _HeldRows(gram, dtype, most, monitor, mapped, memory or MatrixMemory())
+    memory = memory or MatrixMemory()
+    expected = min(most, int(MOST_CANDIDATES * n))
+    memory.reserve(expected * expected * np.dtype(dtype).itemsize)
+    held = _HeldRows(gram, dtype, most, monitor, mapped, memory)
     cells = [_cells(chain, n) for chain in chains]
     survey = _cells(_joined(chains, n), n)
     candidates = _surveyed(held, survey, tol)
@@ -241,7 +243,7 @@ def _surveyed(held: _HeldRows, cells: list[_Cell], tol: float) -> Mask | None:
 
     By stages of twice as many rows: of those that a stage adds, the ones that violate
     their conditions are candidates beside the support vectors so far. None where a
-    solve came to no end, or where most rows of a stage are candidates.
+    solve came to no end, or where most rows are candidates before the last stage.
     """
     n, tol = held.gram.n, SURVEY_TOLERANCE * tol
     order = np.random.default_rng(0).permutation(cells[0].chain.members)
@@ -260,8 +262,9 @@ def _surveyed(held: _HeldRows, cells: list[_Cell], tol: float) -> Mask | None:
         near = NEAR if following is None else 0.0
         expected = [_expected(cell, candidates, seen, tol, near) for cell in cells]
         candidates = np.any(expected, axis=0)
-        if np.count_nonzero(candidates) > MOST_CANDIDATES * np.count_nonzero(seen):
-            return None
+        share = np.count_nonzero(candidates) / np.count_nonzero(seen)
+        if following is not None and share > MOST_CANDIDATES:
+            return None  # the folds are not worth another stage
         similar = np.array([cell.beta for cell in cells])
     return candidates
 

@@ -32,9 +32,6 @@ SINGLE_TOLERANCE = 1e-4  # tolerance below which the matrix is float64
 # Entries this small change nothing, but arithmetic on what float32 has no normal number
 # for takes a hundred times as long.
 SINGLE_SHARE = 10.0
-SLACK = (
-    1.2  # of the memory of a matrix, for a larger one; pages not touched cost nothing
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,17 +116,30 @@ def fits_a_chain(problem: Terms) -> bool:
 
 
 class MatrixMemory:
-    """Memory that matrices take one after the other: the system clears new pages."""
+    """Memory that matrices take one after the other: the system clears new pages.
+
+    It comes from what the process keeps between fits, and goes back there.
+    """
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, dtype=np.uint8)
 
+    def reserve(self, size: int) -> None:
+        """Take this many bytes, for matrices that grow: pages not touched cost nothing.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the largest matrix to come.
+        """
+        if size > self._bytes.size:
+            self._bytes = np.empty(0, dtype=np.uint8)  # gives the former back
+            self._bytes = _core.slab(size)
+
     def matrix(self, n: int, dtype: Any) -> Matrix:
         """Return a matrix with arbitrary entries, which replaces the one before."""
         needed = n * n * np.dtype(dtype).itemsize
-        if needed > self._bytes.size:
-            self._bytes = self._bytes[:0]  # frees the former before
-            self._bytes = np.empty(int(SLACK * needed), dtype=np.uint8)
+        self.reserve(needed)
         matrix: Matrix = self._bytes[:needed].view(dtype).reshape(n, n)
         return matrix
 

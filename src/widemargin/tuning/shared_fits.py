@@ -51,6 +51,7 @@ from .sharing import Sheet, SheetRows, final_estimator, sheet_rows
 
 Indices = NDArray[np.intp]
 MANY_ROWS = 8000  # above which the matrix is that of candidates for support vectors
+FEWEST_FITS = 8  # for which a survey of all these rows pays
 
 
 @dataclass(eq=False)
@@ -300,11 +301,12 @@ def _solved_chains(
 ) -> list[list[ChainSolution]] | None:
     """Solve chains over candidates where rows are many, else over the whole matrix.
 
-    None where that matrix, or the candidates, would be too large.
+    None where that matrix, or the candidates, would be too large, or fits too few.
     """
     one_task = all(len(fit.begun.tasks) == 1 for fit in begun.fits)
     if one_task and begun.gram.n > MANY_ROWS:
-        return solver.over_candidates(chains)
+        few = sum(len(chain.problems) for chain in chains) < FEWEST_FITS
+        return None if few else solver.over_candidates(chains)
     gram, places = _class_by_class(begun)
     return replace(solver, gram=gram).over_matrix(chains, places)
 
