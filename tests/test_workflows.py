@@ -40,6 +40,30 @@ def test_targets_of_the_makefile_are_there():
             assert f"\n{target}: " in targets
 
 
+def started_by(name: str) -> dict:
+    """Return what starts a workflow; YAML reads the word ``on`` as true."""
+    text = (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
+    return yaml.safe_load(text)[True]
+
+
+def test_what_runs_when():
+    """Tests at every push, on three systems; sanitizers weekly; a tag is released."""
+    assert {"push", "pull_request"} <= set(started_by("ci.yml"))
+    ci = jobs("ci.yml")
+    systems = ci["others"]["strategy"]["matrix"]["system"]
+    assert [ci["linux"]["runs-on"], *systems] == [
+        f"{system}-latest" for system in ("ubuntu", "macos", "windows")
+    ]
+    (weekly,) = started_by("sanitizers.yml")["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* [0-6]", weekly["cron"])
+    assert "make sanitize" in str(jobs("sanitizers.yml")["sanitize"])
+    wheels = jobs("wheels.yml")
+    assert started_by("wheels.yml")["push"] == {"tags": ["v*"]}
+    assert "pypa/cibuildwheel@" in str(wheels["wheels"])
+    assert set(wheels["release"]["needs"]) == {"wheels", "sdist"}
+    assert PROJECT["tool"]["cibuildwheel"]["test-command"] == "widemargin doctor"
+
+
 def test_windows_has_clang_cl_and_what_it_links_with():
     """In both workflows the environment of Microsoft's tools comes before the build."""
     for name, job, build in (

@@ -152,6 +152,33 @@ def assert_times_agree(name: str, act: Act, printed: str) -> None:
             assert abs(seconds - shown) <= 0.056, line  # both are rounded
 
 
+#: acts whose first table shows, with defaults and on less data too, that theirs wins
+WINS = {
+    "costs": lambda rows: (
+        min(rows, key=lambda name: float(rows[name]["bill"])) == "CostSensitiveSVC"
+    ),
+    "band": lambda rows: (
+        missed(rows["QuantileSVR"]) < missed(rows["gradient boosting"]) / 2
+    ),
+    "forget": lambda rows: (
+        rows["before"]["their images"] == "30 inside"
+        and rows["forget"]["their images"] == "0 inside"
+        and float(rows["forget"]["from a retrain"]) < 1e-9
+    ),
+}
+
+
+def missed(row: dict[str, str]) -> float:
+    """By how many points a band that is meant to hold 80 % does not."""
+    return abs(float(row["patients in the band"].rstrip("%")) - 80.0)
+
+
+def first_table(act: Act) -> dict[str, dict[str, str]]:
+    """Return the rows of the first table by their names."""
+    table = next(part for part in act.parts if isinstance(part, Table))
+    return {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+
+
 #: played below: through a process, and with several seeds
 ELSEWHERE = ("mislabelled", "errorbars")
 
@@ -175,6 +202,8 @@ def test_every_act_plays(
     assert_played(act, module)
     printed = capsys.readouterr().out
     assert "warning" not in printed.lower()
+    if name in WINS:
+        assert WINS[name](first_table(act))
     if name in TIMED:
         assert_times_agree(name, act, printed)
 
@@ -246,6 +275,10 @@ def test_one_act_alone_through_a_process(tmp_path: Path) -> None:
     )
     page = (tmp_path / "widemargin-demo.html").read_text()
     assert "Who is mislabelled?" in page
+    (row,) = re.findall(r"^ +digits, linear +(.*)$", done.stdout, re.MULTILINE)
+    plain, ramp, _, suspects, truly_wrong = map(float, row.split())
+    assert ramp > plain + 0.03  # the ramp loss wins, and its suspects are wrong
+    assert truly_wrong > 0.9 * suspects
     # the verdict stands below its table, and again at the end
     (verdict,) = re.findall(r"^  => (.*)", done.stdout, re.MULTILINE)
     assert done.stdout.count(verdict[:30]) == 2

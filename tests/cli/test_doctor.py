@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 import widemargin
@@ -15,6 +17,8 @@ def test_versions_hardware_and_agreement(tmp_path):
     assert result.returncode == 0
     for word in ("widemargin", "scikit-learn", "instructions", "[plot]", "threads"):
         assert word in result.stdout
+    assert re.search(r"^memory +\d+\.\d GiB$", result.stdout, re.MULTILINE)
+    assert f"needs           numpy {np.__version__}, scipy" in result.stdout
     lines = [line for line in result.stdout.splitlines() if "with scikit-learn" in line]
     assert len(lines) == 5 and all("agrees" in line for line in lines)
 
