@@ -6,6 +6,7 @@
 #else
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #endif
 
@@ -56,9 +57,17 @@ namespace {
 const Size kSixteenth =
     Size(std::max(0L, sysconf(_SC_PHYS_PAGES))) * Size(std::max(0L, sysconf(_SC_PAGESIZE))) / 16;
 
+// Pages that are offered still count against such a limit: what is kept would be missing elsewhere.
+template <class Resource>
+bool limited(Resource resource) {
+  rlimit limit;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 bool offer_pages(void* memory, Size bytes) {
+  if (limited(RLIMIT_DATA) || limited(RLIMIT_AS)) return false;
   // From the start a sixteenth of the machine's memory, but 512 MB always: the rest goes at once.
   const Size kept = std::min(bytes, std::max(Size(512) << 20, kSixteenth));
   if (bytes > kept) madvise(static_cast<char*>(memory) + kept, bytes - kept, MADV_DONTNEED);

@@ -121,8 +121,12 @@ Size rounded_up(Size bytes) {
 
 Mapping take_mapping(Size bytes, Use use) {
   Mapping mapping = KeptSlabs::instance().take(bytes, use);
-  if (mapping.memory == nullptr) {
-    mapping.bytes = rounded_up(bytes);
+  if (mapping.memory != nullptr) return mapping;
+  mapping.bytes = rounded_up(bytes);
+  try {
+    mapping.memory = map_pages(mapping.bytes);
+  } catch (const std::bad_alloc&) {  // what is kept may be what is missing
+    release_kept_slabs();
     mapping.memory = map_pages(mapping.bytes);
   }
   return mapping;

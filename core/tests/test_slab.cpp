@@ -1,9 +1,11 @@
 // Memory that is kept between fits: reused, bounded, shared by threads, not inherited by a fork.
 #ifndef _WIN32  // where none is kept
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -81,6 +83,58 @@ WIDEMARGIN_TEST(a_large_array_serves_the_next_one_and_no_rows) {
   require(smaller.data() == first || next.data() == first, "the same memory");
   require(kept_slab_bytes() == 0, "taken");
 }
+
+WIDEMARGIN_TEST(a_process_of_limited_memory_keeps_nothing) {
+  release_kept_slabs();
+  rlimit former;
+  getrlimit(RLIMIT_DATA, &former);
+  const rlimit limited{Size(1) << 60, former.rlim_max};
+  setrlimit(RLIMIT_DATA, &limited);
+  {
+    const Slab rows(kLarge);
+    const Aligned<float> array(2 * kLarge / sizeof(float));
+  }
+  const Size kept = kept_slab_bytes();
+  setrlimit(RLIMIT_DATA, &former);
+  require(kept == 0, "what is kept would count against the limit");
+}
+
+#ifdef __linux__
+
+namespace {
+
+// What counts against the limit of data: under sanitizers terabytes.
+Size mapped_bytes() {
+  Size pages[6] = {};
+  std::ifstream statm("/proc/self/statm");
+  for (Size& count : pages) statm >> count;
+  return pages[5] * Size(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+WIDEMARGIN_TEST(a_slab_takes_the_room_of_kept_arrays_where_the_system_has_none) {
+  release_kept_slabs();
+  {
+    const Aligned<float> array(Size(64) * kLarge / sizeof(float));
+  }
+  require(kept_slab_bytes() >= 64 * kLarge, "kept");
+  rlimit former;
+  getrlimit(RLIMIT_DATA, &former);
+  const rlimit limited{mapped_bytes() + 16 * kLarge, former.rlim_max};
+  setrlimit(RLIMIT_DATA, &limited);
+  bool had = false;
+  try {
+    const Slab rows(40 * kLarge);
+    had = true;
+  } catch (const std::bad_alloc&) {
+  }
+  setrlimit(RLIMIT_DATA, &former);
+  require(had, "the arrays were given back");
+  release_kept_slabs();
+}
+
+#endif
 
 WIDEMARGIN_TEST(what_is_too_small_makes_room) {
   release_kept_slabs();

@@ -265,7 +265,8 @@ def test_a_monitor_sees_progress_and_may_stop():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 10))
     y = np.where(rng.random(6_000) > 0.5, 1.0, -1.0)
-    problem = classification_problem(Gram(X, Gaussian(0.1)), y, 10.0)
+    # noise and a wide kernel: seconds, where the monitor is called every 20 ms
+    problem = classification_problem(Gram(X, Gaussian(0.01)), y, 1e5)
     stopped = solve(problem, SolveOptions(monitor=monitor, tol=1e-6))
     assert len(seen) == 3
     assert stopped.status == "interrupted"
