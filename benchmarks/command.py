@@ -11,8 +11,8 @@ python benchmarks/command.py           the tables of all stored results
 Measured is what is missing; with --again, also what another commit has measured.
 """
 
+from suites.campaign import main
 from suites.command.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure the hints, limits and run times of the command.")

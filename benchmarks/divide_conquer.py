@@ -7,8 +7,8 @@ python benchmarks/divide_conquer.py --print       the tables of the stored resul
 ``python tools/measured_tables.py`` then writes the tables to the page.
 """
 
+from suites.campaign import main
 from suites.divide_conquer.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure the speed of divide and conquer.")

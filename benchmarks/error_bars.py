@@ -9,8 +9,8 @@ Workers are timed by wall time: on a quiet machine. ``python tools/measured_tabl
 then writes the tables to the page.
 """
 
+from suites.campaign import main
 from suites.error_bars.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure models of samples with error bars.")

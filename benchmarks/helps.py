@@ -16,8 +16,8 @@ Splits are measured in order, over all data sets: a stopped run has a balanced t
 Two processes, one with ``--only choose`` and one with ``--only check``, share the work.
 """
 
+from suites.campaign import main
 from suites.helps.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure whether methods help by default.")

@@ -6,8 +6,8 @@ python benchmarks/out_of_core.py         the tables of all stored results
 The long ones by name, such as ``exact --only "memory map, 5000000"``.
 """
 
+from suites.campaign import main
 from suites.out_of_core.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure fits beyond memory.")

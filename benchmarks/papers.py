@@ -9,8 +9,8 @@ python benchmarks/papers.py ramp --print            print the stored results
 ``python tools/measured_tables.py`` then writes tables and pictures to the pages.
 """
 
+from suites.campaign import main, paper_campaign
 from widemargin_papers import PAPERS
-from widemargin_papers.harness.campaign import main, paper_campaign
 
 if __name__ == "__main__":
     main({paper: paper_campaign(paper) for paper in PAPERS}, "Measure the papers.")

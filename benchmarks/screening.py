@@ -8,8 +8,8 @@ python benchmarks/screening.py          the tables of all stored results
 ``python tools/measured_tables.py`` then writes the tables to the page.
 """
 
+from suites.campaign import main
 from suites.screening.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Measure screening beyond the ramp paper.")

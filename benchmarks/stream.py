@@ -11,8 +11,8 @@ run goes on with the models that are missing. ``python tools/measured_tables.py`
 writes the table and the picture to the page.
 """
 
+from suites.campaign import main
 from suites.streams.campaigns import CAMPAIGNS
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(CAMPAIGNS, "Follow a stream of ijcnn1.")

@@ -9,8 +9,8 @@ python benchmarks/updates.py choice --only a5a --again     one data set once mor
 writes the table to the page. Processor time of one thread, the least of several.
 """
 
+from suites.campaign import main
 from suites.streams.campaigns import UPDATES
-from widemargin_papers.harness.campaign import main
 
 if __name__ == "__main__":
     main(UPDATES, "Measure updates beside fits.")

@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 
 from widemargin_papers import PAPERS
-from widemargin_papers.harness.campaign import Campaign, paper_campaign
 from widemargin_papers.harness.results import ResultStore
 
+from .campaign import Campaign, paper_campaign
 from .command.campaigns import CAMPAIGNS as COMMAND
 from .divide_conquer.campaigns import CAMPAIGNS as DIVIDE_CONQUER
 from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS

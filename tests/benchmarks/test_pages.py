@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from suites.campaign import Campaign
 from suites.command.early_pays import line, pays_from
 from suites.pages import TABLES, WITH_FILES, filled, names
 from widemargin.cli.hints import _EARLY_PAYS
-from widemargin_papers.harness.campaign import Campaign
 from widemargin_papers.harness.results import ResultStore
 
 ROOT = Path(__file__).parents[2]

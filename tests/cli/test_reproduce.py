@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from widemargin_papers import PAPERS
 from widemargin_papers.commands import data, reproduce
 from widemargin_papers.harness import reproduction as papers
-from widemargin_papers.harness.campaign import paper_modules
 from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.missing_runs import paper_modules
 
 
 @pytest.fixture

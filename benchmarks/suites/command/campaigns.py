@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from widemargin_papers.harness.campaign import Campaign
-
+from ..campaign import Campaign
 from . import early_pays, memory, playground, promised_times, runs
 
 CAMPAIGNS = {

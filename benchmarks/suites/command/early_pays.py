@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from widemargin import SVC, DivideConquerSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.timing import processor_seconds
 

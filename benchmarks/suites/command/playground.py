@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

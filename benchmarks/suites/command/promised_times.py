@@ -19,8 +19,8 @@ from widemargin.engine.problem import classification_problem
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.base.time_left import TimeLeft
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

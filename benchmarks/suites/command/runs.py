@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from widemargin_papers import PAPERS
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

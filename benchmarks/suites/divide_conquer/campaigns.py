@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from widemargin_papers.dcsvm.report import folded_tables
-from widemargin_papers.harness.campaign import task_campaign
 
+from ..campaign import task_campaign
 from . import dask_scale, speed
 
 TASKS = [*speed.tasks(), *dask_scale.tasks()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from widemargin_papers.chance.report import plain_table
-from widemargin_papers.harness.campaign import task_campaign
 from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.text_tables import folded
 
+from ..campaign import task_campaign
 from . import curved, growth, workers
 
 STORE = "error_bars"

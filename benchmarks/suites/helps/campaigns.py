@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from widemargin_papers.harness.campaign import Campaign
-
+from ..campaign import Campaign
 from . import (
     candidates,
     cost_report,

@@ -31,13 +31,13 @@ from widemargin.estimators.divide_conquer.level_evidence import (
     levels_by_evidence,
 )
 from widemargin.estimators.divide_conquer.level_quality import EarlyWarning
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import (
     available,
     load_dense,
     scale_to_interval,
     standardise,
 )
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import Spent, processor_seconds, spending

@@ -20,8 +20,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from widemargin import SVC, NoiseWarning, PrivacyWarning, PrivateSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_libsvm
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record
 
 from .suite import HALVES, Vector

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from widemargin.estimators.quantile_svr import FACTOR
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

@@ -23,8 +23,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import QuantileSVR, QuantileSVRCV
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_dense
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import spending

@@ -18,8 +18,8 @@ from sklearn import datasets as bundled
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_libsvm
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record
 
 Vector = NDArray[np.float64]

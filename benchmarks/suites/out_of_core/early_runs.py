@@ -9,7 +9,7 @@ import numpy as np
 
 from suites.dask_workers import worker_processes
 from widemargin import DivideConquerSVC
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 
 from ..record_tables import records_table

@@ -23,8 +23,8 @@ from suites.dask_workers import (
     worker_processes,
 )
 from widemargin import SVC, DivideConquerSVC
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.timing import spending
 from widemargin_papers.harness.worker import peak_megabytes

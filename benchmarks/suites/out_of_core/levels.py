@@ -19,8 +19,8 @@ import numpy as np
 
 from widemargin import DivideConquerSVC
 from widemargin.multilevel.driver import levels_pay
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import load_libsvm, scale_to_interval, subsample
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.timing import processor_seconds
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from widemargin_papers.harness.campaign import Campaign
-
+from ..campaign import Campaign
 from . import pair_timing, plain_svm, rank_rule
 
 CAMPAIGNS = {

@@ -20,7 +20,7 @@ from widemargin import RampSVC
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Precomputed
 from widemargin.estimators.ramp.concave_convex import RampProblem
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds

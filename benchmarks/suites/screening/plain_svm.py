@@ -17,7 +17,7 @@ from widemargin.engine.screening.screener import Screener
 from widemargin.engine.solution import Solution
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 from widemargin_papers.harness.timing import fastest_in_turn, processor_seconds

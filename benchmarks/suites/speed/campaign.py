@@ -17,8 +17,8 @@ from widemargin_papers.bench.comparison import measure
 from widemargin_papers.bench.problems import problems as ratio_problems
 from widemargin_papers.bench.tables import HEADER, ratio_rows, ratio_table
 from widemargin_papers.harness import datasets
-from widemargin_papers.harness.campaign import run_missing
 from widemargin_papers.harness.measuring import Problem, say
+from widemargin_papers.harness.missing_runs import run_missing
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import folded, provenance, rst_table
 

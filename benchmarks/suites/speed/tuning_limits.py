@@ -18,7 +18,7 @@ from suites.child_process import in_child
 from widemargin import SVC, SharedGridSearchCV, c_path, leave_one_out
 from widemargin_papers.bench.problems import covtype
 from widemargin_papers.harness import datasets
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.worker import status_megabytes
 

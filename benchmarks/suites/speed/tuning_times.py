@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV
 from widemargin import SVC, SVR, SharedGridSearchCV
 from widemargin_papers.bench.problems import covtype, ijcnn1
 from widemargin_papers.harness import datasets
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.timing import spending
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from widemargin_papers.harness.campaign import Campaign, Measurement
 from widemargin_papers.harness.datasets import available
 from widemargin_papers.harness.figures import draw_panels
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 
+from ..campaign import Campaign
 from . import settled_rows, update_choice
 from .learners import learners
 from .prequential import CHUNKS, followed, ijcnn1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin import SVC
-from widemargin_papers.harness.campaign import Measurement
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

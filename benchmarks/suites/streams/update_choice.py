@@ -25,8 +25,8 @@ from widemargin import SVC
 from widemargin.engine import updates
 from widemargin.engine.update_routes import Route
 from widemargin.estimators.incremental.task_state import TaskState
-from widemargin_papers.harness.campaign import Measurement
 from widemargin_papers.harness.datasets import available, load_dense
+from widemargin_papers.harness.missing_runs import Measurement
 from widemargin_papers.harness.results import Record, ResultStore
 from widemargin_papers.harness.text_tables import rst_table
 

@@ -248,13 +248,12 @@ def cheapest(
     again = warm_seconds(n, support, margin, moving) if warm else np.inf
     bounded = max(0, support - moving - margin)
     crossing = CROSSING * influence * bounded * moving
-    along = costs.begun + path_events(moving, crossing) * costs.event
-    most = (SURELY if compiled else CLEARLY) * anew
-    pays = along <= most
+    along = later = costs.begun + path_events(moving, crossing) * costs.event
     if to_come > 0.0:  # what is evaluated now serves them
         later = path_seconds(n, moving, margin, crossing, held=margin)
         later = PATH_BASE + (1.0 if exact else to_come) * later
-        pays = later <= most and along <= (SLACK - 1.0 + min(1.0, credit)) * anew
+    allowed = (SLACK - 1.0 + min(1.0, credit)) * anew
+    pays = later <= (SURELY if compiled else CLEARLY) * anew and along <= allowed
     route = Route.WARM if again < anew else Route.REFIT
     if pays and along <= NEXT_TIME * again:
         route = Route.PATH

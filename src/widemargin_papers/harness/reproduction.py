@@ -12,7 +12,7 @@ Each paper has a folder with three modules of the same names:
 ``report``
     ``figures(cells)``, a dictionary of file name (without suffix) to matplotlib Figure,
     drawn with our Display classes from the cells of all tasks done so far; and what
-    the paper's page shows (see `campaign`).
+    the paper's page shows.
 
 A task names the data files it needs (as on LIBSVM's data page). Where one is missing
 the rest goes on, and the files that are missing are named at the end.
@@ -32,9 +32,9 @@ from widemargin.cli.html_report import html_picture, html_table, page
 from widemargin.cli.terminal_report import Picture, Table
 from widemargin.runtime.atomic_file import replacing
 
-from .campaign import cells_of, measurements, paper_modules, run_missing
 from .cells import HEADER, Cell, Task, as_csv, by_table
 from .figures import save
+from .missing_runs import cells_of, measurements, paper_modules, run_missing
 from .published import data_file
 from .results import ResultStore
 from .text_tables import layout

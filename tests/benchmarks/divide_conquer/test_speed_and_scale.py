@@ -10,7 +10,7 @@ from suites import dask_workers
 from suites.divide_conquer import dask_scale, speed
 from suites.divide_conquer.campaigns import CAMPAIGNS, TASKS
 from widemargin import SVC, DivideConquerSVC
-from widemargin_papers.harness.campaign import cells_of
+from widemargin_papers.harness.missing_runs import cells_of
 from widemargin_papers.harness.results import ResultStore
 
 ROOT = Path(__file__).parents[3]

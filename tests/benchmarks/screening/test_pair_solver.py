@@ -17,7 +17,7 @@ from widemargin.engine.kernels import Gaussian, Linear, Precomputed
 from widemargin.engine.solve import solve
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.ramp.concave_convex import RampProblem, stationarity
-from widemargin_papers.harness.campaign import run_missing
+from widemargin_papers.harness.missing_runs import run_missing
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import printed
 

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from suites.screening import plain_svm, rank_rule
-from widemargin_papers.harness.campaign import run_missing
+from widemargin_papers.harness.missing_runs import run_missing
 from widemargin_papers.harness.results import ResultStore
 from widemargin_papers.ramp import printed
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from suites.campaign import main
 from suites.streams import campaigns
 from suites.streams.learners import (
     RandomFeatures,
@@ -16,7 +17,6 @@ from suites.streams.learners import (
     learners,
 )
 from suites.streams.prequential import followed
-from widemargin_papers.harness.campaign import main
 from widemargin_papers.harness.results import ResultStore
 
 rng = np.random.default_rng(0)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from suites.campaign import paper_campaign
 from suites.error_bars.growth import two_clouds
 from widemargin.estimators.chance_constrained.chance_problem import objective
 from widemargin.estimators.chance_constrained.smoothed_newton import newton
 from widemargin_papers.chance import methods as chance_methods
 from widemargin_papers.chance import report as chance_report
 from widemargin_papers.chance import tasks as chance
-from widemargin_papers.harness.campaign import cells_of, paper_campaign
+from widemargin_papers.harness.missing_runs import cells_of
 from widemargin_papers.harness.results import ResultStore
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from widemargin_papers import PAPERS
 from widemargin_papers.harness import datasets
-from widemargin_papers.harness.campaign import paper_modules
+from widemargin_papers.harness.missing_runs import paper_modules
 from widemargin_papers.harness.published import data_file, data_files
 
 TEXT = b"+1 1:0.5 3:2\n-1 2:-1.5\n+1 1:1 2:1 3:1\n"

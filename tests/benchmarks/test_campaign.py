@@ -8,7 +8,7 @@ import types
 import pytest
 from matplotlib.figure import Figure
 
-from widemargin_papers.harness import campaign
+from suites import campaign
 from widemargin_papers.harness.cells import Cell, Task
 from widemargin_papers.harness.results import ResultStore
 

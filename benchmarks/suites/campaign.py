@@ -1,28 +1,28 @@
-"""Campaigns of measurements: run what is missing, store it at once, show it.
+"""Campaigns: a file of results, what is measured into it, what is made of it.
 
-A campaign has a file of results and makes tables of them; that of a paper, which has
-its tasks and its report, writes parts and pictures of pages, too. A campaign that was
-stopped goes on where it was, whatever commit made the results already there.
+A campaign makes tables of its results; that of a paper, which has its tasks and its
+report, writes parts and pictures of pages, too.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .cells import Cell, Task
-from .figures import save
-from .measuring import say
-from .results import Record, ResultStore
-
-Measurement = tuple[str, Callable[[], Record]]  # its name in the store, and how
+from widemargin_papers.harness.cells import Cell, Task
+from widemargin_papers.harness.figures import save
+from widemargin_papers.harness.missing_runs import (
+    Measurement,
+    cells_of,
+    measurements,
+    paper_modules,
+    run_missing,
+)
+from widemargin_papers.harness.results import ResultStore
 
 
 @dataclass(frozen=True)
@@ -61,81 +61,6 @@ class Campaign:
     def shows(store: ResultStore, picture: Path) -> bool:
         """Whether a picture was drawn from these results: it names them."""
         return picture.is_file() and store.digest().encode() in picture.read_bytes()
-
-
-def run_missing(
-    store: ResultStore,
-    work: Iterable[Measurement],
-    *,
-    only: Sequence[str] = ("",),
-    again: bool = False,
-    minutes: float = float("inf"),
-    say: Callable[[str], None] = say,
-) -> None:
-    """Make the measurements that are missing.
-
-    Parameters
-    ----------
-    store : ResultStore
-        Where results go, each as soon as it is there.
-    work : iterable of (name, callable)
-        What there is to measure.
-    only : sequence of str
-        Measure only what has one of these in its name.
-    again : bool
-        Measure again what another commit has measured.
-    minutes : float
-        Nothing is begun after that long.
-    say : callable
-        Takes each line of progress.
-    """
-    chosen = [item for item in work if any(text in item[0] for text in only)]
-    started, ran = time.monotonic(), 0
-    for number, (name, measure) in enumerate(chosen):
-        if store.has(name, any_commit=not again):
-            continue
-        passed = time.monotonic() - started
-        if passed >= 60 * minutes:
-            say("time is up; the same command goes on from here")
-            return
-        left = passed / max(ran, 1) * (len(chosen) - number)
-        rest = f", about {left:.0f} s left" if ran else ""
-        say(f"[{number + 1}/{len(chosen)}] {name}{rest}")
-        store.add(name, measure())
-        ran += 1
-
-
-def cells_record(task: Task) -> Record:
-    """Run a task and return its cells as they are stored."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a method does is in its cells
-        return {"cells": [asdict(cell) for cell in task.run()]}
-
-
-def measurements(tasks: Iterable[Task]) -> Iterator[Measurement]:
-    """Yield the tasks whose data files are there."""
-    for task in tasks:
-        if not task.missing():
-            yield task.name, partial(cells_record, task)
-
-
-def cells_of(tasks: Iterable[Task], store: ResultStore) -> list[Cell]:
-    """Return the cells of all tasks done so far."""
-    return [
-        Cell(**cell)
-        for task in tasks
-        if task.name in store.records
-        for cell in store.records[task.name]["cells"]
-    ]
-
-
-def paper_modules(paper: str) -> tuple[Any, Any]:
-    """Return the modules `tasks` and `report` of a paper."""
-    tasks, report = (
-        import_module(f"widemargin_papers.{paper}.{part}")
-        for part in ("tasks", "report")
-    )
-    return tasks, report
 
 
 def task_campaign(
