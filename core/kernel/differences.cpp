@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernel/slots.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -72,7 +73,7 @@ class SparseDifferences {
   };
 
   SparseDifferences(const KernelSpec& kernel, const Rows& rows, const Samples& columns)
-      : kernel_(kernel), rows_(rows), column_samples_(columns), slots_(columns.features(), 0) {}
+      : kernel_(kernel), rows_(rows), column_samples_(columns), slots_(columns.features()) {}
 
   void choose_columns(const Index* columns, Size count) {
     columns_ = column_samples_.given_rows(columns, count, column_values_);
@@ -126,7 +127,8 @@ class SparseDifferences {
   const KernelSpec& kernel_;
   const Rows& rows_;
   const Samples& column_samples_;
-  std::vector<Index> slots_, strip_slots_;
+  Slots slots_;
+  std::vector<Index> strip_slots_;
   std::vector<double> strip_, strip_values_, column_, row_values_, column_values_;
   std::vector<SparseRow> columns_;
 };
@@ -216,7 +218,9 @@ template <class Real>
 Size sweep_differences(const KernelSpec& kernel, const Samples& row_samples,
                        const Samples& column_samples, const Sweep<Real>& work, Team& team) {
   const Size row_bytes = std::max<Size>(1, row_samples.features()) * sizeof(double);
-  const Size most = std::max<Size>(1, kRowBytes / row_bytes / kStripRows) * kStripRows;
+  const Size most = row_samples.sparse()  // nothing is prepared of these
+                        ? std::max<Size>(1, work.n_rows)
+                        : std::max<Size>(1, kRowBytes / row_bytes / kStripRows) * kStripRows;
   const auto sweep = work.near                 ? sweep_near<Real>
                      : column_samples.sparse() ? sweep_pieces<Real, SparseDifferences>
                                                : sweep_pieces<Real, DenseDifferences>;

@@ -267,11 +267,6 @@ Size Samples::scatter(const Index* ids, Size count, Size width, double factor, I
   return used;
 }
 
-void Samples::clear_slots(const Index* ids, Size count, Index* slots) const {
-  for (Size c = 0; c < count; ++c)
-    for (std::int64_t k = offsets_[ids[c]]; k < offsets_[ids[c] + 1]; ++k) slots[indices_[k]] = 0;
-}
-
 template void Samples::pack<float>(const Index*, Size, Size, float*) const;
 template void Samples::pack<double>(const Index*, Size, Size, double*) const;
 template const float* Samples::half_norms<float>() const;

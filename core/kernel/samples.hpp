@@ -73,7 +73,6 @@ class Samples {
   template <class Real>
   Size scatter(const Index* ids, Size count, Size width, double factor, Index* slots,
                std::vector<Real>& out) const;
-  void clear_slots(const Index* ids, Size count, Index* slots) const;
 
  private:
   template <class Real>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernel/slots.hpp"
 #include "simd/dispatch.hpp"
 
 namespace widemargin {
@@ -16,7 +17,7 @@ constexpr Size kSparseColumns = 512;     // CSR rows that stay in cache while th
 template <class Real>
 struct Group {
   std::vector<Real> panel;
-  std::vector<Index> slots;
+  Slots slots;
   std::vector<Real> norms, weights;
   std::vector<Real*> store;
   Size first = 0, count = 0;
@@ -31,9 +32,8 @@ Group<Real> scatter_group(const KernelSpec& kernel, const Samples& samples, doub
   group.count = std::min(width, work.n_rows - first);
   group.norms.assign(width, Real(0));
   group.weights.assign(width, Real(0));
-  if (samples.features() > kDirectFeatures) group.slots.assign(samples.features(), 0);
-  samples.scatter(work.rows + first, group.count, width, factor,
-                  group.slots.empty() ? nullptr : group.slots.data(), group.panel);
+  if (samples.features() > kDirectFeatures) group.slots = Slots(samples.features());
+  samples.scatter(work.rows + first, group.count, width, factor, group.slots.data(), group.panel);
   for (Size r = 0; r < group.count; ++r) {
     if (kernel.kind == KernelKind::gaussian)
       group.norms[r] = samples.half_norms<Real>()[work.rows[first + r]];
@@ -72,7 +72,7 @@ Size sweep_sparse(const KernelSpec& kernel, const Samples& row_samples,
           }
           SparseCall<Real> call{kernel,
                                 group.panel.data(),
-                                group.slots.empty() ? nullptr : group.slots.data(),
+                                group.slots.data(),
                                 group.norms.data(),
                                 csr.offsets,
                                 csr.indices,

@@ -63,7 +63,7 @@ def test_inside_a_joblib_worker_a_fit_has_one_thread():
 def test_automatic_cache_is_a_quarter_of_what_is_free_and_never_more_than_all(
     monkeypatch,
 ):
-    monkeypatch.setattr(validation, "_free_megabytes", lambda: 4000.0)
+    monkeypatch.setattr(validation, "free_megabytes", lambda: 4000.0)
     assert cache_megabytes("auto", 1_000_000) == 1000.0
     assert cache_megabytes("auto", 10_000) <= 4e-6 * 10_000 * 10_100
     assert cache_megabytes("auto", 10) <= 16.0

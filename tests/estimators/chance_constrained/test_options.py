@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from widemargin import ChanceConstrainedSVC
-from widemargin.estimators.chance_constrained import training
+from widemargin.estimators.chance_constrained import chance_problem, training
 from widemargin.estimators.chance_constrained.chance_problem import ChanceProblem
 from widemargin.uncertainty.covariance_tables import FullTable, Uncertainty
 
@@ -202,3 +203,14 @@ def test_the_constructor_refuses_covariances_of_single_samples(clouds, shape):
         online.partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"of single samples go to fit\."):
         online.fit_blocks([(X, y)])
+
+
+def test_more_features_than_a_matrix_has_memory_for_are_refused(clouds, monkeypatch):
+    """Of covariances, and of Newton's method where these are variances of samples."""
+    rows = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, 2**40))
+    with pytest.raises(ValueError, match="X has 1099511627776 features: covariances"):
+        ChanceConstrainedSVC().fit(rows, [0, 1, 0, 1])
+    X, y = clouds
+    monkeypatch.setattr(chance_problem, "free_megabytes", lambda: 71e-6)
+    with pytest.raises(ValueError, match=r"3 x 3 numbers, 7\.2e-05 MB in all"):
+        ChanceConstrainedSVC().fit(X, y, covariance=np.full((N, D), 0.01))

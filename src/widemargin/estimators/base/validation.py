@@ -286,10 +286,11 @@ def cache_megabytes(cache_size: float | str, n: int) -> float:
     whole = 4e-6 * n * (n + 16)
     if whole <= LEAST_CACHE:
         return LEAST_CACHE
-    return max(LEAST_CACHE, min(whole, 0.25 * _free_megabytes()))
+    return max(LEAST_CACHE, min(whole, 0.25 * free_megabytes()))
 
 
-def _free_megabytes() -> float:
+def free_megabytes() -> float:
+    """Return how much memory the system has left, or a guess where it says nothing."""
     try:
         # as bytes: a codec would be imported, and a process forked meanwhile would wait
         with open("/proc/meminfo", "rb") as lines:

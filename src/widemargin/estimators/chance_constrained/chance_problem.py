@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.intercept import intercept_interval
+from widemargin.estimators.base.validation import free_megabytes
 from widemargin.numerics.products import inner
 from widemargin.numerics.row_blocks import times, transpose_times
 from widemargin.uncertainty.covariance_tables import Uncertainty
@@ -54,6 +55,18 @@ class ChanceProblem:
     def shape(self) -> tuple[int, int]:
         """Number of samples and of features."""
         return self.X.shape[0], self.X.shape[1]
+
+
+def refuse_wide(d: int, matrices: int) -> None:
+    """Refuse more features than ``matrices`` (d, d) matrices have memory for."""
+    needed, free = matrices * d * d * 8 / 1e6, free_megabytes()
+    if needed > free:
+        raise ValueError(
+            f"X has {d} features: covariances and Newton's method are of matrices of "
+            f"{d} x {d} numbers, {needed:.3g} MB in all, and {free:.3g} MB are free. "
+            "Reduce the features first, by TruncatedSVD or SelectKBest, for example, "
+            "or take SVC, which has no such matrix."
+        )
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from widemargin.uncertainty.covariances import (
 from widemargin.uncertainty.risk_bounds import safety_factor
 
 from .block_sources import Block, Source
-from .chance_problem import ChanceProblem
+from .chance_problem import ChanceProblem, refuse_wide
 
 Floats = NDArray[np.float64]
 
@@ -249,6 +249,7 @@ def _summarised(block: Block, scaled: bool, estimated: bool) -> _Summary:
     rows = np.flatnonzero(weights > 0.0)
     labels, numbers = np.unique(block.y[rows], return_inverse=True)
     used = d if scaled or (estimated and not block.own) else 0
+    refuse_wide(used, len(labels))
     moments = {}
     for k, label in enumerate(labels.tolist()):
         own = rows[numbers == k]

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 from widemargin.numerics.products import inner
 from widemargin.runtime.deadline import NEVER, Deadline
 
-from .chance_problem import ChanceProblem, Gap, best_intercept, duality_gap
+from .chance_problem import (
+    ChanceProblem,
+    Gap,
+    best_intercept,
+    duality_gap,
+    refuse_wide,
+)
 from .proven_solution import ChanceSolution, Dual, Stage, as_found
 from .smoothing import (
     Multipliers,
@@ -72,6 +78,7 @@ def newton(
     deadline has passed; ``monitor`` is called with each stage's record.
     """
     started = time.perf_counter()
+    refuse_wide(problem.shape[1], 1)
     history: list[Stage] = []
     origin = point_at(problem, np.zeros(problem.shape[1]), 0.0)
     best = start = _candidate(problem, origin, Multipliers.constant(problem, 0.0))
