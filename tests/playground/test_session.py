@@ -222,6 +222,23 @@ def test_presets_lie_on_the_page(preset):
         assert picture["count"] == 500
 
 
+def test_most_updates_of_a_crowd_are_no_refits():
+    """As its page and the picture in README say; of fewer points a refit is shorter."""
+    session = Session()
+    session.do({"op": "reset", "preset": "crowd"})
+    own = [p for p in list(session.points.items())[::47] if p[1].label > 0]
+    routes = []
+    for number, (former, point) in enumerate(own):
+        near = {"id": 5000 + number, "x": point.x, "y": point.y, "label": 1}
+        for step in (
+            {"op": "add", "points": [near]}, {"op": "forget", "ids": [former]},
+        ):  # fmt: skip
+            session.do(step)
+            routes.append(session.model.estimator.history_[-1]["route"])
+    assert len(routes) > 20
+    assert routes.count("settled") > len(routes) / 2, routes
+
+
 def _points(count):
     return [{"id": 2000 + i, "x": 0.0, "y": 0.0, "label": 1} for i in range(count)]
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from .presets import PRESETS
 
-MAX_POINTS = 1000
-MAX_BYTES = 100_000  # of a message: a thousand points are half of it
+MAX_POINTS = 1500
+MAX_BYTES = 150_000  # of a message: 1,500 points are two thirds of it
 EDGE = 1.2  # points lie within this square; the page shows -1 to 1
 _IDS = 2**31
 

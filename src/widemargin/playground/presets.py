@@ -50,7 +50,7 @@ def _wrong(
 
 def _crowd(rng: np.random.Generator) -> Table:
     """Enough points for an update to be far less work than a retrain."""
-    return _wrong(rng, 800, 0.12, 1 / 20)
+    return _wrong(rng, 1200, 0.1, 1 / 20)
 
 
 def _rings(rng: np.random.Generator, n: int = 140) -> Table:
@@ -87,7 +87,7 @@ PRESETS = {
     "rings": Preset("Rings", False, _rings),
     "rare": Preset("A rare class", False, _rare),
     "many": Preset("500 points", False, _many),
-    "crowd": Preset("800, some wrong", False, _crowd, C=30.0, gamma=8.0),
+    "crowd": Preset("1,200, some wrong", False, _crowd, C=30.0, gamma=8.0),
     "empty": Preset("Empty", False, _empty),
     "wave": Preset("A widening wave", True, _wave, C=3.0),
     "blank": Preset("Empty", True, _empty, C=3.0),
