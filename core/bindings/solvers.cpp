@@ -109,15 +109,17 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
              In2<double> lower, In2<double> upper, const std::optional<In2<double>>& kink,
              bool equality, InOut2<double> betas, InOut2<double> values, InOut<double> intercepts,
              InOut<std::int64_t> pair_steps, const SolverOptions& options, const Callback& monitor,
-             bool started, const std::optional<In2<double>>& similar) {
+             bool started, const std::optional<In2<double>>& similar,
+             const std::optional<In2<double>>& similar_values) {
   const Size n_steps = betas.shape(0), m = members.shape(0), read = m + others.shape(0);
   for (const auto* array : {&linear, &lower, &upper})
     if (array->shape(0) != n_steps || array->shape(1) != m)
       throw std::invalid_argument("arrays must have one row per step, one entry per member");
-  const auto fits = [&](const auto& given) {
-    return !given || (given->shape(0) == n_steps && given->shape(1) == m);
+  const auto fits = [&](const auto& given, Size columns) {
+    return !given || (given->shape(0) == n_steps && given->shape(1) == columns);
   };
-  if (!fits(kink) || !fits(similar))
+  if (!fits(kink, m) || !fits(similar, read) || !fits(similar_values, read) ||
+      similar.has_value() != similar_values.has_value())
     throw std::invalid_argument("arrays must have one row per step, one entry per member");
   if (betas.shape(1) != m || values.shape(0) != n_steps || values.shape(1) != read ||
       intercepts.shape(0) != n_steps || pair_steps.shape(0) != n_steps)
@@ -131,7 +133,8 @@ Result chain(In2<Real> matrix, In<Index> members, In<Index> others, In2<double> 
                          kink ? kink->data() : nullptr,
                          equality,
                          started,
-                         similar ? similar->data() : nullptr};
+                         similar ? similar->data() : nullptr,
+                         similar_values ? similar_values->data() : nullptr};
   return run_solver(monitor, {}, [&](const Callbacks& callbacks) {
     Control control(options, callbacks);
     return solve_chain(part, steps, options.tolerance, control, betas.data(), values.data(),
@@ -203,7 +206,8 @@ void bind_solvers(nb::module_& module) {
                nb::arg("equality"), nb::arg("betas").noconvert(), nb::arg("values").noconvert(),
                nb::arg("intercepts").noconvert(), nb::arg("pair_steps").noconvert(),
                nb::arg("options"), nb::arg("monitor") = nb::none(), nb::arg("started") = false,
-               nb::arg("similar").noconvert().none() = nb::none());
+               nb::arg("similar").noconvert().none() = nb::none(),
+               nb::arg("similar_values").noconvert().none() = nb::none());
   };
   bind_chain(&chain<float>);
   bind_chain(&chain<double>);

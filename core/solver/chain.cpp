@@ -33,9 +33,10 @@ Size covered(const MatrixPart<Real>& part) {
 template <class Real>
 class ReadPart {
  public:
-  explicit ReadPart(const MatrixPart<Real>& part) : part_(part) {
+  // `others`: whether rows of the others are read, too.
+  ReadPart(const MatrixPart<Real>& part, bool others) : part_(part) {
     const Size m = part.n_members, read = m + part.n_others;
-    if (double(read) >= kGatherShare * double(covered(part))) return;
+    if (others || double(read) >= kGatherShare * double(covered(part))) return;
     constexpr Size panel = panel_width<Real>();
     const Size width = (read + panel - 1) / panel * panel;
     gathered_.assign(m * width, Real(0));
@@ -92,17 +93,35 @@ void take_excess(const Problem& to, const double* gradient, double excess, doubl
 
 constexpr double kRounding = 1e-12;  // of a box: what sums of coefficients may miss its ends by
 
-// Moves beta as the solution of a similar problem moved, from zero where there is none before. Ends
-// of the box, and zero, are met exactly: a member that misses its bound by rounding would count as
-// a free one.
-void follow(const double* before, const double* after, const Problem& to, double* beta) {
+// Rows of the matrix, each with what its coefficient is short of.
+struct Lag {
+  std::vector<Index> rows;
+  std::vector<double> weights;
+  void note(Index row, double weight) {
+    if (weight == 0.0) return;
+    rows.push_back(row), weights.push_back(weight);
+  }
+};
+
+// Moves beta as the solution of a similar problem moved, from zero where there is none before, and
+// returns what did not follow: members that a bound stops, and the others, which are none here.
+// Ends of the box, and zero, are met exactly: a member that misses its bound by rounding would
+// count as a free one.
+template <class Real>
+Lag follow(const double* before, const double* after, const MatrixPart<Real>& part,
+           const Problem& to, double* beta) {
+  Lag lag;
+  const auto change = [&](Size k) { return after[k] - (before == nullptr ? 0.0 : before[k]); };
   for (Size k = 0; k < to.n; ++k) {
-    const double moved = beta[k] + (after[k] - (before == nullptr ? 0.0 : before[k]));
+    const double moved = beta[k] + change(k);
     const double room = kRounding * (to.upper[k] - to.lower[k]);
     beta[k] = std::min(std::max(moved, to.lower[k]), to.upper[k]);
     for (const double end : {to.lower[k], 0.0, to.upper[k]})
       if (std::abs(moved - end) <= room) beta[k] = end;
+    if (std::abs(beta[k] - moved) > room) lag.note(part.members[k], beta[k] - moved);
   }
+  for (Size c = 0; c < part.n_others; ++c) lag.note(part.others[c], -change(to.n + c));
+  return lag;
 }
 
 }  // namespace
@@ -126,9 +145,9 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
                     Control& control, double* betas, double* values, double* intercepts,
                     std::int64_t* pair_steps) {
   std::fill_n(pair_steps, chain.n_steps, kNotSolved);
-  const ReadPart<Real> read(given);
-  const MatrixPart<Real>& part = read.get();
-  const Size m = part.n_members;
+  const ReadPart<Real> own_part(given, chain.similar != nullptr);
+  const MatrixPart<Real>& part = own_part.get();
+  const Size m = part.n_members, read = m + part.n_others;
   std::vector<MatrixProblem> problems;
   for (Size step = 0; step < chain.n_steps; ++step) {
     const Size at = step * m;
@@ -158,15 +177,19 @@ Outcome solve_chain(const MatrixPart<Real>& given, const ChainSteps& chain, doub
   try {
     for (Size step = 0; step < chain.n_steps; ++step) {
       double* beta = betas + step * m;
-      double* own = values + step * (m + part.n_others);
+      double* own = values + step * read;
       if (chain.started) {
         point.take(problems[step], beta, own);
       } else if (chain.similar != nullptr) {
         if (step > 0) std::copy_n(betas + (step - 1) * m, m, beta);
+        const double* after = chain.similar + step * read;
+        const double* known = chain.similar_values + step * read;
+        const Lag lag =
+            follow(step > 0 ? after - read : nullptr, after, part, problems[step], beta);
+        for (Size c = 0; c < read; ++c)
+          own[c] = known[c] + (step > 0 ? own[c - read] - known[c - read] : 0.0);
+        point.take(problems[step], beta, own, lag.rows, lag.weights);
         std::vector<double> next(beta, beta + m);
-        const double* after = chain.similar + step * m;
-        follow(step > 0 ? after - m : nullptr, after, problems[step], next.data());
-        point.go_to(problems[step], beta, next);
         if (chain.equality) {
           note_gradient();
           const double excess = std::accumulate(next.begin(), next.end(), 0.0);

@@ -30,9 +30,11 @@ struct ChainSteps {
   const double* kink;  // nullptr where there is none
   bool equality;
   bool started = false;  // each step from its own row of betas, whose values are given
-  // Solutions of similar problems, [n_steps][n_members], or nullptr: a step starts from the
-  // solution before, moved as these moved.
+  // Solutions of similar problems at the members and the others, and K times them, both
+  // [n_steps][n_members + n_others], or nullptr: a step starts from the solution before, moved as
+  // these moved.
   const double* similar = nullptr;
+  const double* similar_values = nullptr;
 };
 
 // The start of a problem from the solution of one with another box: members at a bound stay there,

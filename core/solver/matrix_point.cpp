@@ -175,10 +175,12 @@ void MatrixPoint<Real>::go_to(const MatrixProblem& problem, double* beta,
 }
 
 template <class Real>
-void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta, const double* values) {
+void MatrixPoint<Real>::take(const MatrixProblem& problem, double* beta, const double* values,
+                             const std::vector<Index>& rows, const std::vector<double>& weights) {
   problem_ = &problem;
   beta_ = beta;
   for (Size c = 0; c < places_.size(); ++c) sums_[places_[c]] = values[c];
+  add_rows(rows, weights, sums_.data());
 }
 
 template <class Real>
@@ -207,11 +209,18 @@ template <class Real>
 void MatrixPoint<Real>::add(const std::vector<Size>& members, const std::vector<double>& weights,
                             double* sums) const {
   provide(members);
-  std::vector<const Real*> rows(members.size());
+  std::vector<Index> rows(members.size());
+  for (Size a = 0; a < members.size(); ++a) rows[a] = problem_->members[members[a]];
+  add_rows(rows, weights, sums);
+}
+
+template <class Real>
+void MatrixPoint<Real>::add_rows(const std::vector<Index>& rows, const std::vector<double>& weights,
+                                 double* sums) const {
+  std::vector<const Real*> entries(rows.size());
   for (const Range& range : ranges_) {
-    for (Size a = 0; a < members.size(); ++a)
-      rows[a] = rows_.at(problem_->members[members[a]], range.begin);
-    routines<Real>().combine(rows.data(), weights.data(), rows.size(), range.length,
+    for (Size a = 0; a < rows.size(); ++a) entries[a] = rows_.at(rows[a], range.begin);
+    routines<Real>().combine(entries.data(), weights.data(), rows.size(), range.length,
                              sums + range.offset);
   }
 }

@@ -93,8 +93,9 @@ class MatrixPoint {
   void take(const MatrixProblem& problem, double* beta);
   // The same where beta is that of the point up to now: it moves to `targets`.
   void go_to(const MatrixProblem& problem, double* beta, const std::vector<double>& targets);
-  // The same where K beta is known, as values() has it.
-  void take(const MatrixProblem& problem, double* beta, const double* values);
+  // The same where K beta is known, as values() has it, but for some rows of a whole matrix.
+  void take(const MatrixProblem& problem, double* beta, const double* values,
+            const std::vector<Index>& rows = {}, const std::vector<double>& weights = {});
   // Sums the gradient anew.
   void renew();
   // K weights for all members, weights given for some.
@@ -111,6 +112,8 @@ class MatrixPoint {
   void to_vertex();
   void add(const std::vector<Size>& members, const std::vector<double>& weights,
            double* sums) const;
+  void add_rows(const std::vector<Index>& rows, const std::vector<double>& weights,
+                double* sums) const;
 
   MatrixRows<Real>& rows_;
   mutable std::vector<char> provided_;  // of the members, where not all rows are there

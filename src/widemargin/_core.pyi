@@ -254,6 +254,7 @@ def solve_chain(
     monitor: _Monitor = None,
     started: bool = False,
     similar: _F | None = None,
+    similar_values: _F | None = None,
 ) -> _Result: ...
 def solve_pairs(
     gram: Gram,

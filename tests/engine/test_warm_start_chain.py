@@ -61,15 +61,27 @@ def test_a_start_moves_as_the_solutions_of_similar_problems(intercept):
     )
     matrix = kernel_matrix(gram, np.float64)
     given = matrix, members, others, problems, 1e-5
-    own = np.array([step.beta for step in found])
-    for step, same in zip(solve_chain(*given, similar=own), found, strict=True):
+    read = np.concatenate([members, others])
+
+    def moving(betas):
+        similar = betas, betas @ matrix[np.ix_(read, read)]
+        return zip(solve_chain(*given, similar=similar), found, strict=True)
+
+    own = np.zeros((len(found), read.size))
+    own[:, : members.size] = [step.beta for step in found]
+    for step, same in moving(own):
         assert step.n_iter == 0  # the start is the solution
         assert_allclose(step.values, same.values, atol=1e-6 * (1 + abs(own).max()))
     wild = own[::-1] + np.random.default_rng(0).standard_normal(own.shape)
-    for step, same in zip(solve_chain(*given, similar=wild), found, strict=True):
+    for step, same in moving(wild):
         terms = step.problem
         assert step.converged and step.violation <= 1e-5
         assert np.all((terms.lower <= step.beta) & (step.beta <= terms.upper))
+        full = np.zeros(gram.n)
+        full[members] = step.beta
+        for rows, values in ((members, step.values), (others, step.other_values)):
+            scale = 1 + abs(wild).sum(axis=1).max()
+            assert_allclose(values, gram.times(full, rows), atol=1e-12 * scale)
         assert_allclose(
             step.values + step.intercept, same.values + same.intercept, atol=1e-3
         )

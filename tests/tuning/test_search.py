@@ -1,93 +1,36 @@
-"""SharedGridSearchCV is GridSearchCV: the same scores, ranks, ties and failures."""
+"""SharedGridSearchCV is GridSearchCV: the same scores, ranks and ties."""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    load_wine,
-)
-from sklearn.linear_model import LogisticRegression
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import f1_score, make_scorer
-from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler, scale
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from widemargin import (
     SVC,
     SVR,
     CostSensitiveSVC,
-    NuSVC,
+    DivideConquerSVC,
     OneClassSVM,
     QuantileSVR,
     RampSVC,
     SharedGridSearchCV,
 )
-from widemargin.tuning import cells as cells_module
 
-TIGHT = 1e-8
-GRID = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
-
-
-@pytest.fixture
-def plain_fits(monkeypatch):
-    """Count the cells that are not shared."""
-    counted = []
-    plainly = cells_module.Cells._plainly
-
-    def counting(cells, candidate, fold):
-        counted.append(candidate)
-        return plainly(cells, candidate, fold)
-
-    monkeypatch.setattr(cells_module.Cells, "_plainly", counting)
-    return counted
-
-
-def two_classes():
-    X, y = load_breast_cancer(return_X_y=True)
-    chosen = np.random.default_rng(0).permutation(len(y))[:200]
-    return scale(X)[chosen], y[chosen]
-
-
-def three_classes():
-    X, y = load_wine(return_X_y=True)
-    return scale(X), np.array(["a", "b", "c"])[y]
-
-
-def numbers():
-    X, y = load_diabetes(return_X_y=True)
-    return scale(X)[:150], scale(y)[:150]
-
-
-def assert_same_search(estimator, grid, X, y, fit_params=None, **options):
-    """Both searches, compared figure by figure; returns the shared one."""
-    given = fit_params or {}
-    options = {"cv": 3, **options}
-    shared = SharedGridSearchCV(estimator, grid, **options).fit(X, y, **given)
-    reference = GridSearchCV(estimator, grid, **options).fit(X, y, **given)
-    assert set(shared.cv_results_) == set(reference.cv_results_)
-    for name, expected in reference.cv_results_.items():
-        found = shared.cv_results_[name]
-        if name == "params":
-            assert found == expected
-        elif name.startswith("param_"):
-            assert_array_equal(found, expected)
-        elif "time" not in name:
-            assert_allclose(
-                np.asarray(found, dtype=float), expected, rtol=1e-6, err_msg=name
-            )
-    assert shared.best_index_ == reference.best_index_
-    assert shared.best_params_ == reference.best_params_
-    assert shared.n_splits_ == reference.n_splits_
-    assert_array_equal(shared.predict(X), reference.predict(X))
-    return shared
+from tests.tuning.same_search import (
+    GRID,
+    TIGHT,
+    assert_same_search,
+    numbers,
+    three_classes,
+    two_classes,
+)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +171,28 @@ def test_what_cannot_be_shared_is_fitted_plainly(plain_fits):
     assert search.fit(X).best_params_ == {"nu": 0.1}
 
 
+@pytest.mark.parametrize("prediction", ["exact", "early"])
+def test_levels_are_fitted_plainly(prediction, plain_fits):
+    X, y = two_classes()
+    levels = {"n_levels": 1, "n_branches": 2, "early_level": 1, "random_state": 0}
+    machine = DivideConquerSVC(tol=TIGHT, prediction=prediction, **levels)
+    grid = {"C": [0.1, 10]}
+    assert_same_search(machine, grid, X, y, scoring=distance_to_boundary)
+    assert len(plain_fits) == 6
+
+
+def test_scorers_see_the_names_of_columns(plain_fits):
+    X, y = two_classes()
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+
+    def named(model, X, y):
+        return model.score(X, y) + list(X.columns).index(model.feature_names_in_[-1])
+
+    assert_same_search(SVC(tol=TIGHT), GRID, frame, y, scoring=named)
+    assert_same_search(SVC(tol=TIGHT), GRID, frame, y, scoring="f1")
+    assert plain_fits == []
+
+
 def test_precomputed_kernel():
     X, y = two_classes()
     matrix = np.exp(-0.05 * ((X[:, None] - X[None]) ** 2).sum(-1))
@@ -259,67 +224,6 @@ def test_rows_that_exceed_the_memory_are_shared_as_rows(plain_fits):
     assert plain_fits == []
 
 
-@pytest.mark.parametrize("error_score", [np.nan, 0.0])
-def test_a_fold_without_a_class_fails_as_in_gridsearchcv(error_score):
-    X, y = two_classes()
-    folds = PredefinedSplit(np.where(y == 1, 0, np.arange(200) % 3))
-    tables, words = [], []
-    for search in (SharedGridSearchCV, GridSearchCV):
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            fitted = search(SVC(), GRID, cv=folds, error_score=error_score).fit(X, y)
-        tables.append(fitted.cv_results_)
-        words.append([str(warning.message)[:60] for warning in said])
-    assert words[0] == words[1] != []
-    for name in ("mean_test_score", "rank_test_score", "split0_test_score"):
-        assert_allclose(tables[0][name], tables[1][name])
-
-
-def test_all_fits_fail_as_in_gridsearchcv():
-    X, y = two_classes()
-    for search in (GridSearchCV, SharedGridSearchCV):
-        with pytest.raises(ValueError, match="All the 6 fits failed"):
-            search(SVC(), {"C": [-1.0, -2.0]}, cv=3).fit(X, y)
-        with pytest.raises(ValueError, match="'C' parameter"):
-            search(SVC(), {"C": [-1.0]}, cv=3, error_score="raise").fit(X, y)
-
-
-def test_scores_that_are_not_numbers():
-    X, y = two_classes()
-
-    def sometimes(model, X, y):
-        return np.nan if model.C == 1 else 0.5
-
-    with pytest.warns(UserWarning, match="non-finite"):
-        assert_same_search(SVC(tol=TIGHT), GRID, X, y, scoring=sometimes)
-
-
-def test_a_scorer_that_fails_is_reported():
-    X, y = two_classes()
-
-    def broken(model, X, y):
-        raise RuntimeError("no score")
-
-    search = SharedGridSearchCV(SVC(), {"C": [1.0]}, scoring=broken, refit=False, cv=2)
-    with pytest.warns(UserWarning) as said:
-        search.fit(X, y)
-    assert any("Scoring failed" in str(warning.message) for warning in said)
-
-
-def test_rows_that_are_no_numbers_are_reported_as_in_gridsearchcv():
-    X, y = two_classes()
-    for search in (GridSearchCV, SharedGridSearchCV):
-        with pytest.raises(ValueError, match="All the 2 fits failed"):
-            search(SVC(), {"C": [1.0]}, cv=2).fit(np.full_like(X, np.nan), y)
-
-
-def test_foreign_estimators_are_refused():
-    X, y = two_classes()
-    for foreign in (LogisticRegression(), make_pipeline(StandardScaler())):
-        with pytest.raises(TypeError, match=r"GridSearchCV\.$"):
-            SharedGridSearchCV(foreign, {}).fit(X, y)
-
-
 @pytest.mark.parametrize("form", ["lists", "masks"])
 def test_folds_are_given_as_lists_or_as_masks(form, plain_fits):
     X, y = two_classes()
@@ -330,32 +234,6 @@ def test_folds_are_given_as_lists_or_as_masks(form, plain_fits):
     ]
     assert_same_search(SVC(tol=TIGHT), GRID, X, y, cv=cv)
     assert not plain_fits
-
-
-@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:\n", "ignore:One or more")
-@pytest.mark.parametrize("wrong", [-1.0, "a"])
-def test_a_setting_that_is_none_fails_alone(wrong, plain_fits):
-    X, y = two_classes()
-    grid = {"C": [0.1, 1.0, wrong], "gamma": [0.05]}
-    assert_same_search(SVC(tol=TIGHT), grid, X, y)
-    assert len(plain_fits) == 3  # the folds of that setting
-
-
-@pytest.mark.filterwarnings("ignore:\\n", "ignore:One or more")
-def test_a_setting_without_a_solution_fails_alone():
-    X, y = two_classes()
-    X = np.repeat(X[:, :1].round(), 2, axis=1)  # the classes overlap
-    machine = NuSVC(kernel="linear", tol=TIGHT)
-    found = assert_same_search(machine, {"nu": [1e-3, 0.3]}, X, y)
-    assert np.isnan(found.cv_results_["mean_test_score"]).tolist() == [True, False]
-
-
-def test_a_foreign_estimator_in_the_grid_is_fitted_plainly(plain_fits):
-    X, y = two_classes()
-    pipeline = make_pipeline(StandardScaler(), SVC(tol=TIGHT))
-    grid = {"svc": [LogisticRegression(), SVC(tol=TIGHT)], "svc__C": [0.1, 1.0]}
-    assert_same_search(pipeline, grid, X, y)
-    assert len(plain_fits) == 6
 
 
 def test_interrupted_search_leaves_no_trace(monkeypatch):

@@ -86,7 +86,7 @@ class _HeldRows:
         candidates: Mask,
         cells: list[list[_Cell]],
         tol: float,
-        similar: Matrix | None,
+        similar: tuple[Matrix, Matrix] | None,
     ) -> bool:
         """Solve problems over their members among the candidates, chain by chain.
 
@@ -103,11 +103,11 @@ class _HeldRows:
             members = row[0].chain.members[inside]
             others = np.setdiff1d(rows, members, assume_unique=True)
             places = np.searchsorted(rows, members), np.searchsorted(rows, others)
+            read = np.concatenate([members, others])
             starts = near = None
-            if similar is not None and len(similar) == len(row):
-                near = similar[:, members]
+            if similar is not None and len(similar[0]) == len(row):
+                near = similar[0][:, read], similar[1][:, read]
             elif row[0].found is not None:
-                read = np.concatenate([members, others])
                 starts = (
                     np.array([cell.beta[members] for cell in row]),
                     np.array([cell.values[read] for cell in row]),
@@ -180,7 +180,7 @@ def solve_by_candidates(
     cells = [_cells(chain, n) for chain in chains]
     survey = _cells(_joined(chains, n), n)
     candidates = _surveyed(held, survey, tol)
-    similar = np.array([cell.beta for cell in survey])
+    similar = _points(survey)
     if candidates is None or not _solved(held, cells, candidates, similar, tol):
         return [[] for _ in chains] if held.ended else None
     return [list(_solutions(row)) for row in cells]
@@ -190,7 +190,7 @@ def _solved(
     held: _HeldRows,
     unsolved: list[list[_Cell]],
     candidates: Mask,
-    similar: Matrix | None,
+    similar: tuple[Matrix, Matrix] | None,
     tol: float,
 ) -> bool:
     """Solve problems over candidates until no other member violates its conditions."""
@@ -265,8 +265,16 @@ def _surveyed(held: _HeldRows, cells: list[_Cell], tol: float) -> Mask | None:
         share = np.count_nonzero(candidates) / np.count_nonzero(seen)
         if following is not None and share > MOST_CANDIDATES:
             return None  # the folds are not worth another stage
-        similar = np.array([cell.beta for cell in cells])
+        similar = _points(cells)
     return candidates
+
+
+def _points(cells: list[_Cell]) -> tuple[Matrix, Matrix]:
+    """Return the points of problems, and ``K beta`` of them."""
+    return (
+        np.array([cell.beta for cell in cells]),
+        np.array([cell.values for cell in cells]),
+    )
 
 
 def _expected(

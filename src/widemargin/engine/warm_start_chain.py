@@ -200,7 +200,7 @@ def solve_chain(
     tol: float,
     monitor: Monitor | None = None,
     starts: tuple[Matrix, Matrix] | None = None,
-    similar: Matrix | None = None,
+    similar: tuple[Matrix, Matrix] | None = None,
 ) -> list[ChainSolution]:
     """Solve problems over the same members in the given order.
 
@@ -224,9 +224,10 @@ def solve_chain(
     starts : (ndarray, ndarray), optional
         A feasible point of each problem, and ``K beta`` of it at the members and the
         others; by default a problem starts from the one before.
-    similar : ndarray, optional
-        The solutions of similar problems, as of the same costs on other rows. A problem
-        then starts from the solution before, moved as theirs did.
+    similar : (ndarray, ndarray), optional
+        The solutions of similar problems at the members and the others, as of the same
+        costs on other rows, and K times them. A problem then starts from the solution
+        before, moved as theirs did: only rows of what moves otherwise are summed.
 
     Returns
     -------
@@ -246,14 +247,13 @@ def solve_chain(
     if starts is None:
         starts = np.zeros((count, size)), np.zeros((count, size + others.size))
     betas, values = (np.array(part, dtype=np.float64, order="C") for part in starts)
-    if similar is not None:
-        similar = np.ascontiguousarray(similar)
+    moves = (None, None) if similar is None else map(np.ascontiguousarray, similar)
     intercepts, steps = np.zeros(count), np.zeros(count, dtype=np.int64)
     outcome, raised = _core.solve_chain(
         matrix, members.astype(np.int32), others.astype(np.int32),
         linear, lower, upper, kink, problems[0].total is not None, betas, values,
         intercepts, steps, _core.SolverOptions(tolerance=tol), monitor, started,
-        similar,
+        *moves,
     )  # fmt: skip
     if raised is not None:
         raise raised

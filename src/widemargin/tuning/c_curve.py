@@ -216,7 +216,7 @@ def _followed_fold(
     rows = MatrixRows(kernel, np.arange(data.rows.size))
 
     def begun(C: float) -> BegunFit:
-        return begin(clone(estimator).set_params(C=C), data, rows)
+        return begin(clone(estimator).set_params(C=C), data, rows, machine)
 
     held_out = np.arange(data.rows.size, data.rows.size + test.size)
     grids = [begun(float(C)).problems() for C in stretches]

@@ -191,8 +191,9 @@ class _Begun:
         machine = clone(final_estimator(first))
         samples = checked_for_kernel(machine, self.rows.samples)
         self.threads = threads
+        checked = [clone(machine) for _ in sheet.folds]
         data = [
-            self._fold_data(request, machine, place, fold)
+            self._fold_data(request, checked[place], place, fold)
             for place, fold in enumerate(sheet.folds)
         ]
         kernel = resolved_kernel(machine, data[0])
@@ -221,14 +222,14 @@ class _Begun:
                 self.fits.append(
                     SharedFit(
                         candidate, fold.number, self.rows, place,
-                        begin(own, data[place], gram), [],
+                        begin(own, data[place], gram, checked[place]), [],
                     )
                 )  # fmt: skip
 
     def _fold_data(self, request: Request, machine: Any, place: int, fold: Any) -> Any:
         weight = request.sample_weight
         return validated_fold(
-            clone(machine), self.rows.parts[place][0],
+            machine, self.rows.parts[place][0],
             None if request.y is None else request.y[fold.train],
             None if weight is None else weight[fold.train],
         )  # fmt: skip

@@ -273,7 +273,7 @@ class KernelMachine(
 
     def _is_its_tasks(self) -> bool:
         """Whether a fit is just its tasks, solved and stored: a search can share it."""
-        return True
+        return type(self)._fit is KernelMachine._fit
 
     def _keeps_rows(self, data: Data) -> bool:
         """Whether exact updates will start from this fit."""

@@ -126,9 +126,16 @@ def resolved_kernel(machine: Machine, data: Any) -> Kernel:
     return machine._resolve_kernel(data)
 
 
-def begin(machine: Machine, data: Any, gram: Gram | MatrixRows) -> BegunFit:
-    """Build the tasks of a fit on the given rows."""
+def begin(
+    machine: Machine, data: Any, gram: Gram | MatrixRows, checked: Machine
+) -> BegunFit:
+    """Build the tasks of a fit on the given rows.
+
+    ``checked`` is the estimator that checked the data: it knows the names of columns.
+    """
     machine.n_features_in_ = data.n_features
+    if hasattr(checked, "feature_names_in_"):
+        machine.feature_names_in_ = checked.feature_names_in_
     tasks = machine._tasks(data, cast(Gram, gram), gram.kernel)
     return BegunFit(machine, data, gram.kernel, tasks)
 
