@@ -25,8 +25,8 @@ class MarginPolish {
         near_(near),
         proceed_(proceed),
         beta_(point.betas(), point.betas() + point.problem().n) {
-    if (problem_.margins != nullptr) scale_ = 0.0;
     for (const Size k : near.members()) scale_ = std::max(scale_, std::abs(problem_.linear[k]));
+    if (scale_ == 0.0 && problem_.margins == nullptr) scale_ = 1.0;
     for (Size k = 0; k < problem_.n; ++k) (beta_[k] > 0.0 ? halves_[0] : halves_[1]) += beta_[k];
     const std::vector<Size> support = point.support();
     std::vector<double> weights(support.size());
@@ -241,7 +241,7 @@ class MarginPolish {
       const double falls = gradient_[c] + fall_offset(beta_[k], kink) - level;
       const double pull = std::max(beta_[k] < problem_.upper[k] ? rises : 0.0,
                                    beta_[k] > problem_.lower[k] ? falls : 0.0);
-      if (pull > kExact) wanting.push_back({-pull, k});
+      if (pull > kExact * scale_) wanting.push_back({-pull, k});
     }
     std::sort(wanting.begin(), wanting.end());
     std::vector<Size> out;
@@ -260,8 +260,8 @@ class MarginPolish {
   const std::function<bool()>& proceed_;
   std::vector<double> beta_, gradient_;  // gradient of the near members
   std::unordered_set<Size> falling_;     // of the entrants that are at zero, those that will fall
-  double scale_ = 1.0;
-  double halves_[2] = {0.0, 0.0};  // sums of either side, where there is a second sum
+  double scale_ = 0.0;                   // of the linear term: violations of tiny targets are tiny
+  double halves_[2] = {0.0, 0.0};        // sums of either side, where there is a second sum
 };
 
 }  // namespace

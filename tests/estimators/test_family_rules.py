@@ -57,6 +57,23 @@ def test_a_weight_of_k_is_a_row_k_times(model):
         assert_allclose(weighted.epsilon_, repeated.epsilon_, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["rbf", "linear"])
+@pytest.mark.parametrize("unit", [1e-12, 1e-8, 1e9])
+@pytest.mark.parametrize("n", [40, 300])
+@pytest.mark.parametrize(
+    "model", [SVR(), SVR(epsilon=0.0), NuSVR(), QuantileSVR(calibrate=False)], ids=str
+)
+def test_targets_in_another_unit_have_the_model_in_that_unit(model, n, unit, name):
+    asked = clone(model).set_params(kernel=name, gamma=0.5, C=2.0, polish=True)
+    lengths = {"C", "tol", "epsilon"} & set(asked.get_params())
+    scaled = {name: unit * asked.get_params()[name] for name in lengths}
+    one = asked.fit(X[:n], y[:n])
+    other = clone(asked).set_params(**scaled).fit(X[:n], unit * y[:n])
+    assert one.certificate_.status == other.certificate_.status == "polished"
+    assert other.certificate_.gap <= 1e-8 * other.certificate_.objective
+    assert_allclose(other.predict(X) / unit, one.predict(X), atol=1e-7)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_a_refused_fit_leaves_the_model(model):
     model = clone(model).fit(X[:50], targets(model)[:50])

@@ -37,7 +37,6 @@ EXPECTED = {
     "test_custom_kernel_not_array_input[SVC]": WHOLE,
     "test_custom_kernel_not_array_input[SVR]": WHOLE,
     "test_svr_errors": "a kernel that returns the wrong shape is refused in fit",
-    "test_svc_nonfinite_params[42]": "the message names the variance that overflows",
     "test_libsvm_convergence_warnings[42]": "two steps are enough here",
 }
 LINEAR = ("linearsv", "liblinear")  # the estimators left to scikit-learn

@@ -271,7 +271,9 @@ def gamma_of(variance: float, n_features: int) -> float:
     gamma = 1.0 / (n_features * variance) if variance != 0.0 else 1.0
     if not 0.0 < gamma < np.inf:
         raise ValueError(
-            f'gamma="scale" is 1 / (n_features * Var(X)), but Var(X) is {variance:g}. '
-            "Scale the features, as with StandardScaler, or give gamma as a number."
+            "The dual coefficients or intercepts are not finite with "  # scikit-learn's
+            f'gamma="scale": that is 1 / (n_features * Var(X)), and Var(X) is '
+            f"{variance:g}. Scale the features, as with StandardScaler, or give gamma "
+            "as a number."
         )
     return gamma

@@ -54,7 +54,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
         of the linear term); otherwise the best point met, never worse than the given.
     """
     problem = solution.problem
-    scale = max(1.0, float(np.abs(problem.linear).max(initial=0.0)))
+    scale = float(np.abs(problem.linear).max(initial=0.0)) or 1.0
     beta = solution.beta
     values = solution.values if solution.exact else None
     best, best_beta, best_values = np.inf, beta, values
@@ -86,7 +86,7 @@ def polish(solution: Solution, *, tol: float) -> Solution:
             best, best_beta, best_values = left, beta, values
         if left <= EXACT * scale:
             break
-        entrants = _entrants(problem, beta, values)
+        entrants = _entrants(problem, beta, values, EXACT * scale)
         if entrants.size == 0:
             break
     if best_values is None:
@@ -171,7 +171,9 @@ def _restore_sum(problem: DualProblem, beta: Vector) -> None:
         beta[widest] += residue
 
 
-def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.intp]:
+def _entrants(
+    problem: DualProblem, beta: Vector, values: Vector, exact: float
+) -> NDArray[np.intp]:
     """Return members at a bound that violate optimality: the worst on either side."""
     level = _level(problem, beta, values)
     inside = problem.free(beta)
@@ -181,7 +183,7 @@ def _entrants(problem: DualProblem, beta: Vector, values: Vector) -> NDArray[np.
     rises[beta >= problem.upper] = 0.0
     falls[beta <= problem.lower] = 0.0
     pull = np.where(inside, 0.0, np.maximum(rises, falls))
-    wanting = np.flatnonzero(pull > EXACT)
+    wanting = np.flatnonzero(pull > exact)
     # Few at a time: joining all at once would make the next margin set far too large.
     limit = max(8, np.count_nonzero(inside) // 4)
     return wanting[np.argsort(-pull[wanting], kind="stable")[:limit]]

@@ -31,6 +31,7 @@ Vector = NDArray[np.float64]
 STAGED = 4000  # rows from which the engine's problem at a near multiplier comes first
 PROBES = 256  # rows that a gradient is estimated from
 ROUNDS = 12
+FINEST = 1e-3  # of the tolerance, to which a polish is tried again
 FINER = 0.1  # factor on the tolerance after a point was not proved or polished
 PATIENCE = 1000  # pair steps per sample before a search: ordinary fits take 100
 FEW = 10.0  # tolerances: a tube this narrow may be none
@@ -90,7 +91,8 @@ class BothSums(Search):
 
     def is_final(self, proven: NuSolution, tol: float) -> bool:
         """Whether a point is polished, or close enough where no polish is possible."""
-        exact = self.options.exact and tol > POLISH_START
+        finest = min(POLISH_START, FINEST * self.options.tol)  # targets may be tiny
+        exact = self.options.exact and tol > finest
         exact = exact and proven.solution.margin.size <= self.options.polish_limit
         unpolished = exact and proven.status != Status.POLISHED
         return proven.converged and not unpolished

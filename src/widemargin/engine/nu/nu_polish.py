@@ -30,7 +30,7 @@ def polish(
     """Return the exact solution near a point, its values K a and its multiplier.
 
     None where the free members are more than `limit`, and where the violation of the
-    engine's problem at the multiplier does not fall to about 1e-10.
+    engine's problem at the multiplier does not fall to about 1e-10 of the linear term.
     """
     entrants: Indices = np.empty(0, dtype=np.intp)
     signs = np.where(origin.upper > 0.0, 1.0, -1.0)
@@ -53,14 +53,15 @@ def polish(
         if origin.has_margin and not multiplier > 0.0:
             return None
         problem, unit = origin.at(multiplier), origin.unit(multiplier)
-        scale = max(1.0, float(np.abs(problem.linear).max()))
+        exact = EXACT * (float(np.abs(problem.linear).max()) or 1.0)
         beta = np.clip(a / unit, problem.lower, problem.upper)
-        if violation(problem, beta, values / unit) <= EXACT * scale:
+        if violation(problem, beta, values / unit) <= exact:
             return a, values, multiplier
         gradient = (values + intercept) / unit - problem.linear
         growth = -growth_slopes(beta, gradient, problem.kink) * (beta < problem.upper)
         fall = fall_slopes(beta, gradient, problem.kink) * (beta > problem.lower)
-        entrants = _entrants(np.where(free, 0.0, np.maximum(growth, fall)), free)
+        pull = np.where(free, 0.0, np.maximum(growth, fall))
+        entrants = _entrants(pull, free, exact)
         if not origin.has_margin:  # a member at zero goes to the side that pulls it
             resting = a == 0.0
             signs[resting] = np.where(growth >= fall, 1.0, -1.0)[resting]
@@ -113,8 +114,8 @@ def _margin_step(
     return a
 
 
-def _entrants(pull: Vector, free: NDArray[np.bool_]) -> Indices:
+def _entrants(pull: Vector, free: NDArray[np.bool_], exact: float) -> Indices:
     """Return members at a bound, or at zero, that violate optimality: the worst."""
-    wanting = np.flatnonzero(pull > EXACT)
+    wanting = np.flatnonzero(pull > exact)
     limit = max(8, int(np.count_nonzero(free)) // 4)
     return wanting[np.argsort(-pull[wanting], kind="stable")[:limit]]
