@@ -163,7 +163,7 @@ def test_several_classes(smooth):
 
 def test_a_cut_that_both_levels_share_is_seen_by_random_rows():
     """Clusters that follow the classes cut along the boundary, on every level."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(3)
     centres, y = rng.normal(size=(3, 8)), rng.integers(3, size=12_000 + TEST)
     X = scale(1.2 * centres[y] + rng.normal(size=(len(y), 8)))
     X, Z, y, labels = X[TEST:], X[:TEST], y[TEST:], y[:TEST]
@@ -176,10 +176,14 @@ def test_a_cut_that_both_levels_share_is_seen_by_random_rows():
     assert finest["sampled_balanced_accuracy"] > finest["finer_balanced_accuracy"]
 
 
-@pytest.mark.parametrize(("most", "level", "rows"), [(3e6, 2, 948), (3e7, 1, 1899)])
+@pytest.mark.parametrize(
+    ("most", "level", "sampled"),
+    [(3e6, 2, "SVC(C=1) on 948"), (3e7, 1, "SVC(C=6.32) on 1899")],
+)
 def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
-    smooth, monkeypatch, most, level, rows
+    smooth, monkeypatch, most, level, sampled
 ):
+    """At level 1 the rows that trained have the weight of all."""
     X, y, _, _ = smooth
     monkeypatch.setattr(level_evidence, "MOST_ENTRIES", most)
     with pytest.warns(EarlyWarning, match="clusters is expected to lose") as caught:
@@ -189,10 +193,9 @@ def test_where_a_coarser_level_costs_too_much_the_figures_are_said(
     record = evidence_of(model)[-1]
     for figure in ("finer", "coarser"):
         assert f"{100 * record[f'{figure}_balanced_accuracy']:.1f} %" in words
-    assert record["sampled_rows"] == rows
-    wins = level == 1  # where the rows that trained have the weight of all
-    assert (record["sampled_auc"] > record["finer_auc"]) == wins
-    assert ("SVC(C=6.32) on 1899 random rows" in words) == wins
+    assert record["sampled_auc"] > record["finer_auc"]
+    assert f"{sampled} random rows" in words
+    assert sampled.endswith(str(record["sampled_rows"]))
 
 
 def test_the_area_is_that_of_scikit_learn():
@@ -222,7 +225,7 @@ def test_against_the_whole_problem_no_error_is_allowed_for():
     right = np.ones(200, dtype=bool)
     wrong = right.copy()
     wrong[:2] = False
-    for level, exceeds in ((1, True), (2, False)):
+    for level, exceeds in ((1, True), (2, False)):  # .01 +- .007, and half as much more
         found = Evidence(
             level, Quality(wrong, truth, 0.9), Quality(right, truth, 0.9), truth,
             1, 50, 20, 0.0,
@@ -231,10 +234,8 @@ def test_against_the_whole_problem_no_error_is_allowed_for():
 
 
 @pytest.mark.parametrize("figure", ["coarser", "sampled"])
-def test_a_loss_that_is_no_chance_counts_although_its_error_reaches_the_tolerance(
-    figure,
-):
-    """.8 points with an error of .36 are two errors from none, not one from half."""
+def test_a_loss_above_the_tolerance_counts_but_where_few_rows_cannot_tell(figure):
+    """An error above the tolerance cannot tell it from no loss."""
     truth = np.repeat([0, 1], 500)
     right = np.ones(1000, dtype=bool)
     wrong = right.copy()
@@ -247,10 +248,23 @@ def test_a_loss_that_is_no_chance_counts_although_its_error_reaches_the_toleranc
     scale = 1.5 if figure == "coarser" else 1.0
     loss, error = scale * 0.008, scale * worse.deviation_against(better)
     assert 2.0 * error < loss < 3.0 * error
-    assert found.exceeds(0.7 * loss) and not found.exceeds(1.01 * loss)
+    assert found.exceeds(0.99 * loss) and not found.exceeds(1.01 * loss)
     wrong[1:5], wrong[501:503] = True, True  # two rows: no loss to rely on
     few = Quality(wrong, truth, None)
-    assert not Evidence(2, few, better, truth, 1, 50, 20, 0.0).exceeds(0.001)
+    found = Evidence(2, few, better, truth, 1, 50, 20, 0.0)
+    assert found.deviation < found.loss < 2.0 * found.deviation
+    assert found.exceeds(1.01 * found.deviation)
+    assert not found.exceeds(0.99 * found.deviation)
+
+
+def test_few_regions_are_all_asked_and_of_many_a_share():
+    """Regions differ: two of four may not show what the others lose."""
+    draw = np.random.default_rng(0)
+    for count in (1, 4):
+        sizes = np.full(count, 100)
+        assert_array_equal(level_evidence.drawn_regions(sizes, draw), np.arange(count))
+    some = level_evidence.drawn_regions(np.full(64, 100), draw)
+    assert len(np.unique(some)) == 26
 
 
 def test_random_rows_are_named_only_where_they_win():

@@ -47,7 +47,8 @@ AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is sol
 MOST_ENTRIES = 2e9
 WORK = 0.1  # work of a comparison, as a share of the squared cluster sizes of the level
 SHARE = 0.55  # share of a region's rows used for training, at most
-REGIONS = 0.4  # share of the rows compared, in clusters of the level above
+REGIONS = 0.4  # share of the rows compared, in clusters of the level above,
+FEW_REGIONS = 4  # and in all of them up to this number, which differ among themselves
 HELD_OUT = 10_000  # held-out rows, at most,
 RARE = 1_000  # but all rows of a class up to this number
 FEWEST = 40  # rows of a region, and of its training part, at least
@@ -257,7 +258,7 @@ def drawn_regions(sizes: Indices, rng: np.random.Generator) -> Indices:
     """Draw clusters of the level above, until they hold a share of the rows."""
     order = rng.permutation(len(sizes))
     count = np.searchsorted(np.cumsum(sizes[order]), REGIONS * sizes.sum()) + 1
-    return np.sort(order[:count])
+    return np.sort(order[: max(count, FEW_REGIONS)])
 
 
 def training_share(sizes: Indices, chosen: Indices, branches: int) -> float:

@@ -176,12 +176,12 @@ class Evidence:
 
 
 def _above(loss: float, deviation: float, tolerance: float) -> bool:
-    """Whether a loss is above a tolerance by one standard error, or by two above 0.
+    """Whether a loss is above a tolerance, in the light of its standard error.
 
-    The second asks less where the error is below the tolerance: a loss of .8 points
-    with an error of .4 is no chance of a level that loses nothing.
+    An error above the tolerance cannot tell it from no loss, and is allowed for; a
+    smaller one can, and a loss above the tolerance counts.
     """
-    return loss > tolerance and loss > min(tolerance + deviation, 2.0 * deviation)
+    return loss > tolerance + (deviation if deviation > tolerance else 0.0)
 
 
 def disappointing(evidence: Evidence, machine: Any, size: int) -> str:
