@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
@@ -77,8 +78,11 @@ def _write_onnx(estimator: Any, path: str) -> None:
         kinds = [StringTensorType if i in text else FloatTensorType for i in range(d)]
         columns = zip(names, kinds, strict=True)
         inputs = [(f"{name}", kind([None, 1])) for name, kind in columns]
-    with replacing(path) as file:
+    with warnings.catch_warnings():
+        # skl2onnx reads attributes that scikit-learn is about to remove
+        warnings.simplefilter("ignore", FutureWarning)
         converted = to_onnx(portable, initial_types=inputs)
+    with replacing(path) as file:
         file.write(converted.SerializeToString())
 
 

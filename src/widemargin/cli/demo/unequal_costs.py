@@ -151,5 +151,5 @@ def _recost(report: TerminalReport, model: Any, parts: Parts) -> None:
     ).max()
     report.say(
         f"when a miss comes to cost {LATER}, update() gives the model of a new fit: "
-        f"largest difference {difference:.0e}"
+        f"largest difference {difference:.1g}"
     )
