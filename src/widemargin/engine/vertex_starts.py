@@ -24,6 +24,7 @@ from widemargin.runtime.cancellation import check_cancelled
 from widemargin.runtime.deadline import Deadline
 
 from .feasible import lowest_vertex
+from .gram import Gram
 from .kernels import CallableKernel, Linear, Precomputed
 from .problem import DualProblem, Terms
 from .solution import Solution
@@ -67,10 +68,7 @@ def vertex_starts(
         few rows, little time, or a kernel that float32 entries do not suffice for.
     """
     gram, begun = problems[0].gram, time.perf_counter()
-    unsuited = isinstance(gram.kernel, Linear | Precomputed | CallableKernel)
-    if unsuited or gram.n < MANY or gram.overflows:
-        return None
-    if not (gram.kernel.semidefinite and gram.single_precision_suffices):
+    if not products_pay(gram):
         return None
     rows = np.sort(np.random.default_rng(seed).permutation(gram.n)[:FIRST])
     found = _rough_fits(problems, rows, deadline)
@@ -83,10 +81,23 @@ def vertex_starts(
     products = (time.perf_counter() - begun) * gram.n / rows.size
     if products > LONG * deadline.seconds_left:
         return None
-    betas = np.array(
-        [_at_bounds(p, own) for p, own in zip(problems, values, strict=True)]
-    )
-    known = verify_several(gram, betas)
+    betas = [_at_bounds(p, own) for p, own in zip(problems, values, strict=True)]
+    return known_starts(problems, betas)
+
+
+def products_pay(gram: Gram) -> bool:
+    """Whether the products of a start are worth a pass over the kernel matrix."""
+    unsuited = isinstance(gram.kernel, Linear | Precomputed | CallableKernel)
+    if unsuited or gram.n < MANY or gram.overflows:
+        return False
+    return gram.kernel.semidefinite and gram.single_precision_suffices
+
+
+def known_starts(
+    problems: Sequence[DualProblem], betas: Sequence[Vector]
+) -> list[Solution]:
+    """Return feasible points of problems over one matrix with their products."""
+    known = verify_several(problems[0].gram, np.array(betas))
     return [
         Solution(problem, beta, own.values, Status.START, exact=True, checked=own)
         for problem, beta, own in zip(problems, betas, known, strict=True)

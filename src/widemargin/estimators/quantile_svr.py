@@ -260,7 +260,7 @@ n_features_in_, feature_names_in_
         machine = self._shadow()
         machine.calibrate, machine.C = False, self.C_
         try:
-            moves = calibration_moves(machine, data, gram, tasks)
+            moves = calibration_moves(machine, data, gram, tasks, answers)
         except KeyboardInterrupt:
             return answers, False
         if moves is None:

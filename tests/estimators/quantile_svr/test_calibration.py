@@ -16,6 +16,8 @@ from widemargin import QuantileSVR, SharedGridSearchCV, load, save
 from widemargin.estimators.base.conformal_calibration import weighted_quantile
 from widemargin.estimators.base.row_folds import ENOUGH, FOLDS, held_out, row_hashes
 
+from tests.problems import noisy_curve
+
 
 def data(seed: int, n: int = 120, d: int = 4):
     rng = np.random.default_rng(seed)
@@ -237,3 +239,25 @@ def test_the_quantile_of_weighted_numbers(q):
               for v in (found, *values)]  # fmt: skip
     assert losses[0] <= min(losses) * (1 + 1e-12)
     assert weighted_quantile(np.arange(4.0), np.ones(4), 0.5) == 1.5
+
+
+@pytest.mark.parametrize("n", [300, 6500])
+def test_fits_to_folds_begin_at_the_solution_of_all_rows(n, monkeypatch):
+    X, y, _ = noisy_curve(0, n)
+    begun = []
+    plain = QuantileSVR._solve_all
+
+    def solve_all(self, data, gram, tasks):
+        begun.append((gram, [task.begin for task in tasks]))
+        return plain(self, data, gram, tasks)
+
+    monkeypatch.setattr(QuantileSVR, "_solve_all", solve_all)
+    model = QuantileSVR(quantile=[0.2, 0.8], C=2.0, gamma=0.5).fit(X, y)
+    (_, first), *folds = begun
+    assert first == [None, None] and folds
+    for gram, starts in folds:
+        for start in starts:
+            beta = getattr(start, "beta", start)
+            assert beta.shape == (gram.n,)
+            shared = np.isin(np.round(beta, 9), np.round(model.dual_coef_, 9))
+            assert np.mean(shared) > 0.8  # those at their bounds are as they were

@@ -18,19 +18,24 @@ from numpy.typing import NDArray
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Precomputed
-from widemargin.numerics.products import times
+from widemargin.engine.warm_start_chain import several_times
 from widemargin.runtime.deadline import Deadline
 
 from .row_folds import held_out
-from .task import BoxTask
+from .task import Answer, BoxTask
 from .training_data import TargetData, restricted
+from .vertex_solves import begin_near
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
 def calibration_moves(
-    machine: Any, data: TargetData, gram: Gram, tasks: Sequence[BoxTask]
+    machine: Any,
+    data: TargetData,
+    gram: Gram,
+    tasks: Sequence[BoxTask],
+    answers: Sequence[Answer],
 ) -> Vector | None:
     """Return by how much each quantile has to move; None if the time was not enough.
 
@@ -44,14 +49,17 @@ def calibration_moves(
         Their kernel values.
     tasks : sequence of BoxTask
         Tasks of the fit to all rows; the calibration is recorded in the last one.
+    answers : sequence of Answer
+        Their answers: a fit to most of the rows begins there.
     """
     begun, deadline = time.perf_counter(), tasks[0].deadline
     named = data.X.ndim == 1 or isinstance(gram.kernel, Precomputed)
     numbers = None if named else data.X
     weights = np.ones(data.rows.size) if data.weights is None else data.weights
+    solved = [answer.beta for answer in answers]
     residuals, counts, out_of_time = [], [], False
     for train, test in held_out(numbers, data.targets):
-        values = _held_out_values(machine, data, gram, train, test, deadline)
+        values = _held_out_values(machine, data, gram, train, test, deadline, solved)
         out_of_time = values is None
         if values is None:
             break
@@ -80,6 +88,7 @@ def _held_out_values(
     train: Indices,
     test: Indices,
     deadline: Deadline,
+    solved: Sequence[Vector],
 ) -> Vector | None:
     """Return the predictions of a fit to some rows at others; None if it was late."""
     part = replace(
@@ -91,20 +100,16 @@ def _held_out_values(
     tasks = machine._tasks(part, own, gram.kernel)
     for task in tasks:
         task.deadline = deadline
+    begin_near(tasks, [beta[train] for beta in solved])
     answers, complete = machine._solve_all(part, own, tasks)
     if not complete:
         raise KeyboardInterrupt
     if any(answer.status.stopped for answer in answers):
         return None
-    betas = np.stack([answer.beta for answer in answers], axis=1)
-    used = np.flatnonzero(betas.any(axis=1))
-    weights = np.ascontiguousarray(betas[used])
-    if isinstance(gram.kernel, Precomputed):
-        sums = times(data.X[np.ix_(test, train[used])], weights, gram.threads)
-    else:
-        vectors = Gram(part.X[used], gram.kernel, cache_mb=1, threads=gram.threads)
-        sums = vectors.cross(data.X[test], weights)
-    return np.asarray(sums + [answer.intercept for answer in answers])
+    betas = np.zeros((len(answers), data.rows.size))
+    betas[:, train] = [answer.beta for answer in answers]
+    sums = several_times(gram, betas, test, np.float64)
+    return np.asarray(sums.T + [answer.intercept for answer in answers])
 
 
 def weighted_quantile(values: Vector, weights: Vector, q: float) -> float:
