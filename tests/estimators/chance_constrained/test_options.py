@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
@@ -214,3 +215,16 @@ def test_more_features_than_a_matrix_has_memory_for_are_refused(clouds, monkeypa
     monkeypatch.setattr(chance_problem, "free_megabytes", lambda: 71e-6)
     with pytest.raises(ValueError, match=r"3 x 3 numbers, 7\.2e-05 MB in all"):
         ChanceConstrainedSVC().fit(X, y, covariance=np.full((N, D), 0.01))
+
+
+def test_what_rounding_leaves_of_singular_covariances_names_the_factors():
+    """As matrices they are not known to be semidefinite, as factors they are."""
+    rng = np.random.default_rng(0)
+    y, factors = np.arange(60) % 2, 2e3 * rng.normal(size=(60, 12, 6))
+    X = 1e3 * rng.normal(size=(60, 12))
+    model = ChanceConstrainedSVC(C=7e3, risk=0.5)
+    with pytest.warns(ConvergenceWarning, match=r"rounding .* as covariance_factor\."):
+        model.fit(X, y, covariance=factors @ factors.transpose(0, 2, 1))
+    assert model.certificate_.status == "stalled"
+    model.fit(X, y, covariance_factor=factors)
+    assert model.certificate_.status == "polished"

@@ -103,6 +103,20 @@ def test_the_violation_of_the_whole_model_decides_the_status(off, word):
     assert end.certificate.kkt_violation >= off
 
 
+def test_a_spread_above_the_tolerance_is_no_stall_where_no_sample_violates_more():
+    """Single precision left a hundredth more than ``tol`` between two samples."""
+    ramp = replace(some_ramp(), costs=np.full(40, 10.0))
+    options = SolveOptions(tol=0.1, certify=False)
+    rounds = descend(ramp, lambda problem, start: solve(problem, options, start=start))
+    spread = rounds.solution.proved_violation
+    most = finished(ramp, rounds, [], 1.0).certificate.kkt_violation
+    assert 0.0 < most < 0.9 * spread
+    end = finished(ramp, rounds, [], 0.5 * (most + spread))
+    assert end.convex.status == Status.STALLED
+    assert end.certificate.status == "converged"
+    assert finished(ramp, rounds, [], 0.5 * most).certificate.status == "stalled"
+
+
 def test_rounding_alone_leaves_a_model_polished(monkeypatch):
     plain = Gram.bounded_times
 

@@ -76,10 +76,15 @@ class Trained(NamedTuple):
         if bad:
             relative = bad[0].proof.relative
             gap = "none" if relative is None else f"{relative:.1e}"
+            remedy = "raise max_iter or max_time"
+            if bad[0].ended in _GOOD:  # but of rounding more is left than it saw
+                remedy = (
+                    "lower C, as rounding leaves that much, or give singular "
+                    "covariances as covariance_factor"
+                )
             warnings.warn(
                 f"ChanceConstrainedSVC stopped early (status {bad[0].status!r}, "
-                f"relative gap {gap}, tol {tol:g}): raise max_iter or max_time, "
-                "or set standardize=True.",
+                f"relative gap {gap}, tol {tol:g}): set standardize=True, or {remedy}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -118,7 +118,8 @@ def finished(
     """Verify where the procedure ended; `history` has its rounds.
 
     That is the point before most of a class was clipped, where it came to that. The
-    convex problem knows no violation at its intercept: that of J decides the status.
+    convex problem knows no violation at its intercept, only a spread over pairs, which
+    may be above ``tol`` where no sample is: that of J decides the status.
     """
     point = end.believable
     solution = with_certain_margins(ramp, proved(point.solution, tol))
@@ -134,6 +135,8 @@ def finished(
         status = Status.MAX_ROUNDS
     elif status.solved and violation > tol:
         status = Status.STALLED
+    elif status == Status.STALLED and violation <= tol:
+        status = Status.CONVERGED
     elif status.solved and stationarity(ramp, solution, -rounding) > EXACT:
         status = Status.CONVERGED
     below = ramp.clips(solution)
