@@ -199,9 +199,12 @@ def _stage(
         if error <= accuracy or (unseen and decrement > 0.25 * before):
             break
         direction = point_at(problem, found[:-1], float(found[-1]))
-        step = 1.0 if unseen else line_search(problem, state, direction, width)
-        if step == 0.0:
+        if unseen:
+            moved = smoothed(problem, state.point.moved(1.0, direction), centre, width)
+        else:
+            moved = line_search(problem, state, direction, width)
+        if moved is None:
             break
-        state = smoothed(problem, state.point.moved(step, direction), centre, width)
+        state = moved
         before, steps = decrement, steps + 1
     return state.point, state.found, steps

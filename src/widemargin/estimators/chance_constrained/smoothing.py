@@ -13,7 +13,6 @@ The u are kept as preimages p, ``u = L'p``, whose images are the ``v = Sigma p``
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -235,23 +234,24 @@ def damped_step(curvature: Floats, gradient: Floats) -> Floats | None:
 
 def line_search(
     problem: ChanceProblem, state: Smoothed, direction: Point, width: float
-) -> float:
-    """Return a step of sufficient decrease along a descent direction; 0 if none is.
+) -> Smoothed | None:
+    """Return the state a step of sufficient decrease away; None if there is none.
 
-    The minimum is bracketed by fourfold or tenfold steps, then found by the secant of
-    the slopes.
+    The minimum along the descent direction is bracketed by fourfold or tenfold steps,
+    then found by the secant of the slopes.
     """
-    evaluated = _along(problem, state, direction, width)
     start, slope = state.value, state.slope_along(direction)
     low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
-    step = 1.0
+    step, best = 1.0, None
     for _ in range(30):
-        value, derivative = evaluated(step)
-        enough = value <= start + 1e-4 * step * slope
+        moved = state.point.moved(step, direction)
+        tried = smoothed(problem, moved, state.centre, width)
+        derivative = tried.slope_along(direction)
+        enough = tried.value <= start + 1e-4 * step * slope
         if enough and abs(derivative) <= 0.5 * abs(slope):
-            return step
+            return tried
         if derivative < 0.0 and enough:
-            low, low_slope = step, derivative
+            low, low_slope, best = step, derivative, tried
             if not np.isfinite(high):
                 step = 4.0 * step
                 continue
@@ -265,35 +265,4 @@ def line_search(
         else:
             trial = low + 0.5 * left
         step = float(np.clip(trial, low + 0.1 * left, high - 0.1 * left))
-    return low
-
-
-def _along(
-    problem: ChanceProblem, state: Smoothed, direction: Point, width: float
-) -> Callable[[float], tuple[float, float]]:
-    """Return what maps a step along the direction to value and derivative.
-
-    Margins are a line and squared spreads a parabola in the step: an evaluation costs
-    O(n) and no product with the samples.
-    """
-    point, centre, delta = state.point, state.centre, state.delta
-    along, rate_along = (times(centre.directions, w) for w in (point.w, direction.w))
-    squared, cross = (times(point.images, w) for w in (point.w, direction.w))
-    bend = np.maximum(times(direction.images, direction.w), 0.0)
-    scores, rate = point.margins + point.b, direction.margins + direction.b
-    signed_rate = problem.signs * rate
-    norm, slope = 0.5 * inner(point.w, point.w), inner(point.w, direction.w)
-    size = inner(direction.w, direction.w)
-
-    def evaluated(step: float) -> tuple[float, float]:
-        parabola = np.maximum(squared + step * (2.0 * cross + step * bend), 0.0)
-        spread, lengths = _norms(centre, along + step * rate_along, parabola, delta)
-        shortfall = shortfalls_at(problem, scores + step * rate, spread)
-        loss, shares = _hinges(problem, centre, shortfall, width)
-        alpha = problem.costs * shares
-        growth = (rate_along + (cross + step * bend) / delta) / lengths
-        pull = problem.kappa * inner(problem.uncertainty.collect(alpha), growth)
-        value = norm + step * (slope + 0.5 * step * size) + loss
-        return value, slope + step * size + pull - inner(alpha, signed_rate)
-
-    return evaluated
+    return best
