@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from sklearn import svm
 
@@ -32,3 +35,13 @@ def test_completion_shows_what_is_meant_for_users():
     assert set(widemargin.__all__) <= names
     parts = names - set(widemargin.__all__)
     assert all(type(getattr(widemargin, name)) is type(widemargin) for name in parts)
+
+
+def test_an_estimator_does_not_wait_for_what_it_may_never_need():
+    """Searches, scores and other models take a fifth of the time of the import."""
+    asked = "import sys, widemargin; widemargin.SVC; print(*sys.modules)"
+    run = [sys.executable, "-c", asked]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "widemargin.estimators.svc" in loaded.split()
+    late = {"svm", "metrics", "model_selection", "linear_model"}
+    assert not {f"sklearn.{name}" for name in late} & set(loaded.split())

@@ -12,19 +12,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import svm
 
 from widemargin.engine.kernels import Polynomial, Precomputed, Sigmoid, numeric_gamma
 
 from .libsvm_form import LibsvmModel, SvmType, kernel_name, turned
 
-_CLASSES = {
-    SvmType.C_SVC: svm.SVC,
-    SvmType.NU_SVC: svm.NuSVC,
-    SvmType.ONE_CLASS: svm.OneClassSVM,
-    SvmType.EPSILON_SVR: svm.SVR,
-    SvmType.NU_SVR: svm.NuSVR,
-}
 # What both have, in the same meaning.
 _SHARED = frozenset(
     "C nu epsilon tol shrinking class_weight max_iter decision_function_shape "
@@ -42,7 +34,7 @@ def scikit_learn_model(model: LibsvmModel, parameters: dict[str, Any]) -> Any:
     parameters : dict
         Parameters of the original estimator; those that scikit-learn's has are kept.
     """
-    estimator = _CLASSES[model.svm_type]()
+    estimator = _unfitted(model.svm_type)
     known = estimator.get_params().keys() & parameters.keys() & _SHARED
     if parameters.get("break_ties") == "auto":  # models of LIBSVM's form break none
         known -= {"break_ties"}
@@ -60,6 +52,19 @@ def scikit_learn_model(model: LibsvmModel, parameters: dict[str, Any]) -> Any:
     _write_expansion(estimator, model)
     _write_labels(estimator, model)
     return estimator
+
+
+def _unfitted(kind: SvmType) -> Any:
+    from sklearn import svm  # imports linear models and metrics
+
+    classes = {
+        SvmType.C_SVC: svm.SVC,
+        SvmType.NU_SVC: svm.NuSVC,
+        SvmType.ONE_CLASS: svm.OneClassSVM,
+        SvmType.EPSILON_SVR: svm.SVR,
+        SvmType.NU_SVR: svm.NuSVR,
+    }
+    return classes[kind]()
 
 
 def _write_expansion(estimator: Any, model: LibsvmModel) -> None:

@@ -47,7 +47,7 @@ def example_models(name: str, seeds: int) -> Iterable[Cell]:
         models: dict[str, Any] = {PLAIN: SVC(kernel="linear")}
         for seed in range(seeds):
             models[f"DPWSS, seed {seed}"] = DPWSSClassifier(random_state=seed)
-        for name, model in models.items():
+        for method, model in models.items():
             model.fit(X, y)
             figures = {
                 "accuracy": float(model.score(X, y)),
@@ -55,7 +55,7 @@ def example_models(name: str, seeds: int) -> Iterable[Cell]:
                 "second weight": float(model.coef_[0, 1]),
                 "intercept": float(model.intercept_[0]),
             }
-            yield from row_cells(FIGURE, f"moved by {by}: {name}", figures)
+            yield from row_cells(FIGURE, f"moved by {by}: {method}", figures)
 
 
 def picture(found: dict[str, dict[str, float]]) -> Any:

@@ -18,7 +18,7 @@ X = np.random.default_rng(0).normal(size=(60, 4)) + 0.5 * y[:, None]
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_figure_1_shows_the_models_of_its_cells(monkeypatch):
     heart = sparse.csr_matrix(X), y
-    monkeypatch.setattr(example_models, "labelled", lambda _: heart)
+    monkeypatch.setattr(example_models, "labelled", {"heart": heart}.__getitem__)
     monkeypatch.setattr(example_models, "COLUMNS", (0, 1))
     moved, _ = example_models.moved_apart(0.2)
     assert_allclose(moved - X[:, :2], 0.2 * np.column_stack([y, y]))

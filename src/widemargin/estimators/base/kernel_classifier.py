@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 
 from widemargin.engine.gram import Gram
 from widemargin.engine.kernels import Kernel
@@ -99,6 +98,8 @@ class KernelClassifier(
         checked = plain_labels(y) and plain_labels(predicted)
         if checked and sample_weight is None and y.size == predicted.size:
             return float(np.count_nonzero(y == predicted) / y.size)
+        from sklearn.metrics import accuracy_score  # imports much
+
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _validated(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> LabelledData:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from widemargin.engine.gram import Gram
 from widemargin.exchange.libsvm_form import SvmType
@@ -124,4 +123,6 @@ def r_squared(y: Any, predicted: Vector, sample_weight: Any = None) -> float:
         if 0.0 < missed < np.inf and 0.0 < spread < np.inf:
             return 1.0 - missed / spread
     # Its checks, which take as long as the score of a small fold, and its rules.
+    from sklearn.metrics import r2_score  # imports much
+
     return float(r2_score(y, predicted, sample_weight=sample_weight))

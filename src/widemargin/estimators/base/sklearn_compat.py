@@ -15,22 +15,6 @@ from sklearn import get_config
 # Parameter constraints: error messages as scikit-learn words them. Without them every
 # estimator would check its parameters by hand.
 from sklearn.base import _fit_context
-
-# One cell of a search whose fit is not shared, and what a search says of failed cells:
-# the same errors, warnings and scores as GridSearchCV, verbatim. Without them the
-# search would split, fit, score and word failures by hand.
-from sklearn.model_selection._validation import (
-    _fit_and_score as fit_and_score,
-)
-from sklearn.model_selection._validation import (
-    _insert_error_scores as insert_error_scores,
-)
-from sklearn.model_selection._validation import (
-    _score as model_scores,
-)
-from sklearn.model_selection._validation import (
-    _warn_or_raise_about_fit_failures as warn_of_failed_fits,
-)
 from sklearn.utils._param_validation import (
     Hidden,
     Interval,
@@ -52,8 +36,31 @@ except ImportError:
         """Stands in where scikit-learn has no callbacks yet."""
 
 
+# One cell of a search whose fit is not shared, and what a search says of failed cells:
+# the same errors, warnings and scores as GridSearchCV, verbatim. Without them the
+# search would split, fit, score and word failures by hand.
+fit_and_score: Any
+insert_error_scores: Any
+model_scores: Any
+warn_of_failed_fits: Any
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 _OPENING = ForkLock()  # class pairs may be solved side by side
+
+
+def __getattr__(name: str) -> Any:
+    """Return what searches use; an estimator alone does not wait for its import."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.model_selection import _validation
+
+    parts = {
+        "fit_and_score": _validation._fit_and_score,
+        "insert_error_scores": _validation._insert_error_scores,
+        "model_scores": _validation._score,
+        "warn_of_failed_fits": _validation._warn_or_raise_about_fit_failures,
+    }
+    return parts[name]
 
 
 def validated(fit: Method) -> Method:

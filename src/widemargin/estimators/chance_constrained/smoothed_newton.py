@@ -33,6 +33,7 @@ from .proven_solution import ChanceSolution, Dual, Stage, as_found
 from .smoothing import (
     Multipliers,
     Point,
+    Smoothed,
     damped_step,
     hessian,
     line_search,
@@ -199,6 +200,7 @@ def _stage(
         if error <= accuracy or (unseen and decrement > 0.25 * before):
             break
         direction = point_at(problem, found[:-1], float(found[-1]))
+        moved: Smoothed | None
         if unseen:
             moved = smoothed(problem, state.point.moved(1.0, direction), centre, width)
         else:
