@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -45,6 +46,7 @@ COMMANDS = {
 GROUP = "widemargin.commands"
 
 
+@cache
 def _added() -> dict[str, EntryPoint]:
     """Return the commands of the packages beside this one."""
     from importlib.metadata import distribution  # only if it is needed

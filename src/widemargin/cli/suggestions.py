@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 _SHOWN = 12
 
@@ -33,6 +32,8 @@ def _nearest(word: str, names: list[str]) -> str | None:
 
     Capitals count as near: they are what differs between two exports of one table.
     """
+    from difflib import get_close_matches  # only after a mistake
+
     near = get_close_matches(word, names, n=1)
     if not near:
         folded = {name.lower(): name for name in names}
