@@ -74,8 +74,8 @@ class ChosenModel(CertificateInNotebooks):
 
     def _model_table(self) -> str:
         """Return the table of what is known of the tuned model; empty without one."""
-        best = getattr(self, "best_estimator_", None)
-        return "" if best is None else str(best._model_table())
+        fitted = self.__sklearn_is_fitted__()
+        return str(self.best_estimator_._model_table()) if fitted else ""
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there is a tuned model."""

@@ -105,16 +105,8 @@ def newton(
         idle = 0 if end.gap.gap < 0.5 * best.gap.gap else idle + 1
         if end.gap.gap <= best.gap.gap:
             best = end
-        history.append(
-            {
-                "stage": "smoothing",
-                "size": steps,
-                "seconds": time.perf_counter() - started,
-                "objective": best.gap.objective,
-                "gap": best.gap.gap,
-                "width": width,
-            }
-        )
+        seconds = time.perf_counter() - started
+        history.append(_record(steps, seconds, width, best.gap))
         if monitor is not None:
             monitor(history[-1])
         done = nearly or idle > 1 or best.gap.relative <= _ROUNDING
@@ -138,6 +130,17 @@ def newton(
         history=history,
         tol=tol,
     )
+
+
+def _record(steps: int, seconds: float, width: float, gap: Gap) -> Stage:
+    return {
+        "stage": "smoothing",
+        "size": steps,
+        "seconds": seconds,
+        "objective": gap.objective,
+        "gap": gap.gap,
+        "width": width,
+    }
 
 
 def _rough_start(problem: ChanceProblem, deadline: Deadline) -> tuple[Point, float]:
