@@ -97,7 +97,7 @@ def test_a_stream_takes_the_path_from_its_second_update_on():
 
 def test_updates_that_change_nothing_speak_for_a_path():
     """An exact model stays as it is; a refit to `tol` would come for each of them."""
-    sizes, settings = (4000, 150, 2, 100), {"held": 100}
+    sizes, settings = (4000, 120, 2, 70), {"held": 70}
     for exact, few in ((False, Route.PATH), (True, Route.REFIT)):
         every = chosen(*sizes, **settings, exact=exact, to_come=1.0)
         assert every[0] == Route.REFIT

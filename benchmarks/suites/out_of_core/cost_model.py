@@ -31,7 +31,6 @@ from .generated import FEATURES
 
 Vector = NDArray[np.float64]
 CHECKED = 500_000  # rows of the run on dask that the model is not fitted to
-LARGEST = 500_000  # nor to larger ones
 CHECKED_EARLY = 300_000
 AHEAD = ((10**8, 100), (10**8, 1000), (10**9, 100), (10**9, 1000))
 THREADS = 16  # of the machine that solves
@@ -109,7 +108,7 @@ def split(
 ) -> tuple[list[Record], Record | None]:
     """Return the runs that are fitted, and the one that is checked."""
     own = [r for r in store.records.values() if r.get("source", source) == source]
-    fitted = [r for r in own if r["rows"] != checked and r["rows"] < LARGEST]
+    fitted = [r for r in own if r["rows"] != checked]
     rest = [record for record in own if record["rows"] == checked]
     return sorted(fitted, key=lambda r: int(r["rows"])), rest[0] if rest else None
 

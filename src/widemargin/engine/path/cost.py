@@ -9,9 +9,9 @@ from __future__ import annotations
 from .follow import WATCH_ALL_BELOW, WATCH_SHARE
 
 ENTRY = 1.8e-9  # seconds per kernel entry in float64, summed
-STORED = 5.2e-9  # seconds per kernel entry that is held: renewed, read, summed
+STORED = 2.5e-9  # seconds per kernel entry that is held: renewed, read, summed
 FACTOR = 1e-11  # seconds of the first factor, per cube of the size of the margin set
-PASS = 8e-11  # seconds of an event, per watched row and member of the margin set
+PASS = 1.1e-10  # seconds of an event, per watched row and member of the margin set
 BASE = 2.1e-3  # seconds of fixed costs,
 ROW = 1.6e-7  # and seconds per row, of what is done once to all of them
 EVENTS = 2  # events per row that moves: it arrives, and others leave
