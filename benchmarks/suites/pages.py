@@ -30,6 +30,7 @@ from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
 from .helps.label_report import advice as label_advice
+from .helps.label_targets import lead as label_lead
 from .out_of_core.campaigns import CAMPAIGNS as OUT_OF_CORE
 from .out_of_core.cost_model import early_table, exact_table
 from .screening.campaigns import CAMPAIGNS as SCREENING
@@ -81,5 +82,6 @@ TABLES: dict[str, Table] = {
     **_tables("stream", STREAMS),
     **_tables("updates", UPDATES),
     "helps labels, in short": ("helps_labels", label_advice),
+    "helps targets, in short": ("helps_targets", label_lead),
     "helps costs, in short": ("helps_costs", cost_advice),
 }

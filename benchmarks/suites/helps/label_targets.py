@@ -85,7 +85,6 @@ def table(store: ResultStore) -> str:
     records = labels.stored(store)
     return "\n".join(
         [
-            lead(records),
             f"{extent(records)}. Points of balanced accuracy above SVC: mean over sets "
             "/ worst set (sets won-tied-lost by a paired t test over splits at 5 %).\n",
             gain_table(records),
@@ -96,8 +95,9 @@ def table(store: ResultStore) -> str:
     )
 
 
-def lead(records: Records) -> str:
+def lead(store: ResultStore) -> str:
     """Return the fair comparison in a sentence, and what choosing C is worth."""
+    records = labels.stored(store)
     gains = [
         " and ".join(
             f"{gain(records, half, kind, [TUNED], DEFAULT).mean:+.1f} ({half})"

@@ -93,6 +93,7 @@ def test_rows_given_up_before_that_stay_given_up():
         end = descend(ramp, exactly)
         if end.lost_side == 0.0:
             assert end.believable is end
+            assert end.solution.beta.any()  # a constant model has lost a class
             continue
         assert end.before is not None
         assert ramp.lost_side(end.before.clipped) == 0.0
