@@ -183,13 +183,9 @@ def fitted_classifier(
     )
 
 
-_MODEL = (
-    "support_ support_vectors_ n_support_ dual_coef_ intercept_ class_weight_ n_iter_ "
-    "shape_fit_ fit_status_ certificate_ _exact"
-).split()
-
-
 def remove_model(estimator: Any) -> None:
     """Leave an estimator without its model; labels, kernel and history stay."""
-    for name in _MODEL:
-        vars(estimator).pop(name, None)
+    del estimator.support_, estimator.support_vectors_, estimator.n_support_
+    del estimator.dual_coef_, estimator.intercept_, estimator.shape_fit_
+    del estimator.n_iter_, estimator.fit_status_, estimator.certificate_
+    del estimator._exact

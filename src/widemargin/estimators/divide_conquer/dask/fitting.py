@@ -195,8 +195,7 @@ def _portable(estimator: Any) -> Any:
 
     model = copy.copy(estimator)
     if model.early_ is not None:
-        for name in ("support_", "support_vectors_", "dual_coef_"):
-            model.__dict__.pop(name, None)
+        del model.support_, model.support_vectors_, model.dual_coef_
     return dask.delayed(model, pure=False, traverse=False)
 
 
