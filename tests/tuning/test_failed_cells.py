@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, NuSVC, SharedGridSearchCV
+from widemargin import SVC, DPWSSClassifier, NuSVC, SharedGridSearchCV
 
 from tests.tuning.same_search import GRID, TIGHT, assert_same_search, two_classes
 
@@ -40,6 +40,15 @@ def test_all_fits_fail_as_in_gridsearchcv():
             search(SVC(), {"C": [-1.0, -2.0]}, cv=3).fit(X, y)
         with pytest.raises(ValueError, match="'C' parameter"):
             search(SVC(), {"C": [-1.0]}, cv=3, error_score="raise").fit(X, y)
+
+
+def test_weights_that_a_fit_does_not_take_fail_as_in_gridsearchcv():
+    X, y = two_classes()
+    for search in (GridSearchCV, SharedGridSearchCV):
+        with pytest.raises(ValueError, match="All the 4 fits failed"):
+            search(DPWSSClassifier(), {"C": [0.1, 1.0]}, cv=2).fit(
+                X, y, sample_weight=np.ones(len(y))
+            )
 
 
 def test_scores_that_are_not_numbers():

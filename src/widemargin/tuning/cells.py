@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from widemargin.estimators.base.kernel_classifier import KernelClassifier
 from widemargin.estimators.base.kernel_machine import KernelMachine
@@ -132,7 +133,9 @@ class Cells:
         estimators, numbers = [], []
         for number, candidate in enumerate(candidates):
             estimator = clone(self.estimator).set_params(**clone(candidate, safe=False))
-            if _can_share(final_estimator(estimator)):
+            machine = final_estimator(estimator)
+            taken = all(has_fit_parameter(machine, name) for name in fit_params)
+            if taken and _can_share(machine):
                 estimators.append(estimator)
                 numbers.append(number)
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
