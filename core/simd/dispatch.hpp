@@ -4,6 +4,8 @@
 // ([feature][Width]), so that one broadcast of a row's feature meets a full vector of columns.
 #pragma once
 
+#include <utility>
+
 #include "common.hpp"
 
 namespace widemargin {

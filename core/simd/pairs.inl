@@ -1,5 +1,25 @@
 // The pair solver's inner loop and sums of rows; part of routines.inl.
 
+// Lane k takes what lane k ^ step has.
+template <int step, class Vector, Size... lane>
+inline Vector exchanged(Vector value, std::index_sequence<lane...>) {
+  return __builtin_shufflevector(value, value, int(lane) ^ step...);
+}
+template <int step, class Vector>
+inline Vector exchanged(Vector value) {
+  return exchanged<step>(value, std::make_index_sequence<sizeof(Vector) / sizeof(value[0])>());
+}
+
+// The largest of all lanes.
+template <class Real, int step = int(sizeof(typename Lanes<Real>::Vector) / sizeof(Real) / 2)>
+inline Real largest(typename Lanes<Real>::Vector value) {
+  value = greater(exchanged<step>(value), value);
+  if constexpr (step > 1)
+    return largest<Real, step / 2>(value);
+  else
+    return value[0];
+}
+
 // Lanewise extreme with its index; ties go to the lowest index, in lanes and across them.
 template <class Real, int sign>  // sign +1: maximum, -1: minimum
 struct Extreme {
@@ -21,17 +41,23 @@ struct Extreme {
     best = better ? other.best : best;
     where = better ? other.where : where;
   }
+  // Of all lanes, by halves: the branches of a loop over them, which no processor foretells, take
+  // as long as two hundred members.
   Int reduce(Real* value) const {
-    Int index = -1;
-    *value = sign > 0 ? Real(-__builtin_inf()) : Real(__builtin_inf());
-    for (Size k = 0; k < sizeof(Vector) / sizeof(Real); ++k) {
-      const bool better = sign > 0 ? best[k] > *value : best[k] < *value;
-      if (where[k] >= 0 && (better || (best[k] == *value && where[k] < index))) {
-        *value = best[k];
-        index = where[k];
-      }
-    }
-    return index;
+    Extreme all = *this;
+    all.template meet_lanes<int(sizeof(Vector) / sizeof(Real) / 2)>();
+    *value = all.best[0];
+    return all.where[0];
+  }
+
+ private:
+  template <int step>
+  void meet_lanes() {
+    Extreme other;
+    other.best = exchanged<step>(best);
+    other.where = exchanged<step>(where);
+    meet(other);
+    if constexpr (step > 1) meet_lanes<step / 2>();
   }
 };
 
@@ -104,6 +130,9 @@ long pair_steps(const PairCall<Real>& call) {
   using Int = typename Lanes<Real>::Int;
   constexpr Size lanes = sizeof(Vector) / sizeof(Real);
   const Size size = call.size;
+  // Not through `call`: for all that the compiler knows, a store might change what it holds.
+  Real* const gradients = call.gradient;
+  const Real* const diagonal = call.diagonal;
   Bits first_indices;
   for (Size k = 0; k < lanes; ++k) first_indices[k] = Int(k);
   const Vector zero = {};
@@ -126,8 +155,8 @@ long pair_steps(const PairCall<Real>& call) {
     const Vector move = splat<Real>(step);
     const auto update = [&](Size k, Bits index, int chain) {
       __builtin_prefetch(row_j + k + kAhead);
-      const Vector gradient = load(call.gradient + k) + move * (load(row_i + k) - load(row_j + k));
-      save(call.gradient + k, gradient);
+      const Vector gradient = load(gradients + k) + move * (load(row_i + k) - load(row_j + k));
+      save(gradients + k, gradient);
       for (int s = 0; s < sides; ++s) {
         lowest[chain][s].meet(gradient + load(growths[s] + k), index);
         const Vector falling = gradient + load(falls[s] + k);
@@ -145,9 +174,9 @@ long pair_steps(const PairCall<Real>& call) {
     int side = 0;
     Real least = 0, violation = -__builtin_inf();
     for (int s = 0; s < sides; ++s) {
-      Real own, most = -__builtin_inf();
+      Real own;
       const Int first = lowest[0][s].reduce(&own);
-      for (Size k = 0; k < lanes; ++k) most = highest[0][s][k] > most ? highest[0][s][k] : most;
+      const Real most = largest<Real>(highest[0][s]);
       if (first < 0 || !(most - own > violation)) continue;
       i = first, side = s, least = own, violation = most - own;
     }
@@ -158,13 +187,13 @@ long pair_steps(const PairCall<Real>& call) {
     row_i = row_of(Size(i));
     Extreme<Real, +1> best_gain[kChains];
     const Vector base = splat<Real>(least);
-    const Vector diagonal_i = splat<Real>(call.diagonal[i]);
+    const Vector diagonal_i = splat<Real>(diagonal[i]);
     const Vector twice = diagonal_i + diagonal_i;
     ask_for_start(row_i, size);
     const auto compare = [&](Size k, Bits index, int chain) {
       __builtin_prefetch(row_i + k + kAhead);
-      const Vector descent = load(call.gradient + k) + load(fall + k) - base;
-      const Vector both = same_diagonal ? twice : diagonal_i + load(call.diagonal + k);
+      const Vector descent = load(gradients + k) + load(fall + k) - base;
+      const Vector both = same_diagonal ? twice : diagonal_i + load(diagonal + k);
       const Vector curvature = greater(tiny, both - Real(2) * load(row_i + k));
       // Gains may underflow to zero: a member that cannot fall has less than that.
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
@@ -178,8 +207,8 @@ long pair_steps(const PairCall<Real>& call) {
     row_j = row_of(Size(j));
     ask_for_start(row_j, size);
 
-    const double slope_i = double(call.gradient[i]) + double(growth[i]);
-    const double slope_j = double(call.gradient[j]) + double(fall[j]);
+    const double slope_i = double(gradients[i]) + double(growth[i]);
+    const double slope_j = double(gradients[j]) + double(fall[j]);
     step = Real(move_pair(call, Size(i), Size(j), double(row_i[j]), slope_i, slope_j));
   }
 }
