@@ -41,8 +41,8 @@ struct Extreme {
     best = better ? other.best : best;
     where = better ? other.where : where;
   }
-  // Of all lanes, by halves: the branches of a loop over them, which no processor foretells, take
-  // as long as two hundred members.
+  // Of all lanes, by halves: the mispredicted branches of a loop over them take as long as two
+  // hundred members.
   Int reduce(Real* value) const {
     Extreme all = *this;
     all.template meet_lanes<int(sizeof(Vector) / sizeof(Real) / 2)>();
