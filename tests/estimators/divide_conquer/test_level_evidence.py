@@ -225,7 +225,7 @@ def test_against_the_whole_problem_no_error_is_allowed_for():
     right = np.ones(200, dtype=bool)
     wrong = right.copy()
     wrong[:2] = False
-    for level, exceeds in ((1, True), (2, False)):  # .01 +- .007, and half as much more
+    for level, exceeds in ((1, True), (2, False)):
         found = Evidence(
             level, Quality(wrong, truth, 0.9), Quality(right, truth, 0.9), truth,
             1, 50, 20, 0.0,
@@ -255,6 +255,25 @@ def test_a_loss_above_the_tolerance_counts_but_where_few_rows_cannot_tell(figure
     assert found.deviation < found.loss < 2.0 * found.deviation
     assert found.exceeds(1.01 * found.deviation)
     assert not found.exceeds(0.99 * found.deviation)
+
+
+def test_where_random_rows_do_far_worse_the_standard_error_is_allowed_for():
+    """Few rows near by are what is missing, in the parts that train above all."""
+    truth = np.repeat([0, 1], 500)
+    right = np.ones(1000, dtype=bool)
+    finer, near, far = right.copy(), right.copy(), right.copy()
+    finer[:8] = near[:50] = far[:120] = False
+    finer[500:508] = near[500:550] = far[500:620] = False
+    coarser = Quality(right, truth, None)
+    for sampled, exceeds in ((None, True), (near, True), (far, False)):
+        found = Evidence(
+            2, Quality(finer, truth, None), coarser, truth, 1, 50, 20, 0.0,
+            sampled=None if sampled is None else Quality(sampled, truth, None),
+        )  # fmt: skip
+        least = found.loss - found.deviation  # and above the error: no chance
+        assert least > found.deviation
+        assert found.exceeds(1.01 * least) == exceeds and found.exceeds(0.99 * least)
+        assert found.may_pass(1.01 * least) and not found.may_pass(0.99 * least)
 
 
 def test_few_regions_are_all_asked_and_of_many_a_share():

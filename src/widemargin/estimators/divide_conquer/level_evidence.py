@@ -384,7 +384,7 @@ def chosen_level(
             return chosen
         costs = evidence.entries(size / machine.n_branches ** (level - 1))
         enough = not evidence.exceeds(machine.early_tolerance)
-        if level > 1 if enough else costs > MOST_ENTRIES:
+        if costs > MOST_ENTRIES or evidence.may_pass(machine.early_tolerance):
             # both levels may share a cut along the boundary: random rows have none
             evidence = against_sample(evidence, machine, source, kernel, seed, deadline)
             enough = not evidence.exceeds(machine.early_tolerance)
