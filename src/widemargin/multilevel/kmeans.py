@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from widemargin.numerics.products import products, times
 
+from .router import order_of
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -273,8 +275,8 @@ def _dense(product: Any) -> NDArray[Any]:
 
 def _averages(labels: Indices, mass: Array) -> sp.csr_array:
     """Sparse matrix whose row c averages the members of cluster c."""
-    order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    order = order_of(labels, len(starts) - 1)
     share = mass / np.bincount(labels, weights=mass)[labels]
     return sp.csr_array(
         (share[order].astype(np.float32), order, starts),

@@ -92,7 +92,7 @@ class Partition:
 
         Clusters that have none of them are left out.
         """
-        used = np.unique(self.groups[cells])
+        used = np.flatnonzero(np.bincount(self.groups[cells]))
         numbers = np.zeros(self.n_clusters, dtype=np.intp)
         numbers[used] = np.arange(len(used))
         return Partition(self.router, numbers[self.groups], cells)

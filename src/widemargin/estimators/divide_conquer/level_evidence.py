@@ -138,7 +138,9 @@ class RowsInMemory:
 
     def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
         """Draw random rows that were not compared."""
-        others = np.setdiff1d(np.arange(self.n), tested.numbers, assume_unique=True)
+        untouched = np.ones(self.n, dtype=bool)
+        untouched[tested.numbers] = False
+        others = np.flatnonzero(untouched)
         size = min(size, len(others))
         return self.sample.take(np.sort(rng.choice(others, size=size, replace=False)))
 
@@ -182,7 +184,7 @@ def compare_levels(
     training = training._replace(weights=training.weights * stand_for)
     pooled = np.concatenate([compared for _, compared in splits])
     tested = rows.take(_limited(pooled, rows.codes, rng))
-    if len(np.unique(training.codes)) == 1:
+    if training.codes.min() == training.codes.max():
         return None
     local = _settings(machine, kernel, seed, deadline)
     cells = source.cells(levels[0], training)
@@ -229,7 +231,7 @@ def against_sample(
     drawn = source.others(
         tested, int(np.sqrt(WORK) * size), np.random.default_rng(seed)
     )
-    if len(np.unique(drawn.codes)) == 1:
+    if drawn.codes.min() == drawn.codes.max():
         return evidence
     local = _settings(machine, kernel, seed, deadline)
     models = models_of_clusters(local, *drawn[1:], [divide(drawn.samples, kernel, 1)])
@@ -296,10 +298,10 @@ def _stand_for(training: Indices, compared: Indices, codes: Indices) -> Vector:
 def _limited(pooled: Indices, codes: Indices, rng: np.random.Generator) -> Indices:
     """Keep `HELD_OUT` of the rows that compare, but every row of a rare class."""
     kept = np.zeros(len(codes), dtype=bool)
-    classes, counts = np.unique(codes[pooled], return_counts=True)
-    for own, count in zip(classes, counts, strict=True):
+    classes = codes[pooled]
+    for own, count in enumerate(np.bincount(classes).tolist()):
         size = max(min(count, RARE), round(HELD_OUT * count / len(pooled)))
-        members = pooled[codes[pooled] == own]
+        members = pooled[classes == own]
         kept[rng.choice(members, size=min(size, count), replace=False)] = True
     return pooled[kept[pooled]]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,9 +27,10 @@ def area_under_curve(values: Vector, positive: NDArray[np.bool_]) -> float:
     It is the share of pairs of rows, one of each class, that are in order; ties count
     half (Mann and Whitney 1947).
     """
-    count = int(np.count_nonzero(positive))
-    below = float(rankdata(values)[positive].sum()) - count * (count + 1) / 2
-    return below / (count * (len(values) - count))
+    above, others = np.sort(values[positive]), np.sort(values[~positive])
+    below = np.searchsorted(others, above).sum()
+    below_or_tied = np.searchsorted(others, above, side="right").sum()
+    return float(below + below_or_tied) / (2 * len(above) * len(others))
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Quality:
     def of(cls, values: Vector, truth: Indices) -> Quality:
         """Judge values of each class, one column per class."""
         auc = None
-        if values.shape[1] == 2 and len(np.unique(truth)) == 2:
+        if values.shape[1] == 2 and np.count_nonzero(np.bincount(truth)) == 2:
             auc = area_under_curve(values[:, 1], truth == 1)
         return cls(values.argmax(axis=1) == truth, truth, auc)
 
-    @property
+    @cached_property
     def balanced_accuracy(self) -> float:
         """Mean of the recalls of all classes that are there."""
-        return float(np.mean([own.mean() for own in self._by_class(self.right)]))
+        return float(self._means(self.right).mean())
 
     def loss_against(self, other: Quality) -> float:
         """Return by how much the other is better, in the worse of the figures."""
@@ -74,13 +74,19 @@ class Quality:
     def deviation_against(self, other: Quality) -> float:
         """Return the standard error of the difference of the balanced accuracies."""
         differences = other.right.astype(np.float64) - self.right
-        groups = list(self._by_class(differences))
-        variance = sum(own.var() / len(own) for own in groups)
-        return float(np.sqrt(variance)) / len(groups)
+        variances = self._means(differences**2) - self._means(differences) ** 2
+        return float(np.sqrt((variances / self._counts).sum())) / self._counts.size
 
-    def _by_class(self, figures: NDArray[Any]) -> Iterator[NDArray[Any]]:
-        for own in np.unique(self.truth):
-            yield figures[self.truth == own]
+    @cached_property
+    def _counts(self) -> Indices:
+        """Rows of each class that is there."""
+        counts = np.bincount(self.truth)
+        return counts[counts > 0]
+
+    def _means(self, figures: NDArray[Any]) -> Vector:
+        """Return the mean of each class that is there."""
+        sums = np.bincount(self.truth, weights=figures)
+        return sums[np.bincount(self.truth) > 0] / self._counts
 
 
 @dataclass(frozen=True)
