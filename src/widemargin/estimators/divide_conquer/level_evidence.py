@@ -1,11 +1,10 @@
 """Whether local models are as good as larger ones, asked before they are trained.
 
 A level of clusters is worth having where its local models predict about as well as
-those of the level above, which has fewer and larger clusters. That is measured, not
-assumed: in some clusters of the level above (regions) part of the rows train both, one
-model for the region against one for each of its clusters, and the others compare them.
-Rows that train have the weight of all that they stand for: with that of their own, the
-regulariser would outweigh them, and hide what larger clusters gain by their rows.
+those of the level above. That is measured: in some clusters of the level above
+(regions) part of the rows train both, one model for the region against one for each of
+its clusters, and the others compare them. Rows that train have the weight of all that
+they stand for: else the regulariser hides what larger clusters gain by their rows.
 
 Two figures decide, the worse of the two: balanced accuracy and, for two classes, the
 area under the ROC curve, which also sees whether the values of different clusters are
@@ -341,7 +340,7 @@ class Chosen(NamedTuple):
 def levels_by_evidence(
     machine: Any, source: RowSource, kernel: Kernel, seed: int, deadline: Deadline
 ) -> Chosen:
-    """Return the levels of an early fit; only ``early_level="auto"`` is asked about."""
+    """Return the levels of an early fit, "auto" by evidence."""
     finest, end = early_levels(
         source.n, machine.n_levels, machine.early_level, machine.n_branches
     )
@@ -363,8 +362,7 @@ def chosen_level(
 ) -> Chosen:
     """Return the finest level that loses no more than allowed, and how that is known.
 
-    Where even the coarsest level that "auto" takes is expected to lose more, a warning
-    says so with the figures.
+    Where even the coarsest that "auto" takes is expected to lose more, it warns.
     """
     begun, size, samples = time.perf_counter(), source.n, source.sample.samples
     if size <= FEW:
