@@ -2,6 +2,7 @@
 
 python benchmarks/error_bars.py growth     time by rows and features, a stream from disk
 python benchmarks/error_bars.py curved     a curved boundary beside the linear one
+python benchmarks/error_bars.py table4     scalings and C that Table 4 may have had
 python benchmarks/error_bars.py workers    several workers, a file larger than memory
 python benchmarks/error_bars.py            the tables of all stored results
 

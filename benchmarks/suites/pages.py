@@ -26,6 +26,7 @@ from widemargin_papers.harness.results import ResultStore
 from .campaign import Campaign, paper_campaign
 from .command.campaigns import CAMPAIGNS as COMMAND
 from .divide_conquer.campaigns import CAMPAIGNS as DIVIDE_CONQUER
+from .dpwss_rule.campaigns import CAMPAIGNS as DPWSS_RULE
 from .error_bars.campaigns import CAMPAIGNS as ERROR_BARS
 from .helps.campaigns import CAMPAIGNS as HELPS
 from .helps.cost_report import advice as cost_advice
@@ -76,6 +77,7 @@ TABLES: dict[str, Table] = {
     **_tables("divide_conquer", DIVIDE_CONQUER),
     **_tables("helps", HELPS),
     **_tables("out_of_core", OUT_OF_CORE),
+    **_tables("DPWSS rule", DPWSS_RULE),
     **_tables("error bars", ERROR_BARS),
     "out_of_core exact, model": ("out_of_core_exact", exact_table),
     "out_of_core early, model": ("out_of_core_early", early_table),

@@ -9,7 +9,7 @@ from widemargin_papers.harness.cells import Cell
 from widemargin_papers.harness.text_tables import folded
 
 from ..campaign import task_campaign
-from . import curved, growth, workers
+from . import curved, growth, table4_grid, workers
 
 STORE = "error_bars"
 
@@ -25,6 +25,7 @@ def _growth_tables(cells: list[Cell]) -> str:
 CAMPAIGNS = {
     "growth": task_campaign(STORE, growth.tasks(), _growth_tables),
     "curved": task_campaign(STORE, curved.tasks(), curved.curved_table),
+    "table4": task_campaign(STORE, table4_grid.tasks(), table4_grid.nearest_table),
     "workers": task_campaign(
         STORE, workers.tasks(), partial(plain_table, table=workers.WORKERS)
     ),

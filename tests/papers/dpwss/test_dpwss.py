@@ -178,13 +178,20 @@ def test_the_parts_of_the_pages_are_written_from_the_cells():
     assert composed in text["private_composed.inc"]
 
 
-def test_the_sweep_is_against_wss2_in_the_mean_over_the_sets():
+def test_the_rule_for_sigma_takes_the_largest_that_loses_little():
     cells = []
-    for name, lost in (("heart", 0.4), ("sonar", 2.0)):
-        table = "Randomness and early stopping apart"
+    for name in dpwss.APART:
         best = {"obj": -100.0, "iteration": 50.0}
+        table = "Randomness and early stopping apart"
         cells += [Cell(table, f"{name}: WSS2", key, own) for key, own in best.items()]
-        row = f"{name} sigma=0.7"
-        cells.append(Cell("Sweep of sigma", row, "obj", -100.0 + lost))
-        cells.append(Cell("Sweep of sigma", row, "iteration", 25.0))
-    assert "- 0.7\n     - 1.20\n     - 0.50\n" in dpwss_report.sweep(cells)
+        for sigma in dpwss.SWEEP:
+            lost = 0.4 if sigma < 0.55 else 2.0
+            row = f"{name} sigma={sigma}"
+            cells.append(Cell("Sweep of sigma", row, "obj", -100.0 + lost))
+            cells.append(Cell("Sweep of sigma", row, "iteration", 25.0))
+    text = dpwss_report.sweep(cells)
+    assert "by half: choose: 0.5; check: 0.5" in text
+    assert "- 0.7\n     - 2.00 % / 0.50\n     - 2.00 % / 0.50\n" in text
+    halves = dpwss_report.HALVES
+    assert not set(halves["choose"]) & set(halves["check"])
+    assert dpwss_report.sweep([]) == "(Not measured.)\n"
