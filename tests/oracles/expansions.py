@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.certified import kernel_matrix
@@ -42,6 +43,15 @@ def assert_judged(estimator: Any, X: Any, terms: Sequence[Terms]) -> None:
             estimator.kernel, dense, beta, intercept, *box, kink=kink, **chosen
         )
         assert_claims_hold(certificate, Truth(model))
+
+
+def assert_answers_of(peer: Any, estimator: Any, X: Any, atol: float) -> None:
+    """Assert predictions and attributes of scikit-learn's estimator with one output."""
+    assert_allclose(estimator.predict(X), peer.predict(X), atol=atol)
+    assert estimator.dual_coef_.shape[0] == 1 and estimator.n_support_.shape == (1,)
+    assert isinstance(estimator.n_iter_, int) and estimator.class_weight_.shape == (0,)
+    if estimator.kernel == "linear":
+        assert_allclose(estimator.coef_, peer.coef_, atol=1e-4)
 
 
 def dual_value(estimator: Any, X: Any, linear: Vector, output: int = 0) -> float:

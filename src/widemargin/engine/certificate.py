@@ -39,8 +39,8 @@ class Certificate:
     Attributes
     ----------
     status : str
-        How the solve ended: "converged", "polished", "max_iter", "max_time",
-        "interrupted" or "stalled"; a system may add its own words.
+        How the solve ended, a member of :class:`~widemargin.engine.status.Status`:
+        "converged", "polished", "max_iter", "max_time", "interrupted", "stalled", ...
     objective : float
         Upper bound on the primal objective of the model: of its coefficients and
         intercept as they are stored, the kernel in exact arithmetic, rounding included.

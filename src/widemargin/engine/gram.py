@@ -269,7 +269,8 @@ class Gram:
             size = _bytes(self.cache_mb)
             self._core = origin[0]._core.subset(origin[1], size, self.threads)
             self._origin = None  # its rows may be released
-        return self.__dict__["_core"]  # type: ignore[no-any-return]
+        made: _core.Gram = object.__getattribute__(self, "_core")
+        return made
 
     def release(self) -> None:
         """Free the memory of the row cache; rows are evaluated again when requested."""

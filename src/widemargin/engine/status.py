@@ -15,6 +15,8 @@ class Status(StrEnum):
     EXHAUSTED = "exhausted"  # no admissible pair is left to draw (DPWSS)
     MAX_ITER = "max_iter"
     MAX_TIME = "max_time"
+    EPOCHS = "epochs"  # as many passes over the data as were asked for
+    OVERFLOW = "overflow"  # numbers exceed the floating-point range: nothing is proved
     INTERRUPTED = "interrupted"
     EARLY = "early"  # converged with the kernel cut to clusters
     MAX_ROUNDS = "max_cccp_iter"  # the clipped samples of a ramp loss still change

@@ -80,6 +80,11 @@ class CovarianceTable(ABC):
     def images(self, direction: Floats) -> Floats:
         """Return ``Sigma_k direction``, shape (k, d)."""
 
+    def spread(self, direction: Floats) -> Floats:
+        """Return ``||L_k' w||``, the standard deviation of ``w'x``, per entry."""
+        squared = times(self.images(direction), direction)
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
     @abstractmethod
     def weighted_sum(self, weights: Floats) -> Floats:
         """Return ``sum_k weights_k Sigma_k``, shape (d, d)."""
@@ -293,8 +298,7 @@ class Uncertainty:
 
     def spread(self, direction: Floats) -> Floats:
         """Return ``||L_i' w||``, the standard deviation of ``w'x_i``, per sample."""
-        squared = times(self.table.images(direction), direction)
-        return self.expand(np.sqrt(np.maximum(squared, 0.0)))
+        return self.expand(self.table.spread(direction))
 
     def take(self, rows: Integers | slice) -> Uncertainty:
         """Return the uncertainty of a subset of the samples."""

@@ -152,7 +152,7 @@ def batch_subgradient(
     for t in range(1, iterations + 1):
         started = time.process_time()
         violated = np.where(shortfalls(problem, w, b) > 0.0, problem.costs, 0.0)
-        spread = np.sqrt(np.maximum(uncertainty.table.images(w) @ w, 0.0))
+        spread = uncertainty.table.spread(w)
         pull = transpose_times(problem.X, violated * problem.signs)
         masses = uncertainty.collect(violated)
         weights = np.divide(

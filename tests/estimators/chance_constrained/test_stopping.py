@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from widemargin import ChanceConstrainedSVC
+from widemargin.engine.status import Status
 from widemargin.estimators.chance_constrained import smoothed_newton as newton_module
 from widemargin.estimators.chance_constrained import stochastic as stochastic_module
 from widemargin.estimators.chance_constrained import training
@@ -44,6 +46,38 @@ def test_one_time_limit_for_all_classes(monkeypatch, solver):
     calls = 1 if solver == "ssgd" else 3  # it solves all classes at once
     assert len(limits) == calls and len(set(limits)) == 1  # one moment for all
     assert before + 59.0 < limits[0].moment <= time.perf_counter() + 60.0
+
+
+def test_the_time_limit_counts_the_first_pass_over_the_samples(monkeypatch):
+    first_pass, newton, ended, limits = training.first_pass, training.newton, [], []
+
+    def passed(*given, **options):
+        builder = first_pass(*given, **options)
+        ended.append(time.perf_counter())
+        return builder
+
+    def watched(*given, deadline, **options):
+        limits.append(deadline)
+        return newton(*given, deadline=deadline, **options)
+
+    monkeypatch.setattr(training, "first_pass", passed)
+    monkeypatch.setattr(training, "newton", watched)
+    X, y = iris()
+    settings = {"kernel": "rbf", "n_components": 3, "random_state": 0}
+    ChanceConstrainedSVC(max_time=60.0, **settings).fit(X, y == 1)
+    assert len(ended) == 2  # of the samples and of their features
+    assert limits[0].moment < ended[0] + 60.0
+
+
+@pytest.mark.parametrize("solver", ["socp", "sdp"])
+def test_a_cone_program_out_of_time_says_so_in_the_words_of_the_package(solver):
+    pytest.importorskip("clarabel")
+    X, y = iris()
+    model = ChanceConstrainedSVC(solver=solver, max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(X, y == 1)
+    assert model.certificate_.status is Status.MAX_TIME
+    assert model.fit_status_ == 1
 
 
 def interrupting(monkeypatch, home, name, after):

@@ -276,13 +276,9 @@ def test_time_limit_during_the_finish_keeps_the_last_level(monkeypatch):
     assert model.score(X, y) > 0.9
 
 
-def test_ctrl_c_during_the_finish_keeps_the_last_level(monkeypatch):
+@pytest.mark.usefixtures("interrupted_finish")
+def test_ctrl_c_during_the_finish_keeps_the_last_level():
     X, y = moons()
-
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(estimator_module, "conquer", interrupted)
     model = DivideConquerSVC(n_levels=2, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

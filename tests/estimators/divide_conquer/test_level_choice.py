@@ -34,11 +34,8 @@ def test_a_level_that_pays_is_where_the_finish_starts(pays):
     assert model.n_iter_ != SVC().fit(X, y).n_iter_
 
 
-def test_the_level_is_kept_when_the_finish_is_stopped(pays, monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(estimator_module, "conquer", interrupted)
+@pytest.mark.usefixtures("pays", "interrupted_finish")
+def test_the_level_is_kept_when_the_finish_is_stopped():
     model = DivideConquerSVC(n_branches=2, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -69,19 +69,6 @@ def refuse_wide(d: int, matrices: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Objective of a primal point and the bound a dual point proves below it."""
-
-    objective: float
-    gap: float
-
-    @property
-    def relative(self) -> float:
-        """Gap in units of the objective."""
-        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
-
-
 def shortfalls_at(problem: ChanceProblem, scores: Floats, spread: Floats) -> Floats:
     """Return ``z_i`` given ``w'mu_i + b`` and the ``||L_k'w||`` of the covariances."""
     inflation = problem.kappa * problem.uncertainty.expand(spread)
@@ -90,8 +77,8 @@ def shortfalls_at(problem: ChanceProblem, scores: Floats, spread: Floats) -> Flo
 
 def shortfalls(problem: ChanceProblem, w: Floats, b: float) -> Floats:
     """Return ``z_i``: positive where the robust margin is violated."""
-    inflation = problem.kappa * problem.uncertainty.spread(w)
-    return np.asarray(1.0 - problem.signs * (times(problem.X, w) + b) + inflation)
+    spread = problem.uncertainty.table.spread(w)
+    return shortfalls_at(problem, times(problem.X, w) + b, spread)
 
 
 def objective(problem: ChanceProblem, w: Floats, b: float) -> float:
@@ -150,7 +137,7 @@ def duality_gap(
     b: float,
     alpha: Floats,
     directions: Floats,
-) -> Gap:
+) -> tuple[float, float]:
     """Return objective and gap of (w, b) against the dual point (alpha, directions).
 
     ``directions`` are the ``v_k = L_k u_k`` with ``||u_k|| <= 1``, one row for each
@@ -162,7 +149,7 @@ def duality_gap(
     """
     alpha = balanced(problem, alpha)
     uncertainty = problem.uncertainty
-    spread = np.sqrt(np.maximum(times(uncertainty.table.images(w), w), 0.0))
+    spread = uncertainty.table.spread(w)
     shortfall = shortfalls_at(problem, times(problem.X, w) + b, spread)
     loss = problem.costs * np.maximum(shortfall, 0.0)
     masses = uncertainty.collect(alpha)
@@ -174,4 +161,4 @@ def duality_gap(
         + float((loss - alpha * shortfall).sum())
         + problem.kappa * inner(masses, misaligned)
     )
-    return Gap(0.5 * inner(w, w) + float(loss.sum()), max(gap, 0.0))
+    return 0.5 * inner(w, w) + float(loss.sum()), max(gap, 0.0)

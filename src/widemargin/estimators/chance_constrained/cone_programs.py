@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from widemargin.engine.status import Status
 from widemargin.numerics.row_blocks import dense_rows
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import CovarianceTable, FactorTable
@@ -30,6 +31,11 @@ from .proven_solution import ChanceSolution, Dual, as_found
 
 Floats = NDArray[np.float64]
 
+_STATUS = {
+    "Solved": Status.CONVERGED,
+    "MaxIterations": Status.MAX_ITER,
+    "MaxTime": Status.MAX_TIME,
+}
 SDP_LIMIT = 60_000  # entries of all matrix variables: beyond it memory and hours
 
 
@@ -263,9 +269,10 @@ def _solution(
     """Prove objective and gap ourselves; the solver's report is not trusted."""
     d, x = problem.shape[1], np.asarray(found.x)
     w, b = x[:d], float(x[d]) if problem.fit_intercept else 0.0
-    status = str(found.status).rpartition(".")[2]
-    if status == "Solved" or (status == "AlmostSolved" and dual is not None):
-        status = "converged"
+    name = str(found.status).rpartition(".")[2]
+    status = _STATUS.get(name, Status.STALLED)
+    if name == "AlmostSolved" and dual is not None:
+        status = Status.CONVERGED
     return ChanceSolution(
         w=w,
         b=b,

@@ -24,7 +24,7 @@ from .block_sources import (
     refuse_large,
     user_blocks,
 )
-from .training import stepped, train, train_on_features
+from .training import stepped, train
 from .uncertain_model import UncertainModel
 
 
@@ -286,8 +286,7 @@ class ChanceConstrainedSVC(UncertainModel):
         return rows._replace(X=X, y=y)
 
     def _train_on(self, source: Source[Block]) -> None:
-        method = train if self.kernel == "linear" else train_on_features
-        trained = method(source, self, self._generator())
+        trained = train(source, self, self._generator())
         self._keep(trained.model)
         trained.raise_or_warn(self.tol)
 

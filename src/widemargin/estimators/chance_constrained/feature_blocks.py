@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.numerics.row_blocks import blocks
 from widemargin.uncertainty.covariance_tables import FullTable
-from widemargin.uncertainty.covariances import Moments
-from widemargin.uncertainty.gaussian_features import ROWS, feature_moments
+from widemargin.uncertainty.gaussian_features import (
+    NOT_NORMAL,
+    ROWS,
+    drawn_frequencies,
+    feature_moments,
+)
+from widemargin.uncertainty.risk_bounds import GAUSSIAN
 
-from .block_sources import Block
-from .first_pass import ProblemBuilder
+from .block_sources import Block, Source
+from .first_pass import ProblemBuilder, Settings
 
 Floats = NDArray[np.float64]
 
 
-def check_memory(n: int, frequencies: Floats, memory_mb: float) -> None:
-    """Refuse what would not fit: every row has a covariance of its own."""
-    m = 2 * len(frequencies)
-    needed = n * m * m * 8 / 2**20
-    if needed > memory_mb:
-        raise ValueError(
-            f"kernel='rbf' holds a {m} x {m} covariance for each of the {n} rows, "
-            f"{needed:.0f} MB, and memory_mb is {memory_mb:g}: lower n_components, "
-            "raise memory_mb, or give the rows in parts to fit_blocks "
-            "(solver='ssgd')."
-        )
+def frequencies(
+    builder: ProblemBuilder, settings: Settings, rng: np.random.Generator
+) -> Floats:
+    """Draw the frequencies; "scale" is ``1 / (d var)`` of all entries of scaled X."""
+    if settings.bound == GAUSSIAN:
+        raise ValueError(NOT_NORMAL)
+    scale, moments, gamma = builder.scaling.scale, builder.moments, settings.gamma
+    if isinstance(gamma, str):
+        assert moments is not None
+        own = np.diag(moments.scatter) / moments.mass / np.square(scale)
+        variance = own.mean() + np.var(moments.mean / scale)
+        gamma = 1.0 / (len(scale) * variance) if variance > 0.0 else 1.0
+    return drawn_frequencies(float(gamma), scale, settings.n_components, rng)
 
 
-def lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
+def features(
+    source: Source[Block], W: Floats, builder: ProblemBuilder, memory_mb: float
+) -> Source[Block]:
+    """Return the blocks of features; refuse those in memory that would not fit."""
+    m = 2 * len(W)
+    for n in source.map(lambda block: block.X.shape[0]) if source.resident else ():
+        needed = n * m * m * 8 / 2**20
+        if needed > memory_mb:
+            raise ValueError(
+                f"kernel='rbf' holds a {m} x {m} covariance for each of the {n} rows, "
+                f"{needed:.0f} MB, and memory_mb is {memory_mb:g}: lower n_components, "
+                "raise memory_mb, or give the rows in parts to fit_blocks "
+                "(solver='ssgd')."
+            )
+    return source.prepared(partial(_lifted, frequencies=W, builder=builder))
+
+
+def _lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
     """Return means and covariances of the features; rows without weight too.
 
     The covariances are given as factors: rounding would hide that matrices of low rank
@@ -49,13 +75,3 @@ def lifted(block: Block, frequencies: Floats, builder: ProblemBuilder) -> Block:
     padded = [np.pad(f, ((0, 0), (0, 0), (0, rank - f.shape[2]))) for f in factors]
     joined = np.concatenate(padded)
     return block._replace(X=means, covariance=None, covariance_factor=joined)
-
-
-def scale_gamma(moments: Moments, scale: Floats) -> float:
-    """Return ``1 / (d var)``, var the variance of all entries of ``X / scale``.
-
-    Weights count repetitions, as everywhere.
-    """
-    own = np.diag(moments.scatter) / moments.mass / np.square(scale)
-    variance = own.mean() + np.var(moments.mean / scale)
-    return float(1.0 / (len(scale) * variance)) if variance > 0.0 else 1.0

@@ -258,11 +258,17 @@ def _summarised(block: Block, scaled: bool, estimated: bool) -> _Summary:
     return _Summary(labels, moments, d, block.own, sparse.issparse(block.X))
 
 
-def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
-    """Return what the solvers must know of all rows."""
+def first_pass(
+    source: Source[Block], settings: Settings, in_features: bool = False
+) -> ProblemBuilder:
+    """Return what the solvers must know of all rows.
+
+    ``in_features``: they are random features, which are not scaled once more.
+    """
     kappa = safety_factor(settings.risk, settings.bound)
     estimated = isinstance(settings.covariance, str) and settings.covariance == CLASS
-    scaled = settings.standardize or settings.kernel == "rbf"
+    standardized = settings.standardize and not in_features
+    scaled = standardized or (settings.kernel == "rbf" and not in_features)
     parts = source.map(partial(_summarised, scaled=scaled, estimated=estimated))
     first = next(parts, None)
     if first is None:
@@ -280,7 +286,7 @@ def first_pass(source: Source[Block], settings: Settings) -> ProblemBuilder:
     elif not seen.own:
         table = given_covariances(settings.covariance, classes, d)
     scaling, whole = Scaling.identity(d), reduce(Moments.merged, seen.by_class)
-    if settings.standardize:
+    if standardized:
         scaling = Scaling.of(whole, centre=not seen.sparse)
     masses = np.array([part.mass for part in seen.by_class])
     numbers = np.arange(len(classes))

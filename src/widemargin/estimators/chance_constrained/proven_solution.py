@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.engine.certificate import Certificate
+from widemargin.engine.status import Status
 from widemargin.numerics.compensated import (
     TINY,
     UNIT,
@@ -38,8 +39,6 @@ from .first_pass import Scaling
 
 Floats = NDArray[np.float64]
 Stage = dict[str, Any]
-
-GOOD = ("polished", "converged")
 
 _COSTS = 4  # roundings in C times class weight times sample weight
 _KAPPA = 16.0 * UNIT  # relative error of kappa, and of a mass, against its formula
@@ -97,7 +96,7 @@ class ChanceSolution:
     b: float
     dual: Dual | None  # None for solvers without a dual
     evidence: Callable[[], Proof]
-    ended: str  # "polished", "converged", or why the solver stopped early
+    ended: Status  # polished, converged, or why the solver stopped early
     n_iter: int  # Newton, interior-point or subgradient steps
     seconds: float  # wall time
     history: list[Stage] = field(default_factory=list)
@@ -114,18 +113,18 @@ class ChanceSolution:
         return self.proof.objective
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         """How the solver ended, as far as it is proved.
 
-        One that ended well has "stalled" if rounding leaves the relative gap above
-        ``tol``; where numbers overflow nothing is proved, which is "overflow".
+        One that ended well has stalled if rounding leaves the relative gap above
+        ``tol``; where numbers overflow nothing is proved.
         """
         proof = self.proof
         if proof.objective == inf or (self.dual and proof.bound is None):
-            return "overflow"
+            return Status.OVERFLOW
         relative = proof.relative
-        if self.ended in GOOD and relative is not None and relative > self.tol:
-            return "stalled"
+        if self.ended.solved and relative is not None and relative > self.tol:
+            return Status.STALLED
         return self.ended
 
     @property

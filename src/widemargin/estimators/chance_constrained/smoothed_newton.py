@@ -19,12 +19,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.status import Status
 from widemargin.numerics.products import inner
 from widemargin.runtime.deadline import NEVER, Deadline
 
 from .chance_problem import (
     ChanceProblem,
-    Gap,
     best_intercept,
     duality_gap,
     refuse_wide,
@@ -57,12 +57,18 @@ _ROUGH_WIDTH = 0.1  # where all rows take over
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A model with a dual point, and the gap between them."""
+    """A model with a dual point, its objective, and the gap between them."""
 
     w: Floats
     b: float
     dual: Dual
-    gap: Gap
+    objective: float
+    gap: float
+
+    @property
+    def relative(self) -> float:
+        """The gap in units of the objective."""
+        return self.gap / max(self.objective, np.finfo(float).tiny)
 
 
 def newton(
@@ -84,11 +90,11 @@ def newton(
     origin = point_at(problem, np.zeros(problem.shape[1]), 0.0)
     best = start = _candidate(problem, origin, Multipliers.constant(problem, 0.0))
     point, centre = origin, Multipliers.constant(problem, 0.5)
-    width, n_iter, status, idle = _FIRST_WIDTH, 0, "stalled", 0
+    width, n_iter, status, idle = _FIRST_WIDTH, 0, Status.STALLED, 0
     while width >= _LAST_WIDTH:
         # superlinear convergence needs stages solved ever better
-        nearly = best.gap.relative <= _NEARLY
-        accuracy = 1e-2 * best.gap.gap * min(best.gap.relative, 1e-3)
+        nearly = best.relative <= _NEARLY
+        accuracy = 1e-2 * best.gap * min(best.relative, 1e-3)
         try:
             if width == _FIRST_WIDTH and problem.shape[0] > _MANY:
                 point, width = _rough_start(problem, deadline)
@@ -96,29 +102,29 @@ def newton(
                 problem, point, centre, width, accuracy, max_iter - n_iter, deadline
             )
             end = _candidate(problem, point, centre)
-            if start.gap.objective <= end.gap.objective:
+            if start.objective <= end.objective:
                 end = _candidate(problem, origin, centre)  # w = 0 is the optimum?
         except KeyboardInterrupt:  # the best point so far is a model all the same
-            status = "interrupted"
+            status = Status.INTERRUPTED
             break
         n_iter += steps
-        idle = 0 if end.gap.gap < 0.5 * best.gap.gap else idle + 1
-        if end.gap.gap <= best.gap.gap:
+        idle = 0 if end.gap < 0.5 * best.gap else idle + 1
+        if end.gap <= best.gap:
             best = end
         seconds = time.perf_counter() - started
-        history.append(_record(steps, seconds, width, best.gap))
+        history.append(_record(steps, seconds, width, best))
         if monitor is not None:
             monitor(history[-1])
-        done = nearly or idle > 1 or best.gap.relative <= _ROUNDING
-        if done and best.gap.relative <= min(_EXACT, tol):
-            status = "polished"
+        done = nearly or idle > 1 or best.relative <= _ROUNDING
+        if done and best.relative <= min(_EXACT, tol):
+            status = Status.POLISHED
             break
         if n_iter >= max_iter or deadline.passed:
-            status = "max_iter" if n_iter >= max_iter else "max_time"
+            status = Status.MAX_ITER if n_iter >= max_iter else Status.MAX_TIME
             break
         width *= _SHRINK
-    if status == "stalled" and best.gap.relative <= tol:
-        status = "converged"
+    if status is Status.STALLED and best.relative <= tol:
+        status = Status.CONVERGED
     return ChanceSolution(
         w=best.w,
         b=best.b,
@@ -132,15 +138,9 @@ def newton(
     )
 
 
-def _record(steps: int, seconds: float, width: float, gap: Gap) -> Stage:
-    return {
-        "stage": "smoothing",
-        "size": steps,
-        "seconds": seconds,
-        "objective": gap.objective,
-        "gap": gap.gap,
-        "width": width,
-    }
+def _record(steps: int, seconds: float, width: float, best: _Candidate) -> Stage:
+    record = {"stage": "smoothing", "size": steps, "seconds": seconds}
+    return record | {"objective": best.objective, "gap": best.gap, "width": width}
 
 
 def _rough_start(problem: ChanceProblem, deadline: Deadline) -> tuple[Point, float]:
@@ -170,12 +170,12 @@ def _candidate(problem: ChanceProblem, point: Point, found: Multipliers) -> _Can
     def against(found: Multipliers) -> _Candidate:
         dual = Dual(problem.costs * found.shares, found.preimages)
         gap = duality_gap(problem, point.w, b, dual.alpha, found.directions)
-        return _Candidate(point.w, b, dual, gap)
+        return _Candidate(point.w, b, dual, *gap)
 
     clean = against(found.without(point))
-    if clean.gap.relative <= _EXACT:
+    if clean.relative <= _EXACT:
         return clean
-    return min(clean, against(found), key=lambda each: each.gap.gap)
+    return min(clean, against(found), key=lambda each: each.gap)
 
 
 def _stage(

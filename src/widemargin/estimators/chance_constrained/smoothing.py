@@ -55,11 +55,6 @@ def point_at(problem: ChanceProblem, w: Floats, b: float) -> Point:
     return Point(w, b, times(problem.X, w), problem.uncertainty.table.images(w))
 
 
-def corner_of_norm(problem: ChanceProblem, width: float) -> float:
-    """Return delta, the smoothing of the norm that goes with ``width``."""
-    return width / (2.0 * (problem.kappa + 1.0))
-
-
 @dataclass(frozen=True)
 class Multipliers:
     """Shares ``h_i = alpha_i / c_i``, preimages ``p_k``, directions ``v_k``.
@@ -154,24 +149,17 @@ def _norms(
     return change / lengths - 0.5 * delta * np.maximum(turned, 0.0), lengths
 
 
-def _hinges(
-    problem: ChanceProblem, centre: Multipliers, shortfall: Floats, width: float
-) -> tuple[float, Floats]:
-    """Return the smoothed loss and the shares."""
-    shares = np.minimum(np.maximum(centre.shares + shortfall / (2.0 * width), 0.0), 1.0)
-    moved = shares - centre.shares
-    return inner(problem.costs, shares * shortfall - width * moved * moved), shares
-
-
 def smoothed(
     problem: ChanceProblem, point: Point, centre: Multipliers, width: float
 ) -> Smoothed:
     """Evaluate value, gradient and multipliers at ``point``."""
-    delta = corner_of_norm(problem, width)
+    delta = width / (2.0 * (problem.kappa + 1.0))
     along, squared = times(centre.directions, point.w), times(point.images, point.w)
     spread, lengths = _norms(centre, along, squared, delta)
     shortfall = shortfalls_at(problem, point.margins + point.b, spread)
-    loss, shares = _hinges(problem, centre, shortfall, width)
+    shares = np.minimum(np.maximum(centre.shares + shortfall / (2.0 * width), 0.0), 1.0)
+    moved = shares - centre.shares
+    loss = inner(problem.costs, shares * shortfall - width * moved * moved)
     alpha = problem.costs * shares
     masses = problem.uncertainty.collect(alpha)
     signed, pulls = alpha * problem.signs, problem.kappa * masses / lengths

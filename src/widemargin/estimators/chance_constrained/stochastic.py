@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.engine.status import Status
 from widemargin.numerics.row_blocks import times
 from widemargin.runtime.deadline import NEVER, Deadline
 from widemargin.uncertainty.covariance_tables import DiagonalTable, Uncertainty
@@ -76,21 +76,22 @@ def stochastic(
     if workers > 1 and blocks.resident:
         (parts,) = blocks.map(lambda item: item.split(workers))
         visits = in_memory(parts)
-    record = _Recorder(blocks, started, monitor, [[] for _ in rules])
-    status = "epochs"
+    histories: list[list[Stage]] = [[] for _ in rules]
+    record = partial(_record, blocks, histories, started, monitor)
+    status = Status.EPOCHS
     for epoch in range(1, epochs + 1):
         try:
             descents = _epoch(visits, rules, descents, sampling, rng)
         except KeyboardInterrupt:  # where the last epoch ended there is a model
             if epoch == 1:
                 raise
-            status = "interrupted"
+            status = Status.INTERRUPTED
             break
         models = [descent.model(refine) for descent in descents]
         if not blocks.resident or _is_reported(epoch, epochs):
             record("epoch", epoch, models)
         if deadline.passed and epoch < epochs:
-            status = "max_time"
+            status = Status.MAX_TIME
             break
     if refine:
         models = _refitted(blocks, rules, models, memory_mb)
@@ -105,32 +106,32 @@ def stochastic(
             ended=status,
             n_iter=descents[k].steps,
             seconds=seconds,
-            history=record.histories[k],
+            history=histories[k],
         )
         for k, (w, b) in enumerate(models)
     ]
 
 
-@dataclass(frozen=True)
-class _Recorder:
-    """The history of every problem; ``monitor`` is called with that of the first."""
-
-    blocks: Problems
-    started: float
-    monitor: Callable[[Stage], None] | None
-    histories: list[list[Stage]]
-
-    def __call__(self, stage: str, epoch: int, models: list[Model]) -> None:
-        for k, ((w, b), history) in enumerate(zip(models, self.histories, strict=True)):
-            value = None  # rows outside of memory are not read for it
-            if self.blocks.resident:
-                (item,) = self.blocks.map(identity)
-                value = objective(item.scaled[k], w, b)
-            seconds = time.perf_counter() - self.started
-            figures = {"seconds": seconds, "objective": value, "gap": None}
-            history.append({"stage": stage, "size": epoch} | figures)
-        if self.monitor is not None:
-            self.monitor(self.histories[0][-1])
+def _record(
+    blocks: Problems,
+    histories: list[list[Stage]],
+    started: float,
+    monitor: Callable[[Stage], None] | None,
+    stage: str,
+    epoch: int,
+    models: list[Model],
+) -> None:
+    """Add a record to every history; ``monitor`` is called with that of the first."""
+    for k, ((w, b), history) in enumerate(zip(models, histories, strict=True)):
+        value = None  # rows outside of memory are not read for it
+        if blocks.resident:
+            (item,) = blocks.map(identity)
+            value = objective(item.scaled[k], w, b)
+        seconds = time.perf_counter() - started
+        figures = {"seconds": seconds, "objective": value, "gap": None}
+        history.append({"stage": stage, "size": epoch} | figures)
+    if monitor is not None:
+        monitor(histories[0][-1])
 
 
 def _evidence(blocks: Problems, k: int, w: Floats, b: float) -> Proof:

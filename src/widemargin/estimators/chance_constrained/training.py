@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from widemargin.engine.status import Status
 from widemargin.estimators.base.progress import Progress
 from widemargin.estimators.base.validation import class_weights, effective_threads
+from widemargin.estimators.incremental.new_classes import first_classes, later_classes
 from widemargin.runtime.deadline import Deadline
 from widemargin.uncertainty.covariance_tables import FullTable
 from widemargin.uncertainty.covariances import given_covariances
-from widemargin.uncertainty.gaussian_features import NOT_NORMAL, drawn_frequencies
-from widemargin.uncertainty.risk_bounds import GAUSSIAN, safety_factor
+from widemargin.uncertainty.risk_bounds import safety_factor
 
 from .block_sources import Block, Source, identity
 from .chance_problem import shortfalls
@@ -37,7 +37,7 @@ from .descent import (
     make_rule,
     visited,
 )
-from .feature_blocks import check_memory, lifted, scale_gamma
+from .feature_blocks import features, frequencies
 from .first_pass import (
     BlockProblems,
     ProblemBuilder,
@@ -46,7 +46,6 @@ from .first_pass import (
     first_pass,
 )
 from .proven_solution import (
-    GOOD,
     ChanceSolution,
     Proof,
     Stage,
@@ -59,7 +58,7 @@ from .uncertain_model import FittedModel
 
 Floats = NDArray[np.float64]
 
-_GOOD = (*GOOD, "epochs")
+_GOOD = (Status.POLISHED, Status.CONVERGED, Status.EPOCHS)
 
 
 class Trained(NamedTuple):
@@ -70,7 +69,7 @@ class Trained(NamedTuple):
 
     def raise_or_warn(self, tol: float) -> None:
         """Raise Ctrl-C again, now that the model is kept; warn if it is not optimal."""
-        if any(solution.ended == "interrupted" for solution in self.solutions):
+        if any(solution.ended is Status.INTERRUPTED for solution in self.solutions):
             raise KeyboardInterrupt
         bad = [s for s in self.solutions if s.status not in _GOOD]
         if bad:
@@ -93,39 +92,22 @@ class Trained(NamedTuple):
 def train(
     source: Source[Block], settings: Settings, rng: np.random.Generator
 ) -> Trained:
-    """Fit to all rows of the source."""
+    """Fit to all rows of the source.
+
+    With kernel="rbf" to their random Fourier features, as normal samples: covariances
+    and scales are those of the samples, and the frequencies have the scales.
+    """
     deadline = Deadline.after(settings.max_time)
     builder = first_pass(source, settings)
+    covariances, W = builder.matrices, None
+    if settings.kernel == "rbf":
+        W = frequencies(builder, settings, rng)
+        source = features(source, W, builder, settings.memory_mb)
+        builder = first_pass(source, settings, in_features=True)
     blocks = source.prepared(builder.problems)
     found = _solved(blocks, builder.n_problems, settings, rng, deadline)
-    return _evaluated(blocks, builder, found)
-
-
-def train_on_features(
-    source: Source[Block], settings: Settings, rng: np.random.Generator
-) -> Trained:
-    """Fit to the random Fourier features of all rows, taken as normal samples.
-
-    Covariances and scales are those of the samples, known after a first pass.
-    """
-    if settings.bound == GAUSSIAN:
-        raise ValueError(NOT_NORMAL)
-    builder = first_pass(source, settings)
-    scale, gamma = builder.scaling.scale, settings.gamma
-    if isinstance(gamma, str):
-        assert builder.moments is not None
-        gamma = scale_gamma(builder.moments, scale)
-    W = drawn_frequencies(gamma, scale, settings.n_components, rng)
-    if source.resident:
-        for n in source.map(lambda block: block.X.shape[0]):
-            check_memory(n, W, settings.memory_mb)
-    in_features = copy(settings)
-    in_features.kernel = "linear"
-    in_features.standardize = False  # the frequencies have the scale already
-    features = source.prepared(partial(lifted, frequencies=W, builder=builder))
-    model, solutions = train(features, in_features, rng)
-    model = replace(model, covariances=builder.matrices, frequencies=W, seen=None)
-    return Trained(model, solutions)
+    model, solutions = _evaluated(blocks, builder, found)
+    return Trained(replace(model, covariances=covariances, frequencies=W), solutions)
 
 
 def _solved(
@@ -175,71 +157,60 @@ def _solved(
                 shared = problem.uncertainty.groups is not None
                 solve = shared_cones if shared else sample_cones
             solutions.append(solve(problem, tol=settings.tol, deadline=deadline))
-            ended_early = solutions[-1].ended == "interrupted"
+            ended_early = solutions[-1].ended is Status.INTERRUPTED
             if ended_early and len(solutions) < n_problems:
                 raise KeyboardInterrupt
     return solutions
-
-
-class _Evaluation(NamedTuple):
-    """One model evaluated on one block."""
-
-    loss: float
-    bounded: int  # rows with slack below one
-    seen: Floats  # cost_sums, the first of which is the number of rows
-    slack: Floats | None  # of all rows given, for data in memory
 
 
 def _evaluated(
     blocks: Source[BlockProblems], builder: ProblemBuilder, found: list[ChanceSolution]
 ) -> Trained:
     """Make the last pass: what is proved of the models in the units of X; slacks."""
-    scaling, resident = builder.scaling, blocks.resident
+    scaling, slacks = builder.scaling, []
     models = [scaling.restore(solution.w, solution.b) for solution in found]
 
-    def evaluate(item: BlockProblems) -> list[_Evaluation]:
+    def evaluate(item: BlockProblems) -> list[tuple[float, Floats, int]]:
+        """Return loss, sums and number of rows with slack below one, by problem."""
         out = []
         for problem, (w, b) in zip(item.given, models, strict=True):
             shortfall = shortfalls(problem, w, b)
-            slack = np.full(item.n_given, np.nan) if resident else None
-            if slack is not None:
-                slack[item.rows] = np.maximum(shortfall, 0.0)
-            loss, bounded = loss_above(problem, w, b), np.count_nonzero(shortfall < 1.0)
-            out.append(_Evaluation(loss, int(bounded), cost_sums(problem), slack))
+            if blocks.resident:  # all rows are in this block
+                slacks.append(np.full(item.n_given, np.nan))
+                slacks[-1][item.rows] = np.maximum(shortfall, 0.0)
+            bounded = int(np.count_nonzero(shortfall < 1.0))
+            out.append((loss_above(problem, w, b), cost_sums(problem), bounded))
         return out
 
     solutions: list[ChanceSolution] = []
-    shares: list[float] = []
-    seen: list[Any] = []
-    slacks: list[Any] = []
+    shares, seen = np.empty(len(found)), np.empty((len(found), 4))
     by_problem = zip(*blocks.map(evaluate), strict=True)
     for k, (solution, own) in enumerate(zip(found, by_problem, strict=True)):
+        losses, sums, bounded = zip(*own, strict=True)
         (w, b), dual, bound = models[k], solution.dual, None
         if dual is not None:  # of a solver that had all rows in memory
             dual = dual.restored(scaling)
             (item,) = blocks.map(identity)
             bound = optimum_below(item.given[k], scaling, dual)
-        proof = Proof.of([part.loss for part in own], scaling, w, bound)
+        proof = Proof.of(list(losses), scaling, w, bound)
         evidence = partial(identity, proof)
         solutions.append(replace(solution, w=w, b=b, dual=dual, evidence=evidence))
-        seen.append(sum(part.seen for part in own))
-        shares.append(sum(part.bounded for part in own) / seen[k][0])
-        slacks.append(own[0].slack)
-    single = len(solutions) == 1
-    certificates = [solution.certificate for solution in solutions]
+        seen[k] = sum(sums)
+        shares[k] = sum(bounded) / seen[k, 0]
+    certificates: list[Any] = [solution.certificate for solution in solutions]
+    single, slack = len(found) == 1, np.column_stack(slacks) if slacks else None
     model = FittedModel(
         classes=builder.classes,
         coef=np.stack([solution.w for solution in solutions]),
         intercept=np.array([solution.b for solution in solutions]),
         scale=scaling.scale,
-        covariances=builder.matrices,
         n_iter=max(1, *(solution.n_iter for solution in solutions)),
         solved=all(solution.status in _GOOD for solution in solutions),
-        seen=np.stack(seen),
+        seen=seen,
         certificate=certificates[0] if single else certificates,
         history=[record for solution in solutions for record in solution.history],
-        slack=slacks[0] if single or not resident else np.column_stack(slacks),
-        bounded_share=float(shares[0]) if single else np.array(shares),
+        slack=slack.ravel() if single and slack is not None else slack,
+        bounded_share=float(shares[0]) if single else shares,
     )
     return Trained(model, solutions)
 
@@ -321,25 +292,17 @@ def _begun(
             "class_weight='balanced' are not available: scale X and the "
             "covariances beforehand and give the class weights as a dict."
         )
-    if former is not None and classes is None:
-        classes = former.classes
-    if classes is None:
+    if former is not None:
+        labels = former.classes
+        known = later_classes(classes, labels, labels, closed=True).labels
+    elif classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit.")
-    known = np.unique(classes)
-    if len(known) < 2:
-        raise ValueError(
-            "classes must hold at least two labels; the number of classes has to "
-            f"be greater than one; got {len(known)} class"
-        )
-    if former is not None and not np.array_equal(known, former.classes):
-        raise ValueError(
-            f"classes={known.tolist()} are not those of the fitted model, "
-            f"{former.classes.tolist()}."
-        )
+    else:
+        known = first_classes(classes, np.empty(0)).labels
     if former is None:
         k = 1 if len(known) == 2 else len(known)
         zeros = np.zeros((k, n_features))
-        former = FittedModel(known, zeros, np.zeros(k), np.ones(n_features), None, 0)
+        former = FittedModel(known, zeros, np.zeros(k), np.ones(n_features), 0)
     if not isinstance(settings.covariance, str):
         table = given_covariances(settings.covariance, known, n_features)
         former = replace(former, covariances=table.entries)

@@ -29,8 +29,6 @@ from widemargin.uncertainty.risk_bounds import GAUSSIAN, MOMENTS, violation_prob
 
 Floats = NDArray[np.float64]
 
-_OF_THE_INPUT = ("n_features_in_", "feature_names_in_")  # scikit-learn writes them
-
 
 @dataclass(frozen=True)
 class FittedModel:
@@ -45,9 +43,9 @@ class FittedModel:
     coef: Floats
     intercept: Floats
     scale: Floats
-    covariances: Floats | None
     n_iter: int
     solved: bool = True
+    covariances: Floats | None = None
     frequencies: Floats | None = None  # of the random features, kernel="rbf"
     online: dict[str, Any] | None = None
     seen: Floats | None = None
@@ -90,10 +88,7 @@ class UncertainModel(
         return self._replaced_by(shadow)
 
     def _keep(self, model: FittedModel) -> None:
-        """Write the fitted attributes; drop those of an earlier model."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            if name not in _OF_THE_INPUT:
-                delattr(self, name)
+        """Write the fitted attributes; drop what only an earlier model had."""
         self.frequencies_ = model.frequencies
         inputs = model.coef if model.frequencies is None else model.frequencies
         self.n_features_in_ = inputs.shape[1]
@@ -105,6 +100,8 @@ class UncertainModel(
         if model.certificate is not None:
             self.certificate_, self.history_ = model.certificate, model.history
             self.slack_, self.bounded_share_ = model.slack, model.bounded_share
+        elif hasattr(self, "certificate_"):
+            del self.certificate_, self.history_, self.slack_, self.bounded_share_
 
     def _kept(self) -> FittedModel | None:
         """Return what ``partial_fit`` goes on from, if there is a model."""
