@@ -20,6 +20,7 @@ from widemargin.cli.options import (
     estimator_parameters,
 )
 from widemargin.display import GridDisplay
+from widemargin.engine.kernels import WITH_GAMMA
 from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.validation import resolve_gamma
 from widemargin.runtime.deadline import Deadline
@@ -40,7 +41,6 @@ from .train_command import carry_names, describe
 from .training_input import ColumnOptions, input_options, prepared, read_rows
 
 Values = list[Any]
-WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
 
 
 @click.command(cls=MethodCommand)

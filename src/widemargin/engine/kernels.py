@@ -120,6 +120,11 @@ def compiled_form(
             return "sigmoid", gamma, coef0, 1
 
 
+#: kernels that have a gamma, and all, by the names of scikit-learn
+WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
+NAMES = ("linear", *WITH_GAMMA, "precomputed")
+
+
 def make_kernel(
     kernel: str | KernelFunction, *, gamma: float, degree: float, coef0: float
 ) -> Kernel:
@@ -128,8 +133,7 @@ def make_kernel(
     Parameters
     ----------
     kernel : str or callable
-        "linear", "poly", "rbf", "laplacian", "sigmoid" or "precomputed", named as in
-        scikit-learn.
+        One of :data:`NAMES`, or a function.
     gamma, degree, coef0 : float
         Already numeric (``"scale"`` and ``"auto"`` are resolved by the estimator).
         As in LIBSVM, the degree is truncated to an integer; at most `MAX_DEGREE`.

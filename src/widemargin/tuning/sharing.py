@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, Normalizer
 
+from widemargin.engine.kernels import WITH_GAMMA
 from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.shared_fit import is_one_dual_problem_a_task
 from widemargin.estimators.base.sklearn_compat import safe_split
@@ -149,10 +150,8 @@ def sheets(estimators: Sequence[Any], folds: Sequence[Fold]) -> list[Sheet]:
 
 def _depends_on_rows(machine: Any) -> bool:
     """Whether the kernel's coefficient is that of the training rows."""
-    uses_gamma = not callable(machine.kernel) and machine.kernel in (
-        "rbf", "laplacian", "poly", "sigmoid",
-    )  # fmt: skip
-    return bool(uses_gamma and machine.gamma == "scale")
+    named = not callable(machine.kernel)
+    return bool(named and machine.kernel in WITH_GAMMA and machine.gamma == "scale")
 
 
 def _kernel_key(machine: Any) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 from tqdm.auto import tqdm
 
+from widemargin.engine.kernels import NAMES, WITH_GAMMA
 from widemargin.estimators.base.shared_fit import Machine, validated_fold
 from widemargin.estimators.base.sklearn_compat import (
     Interval,
@@ -47,7 +48,6 @@ from .search import SharedGridSearchCV
 Vector = NDArray[np.float64]
 Setting = dict[str, Any]
 TIED = 1e-8  # KKT violation to which settings that tie are fitted
-WITH_GAMMA = ("rbf", "laplacian", "poly", "sigmoid")
 
 
 class TunedMachine(ChosenModel, BaseEstimator):
@@ -56,7 +56,7 @@ class TunedMachine(ChosenModel, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "Cs": ["array-like", Interval(Integral, 1, None, closed="left")],
         "gammas": ["array-like", Interval(Integral, 1, None, closed="left")],
-        "kernel": [StrOptions({"linear", "precomputed", *WITH_GAMMA}), callable],
+        "kernel": [StrOptions({*NAMES}), callable],
         "cv": ["cv_object"],
         "refine": ["boolean"],
         "tol": [Interval(Real, 0.0, None, closed="neither")],

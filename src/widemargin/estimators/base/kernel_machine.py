@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin.engine.gram import Gram
 from widemargin.engine.interrupted import Interrupted
 from widemargin.engine.kernel_table import BatchOptions, ProblemBatch
-from widemargin.engine.kernels import MAX_DEGREE, Kernel, make_kernel
+from widemargin.engine.kernels import MAX_DEGREE, NAMES, Kernel, make_kernel
 from widemargin.engine.problem import DualProblem, Terms
 from widemargin.engine.problem_batches import batch_of, is_small, joined_terms
 from widemargin.engine.solution import Solution, summary
@@ -87,12 +87,7 @@ class KernelMachine(
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
-        "kernel": [
-            StrOptions(
-                {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"}
-            ),
-            callable,
-        ],
+        "kernel": [StrOptions({*NAMES}), callable],
         "degree": [Interval(Integral, 0, MAX_DEGREE, closed="both")],
         "gamma": [
             StrOptions({"scale", "auto"}),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from widemargin.engine.gram import release_kept_memory
-from widemargin.engine.kernels import Kernel, Precomputed
+from widemargin.engine.kernels import WITH_GAMMA, Kernel, Precomputed
 from widemargin.engine.update_routes import worth_testing
 from widemargin.estimators.base.kernel_machine import KernelMachine
 from widemargin.estimators.base.sklearn_compat import StrOptions, validated
@@ -307,8 +307,7 @@ class IncrementalMachine(TaskUpdatingMachine[Data, AnyTask], Generic[Data, AnyTa
         return state
 
     def _warn_of_gamma(self) -> None:
-        with_gamma = ("rbf", "laplacian", "poly", "sigmoid")  # "auto": 1 / n_features
-        if self.gamma == "scale" and self.kernel in with_gamma:
+        if self.gamma == "scale" and self.kernel in WITH_GAMMA:
             warnings.warn(
                 f"gamma='scale' was estimated as gamma_={self.gamma_:.6g} and "
                 "kept: it still reflects rows that are now forgotten. Call fit, or set "
