@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from suites.helps import candidates, label_report, label_targets, labels
+from suites.helps import candidates, label_report, label_targets, labels, suite
 from suites.helps.label_methods import (
     CUTS,
     METHODS,
@@ -34,6 +34,32 @@ def test_both_halves_have_sets_of_both_kinds() -> None:
         kinds = [data.multiclass for data in SUITE if data.half == half]
         assert kinds.count(False) >= 10
         assert kinds.count(True) >= 3
+
+
+def test_the_halves_follow_from_the_names_alone() -> None:
+    """In alphabetical order, in turn, two-class and multiclass sets apart."""
+    for several in (False, True):
+        own = {data.name: data.half for data in SUITE if data.multiclass == several}
+        for place, name in enumerate(sorted(own)):
+            assert own[name] == ("choose", "check")[place % 2]
+    assert {
+        "phoneme", "banknote", "mammography", "haberman", "vote", "hypothyroid",
+        "segment7", "wheat-seeds", "mnist.t",
+    } <= {data.name for data in SUITE}  # fmt: skip
+
+
+def test_no_set_has_more_rows_or_values_than_the_page_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    for rows, features, training in ((4000, 2, 1000), (3500, 400, 750), (900, 3, 540)):
+        X = rng.normal(size=(rows, features))
+        y = (rng.uniform(size=rows) < 0.3).astype(int)
+        monkeypatch.setattr(suite, "_load", lambda _, both=(X, y): both)
+        part = split(WINE, 0)
+        assert len(part.y) == training
+        assert len(part.y) + len(part.y_test) == min(rows, 3000)
+        assert abs(part.y.mean() - y.mean()) < 0.01  # drawn by class
 
 
 def test_a_record_says_of_which_set_half_and_split_it_is() -> None:
