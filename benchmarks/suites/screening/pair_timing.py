@@ -128,11 +128,11 @@ def tables(store: ResultStore) -> str:
 
 
 def gains(chosen: list[Runs], what: str, rival: str) -> list[float]:
-    """Return of each setting how many times less than none a rival took.
+    """Return the ratio of the contestant "none" to a rival, one for each setting.
 
-    A fit that was stopped counts with what it had taken by then: where none was and the
-    rival was not, that is a bound from below, and where both were, about 1. Where only
-    the rival was, nothing is known but that it took more: 0.
+    A fit that was stopped counts with what it had taken by then: where that was "none",
+    the ratio is a lower bound, and where both were stopped, about 1. Where only the
+    rival was stopped, it is only known to have taken more: 0.
     """
     return [
         runs["none"][what] / runs[rival][what]

@@ -97,7 +97,7 @@ def _minimised(
 ) -> tuple[Vector, float]:
     """Return the residuals at the optimum of narrow parabolas, and their width."""
     X = whole.X
-    # At first all samples are on a parabola: else the intercept is undetermined.
+    # All samples begin on the quadratic piece: with none, b has no curvature.
     first = max(2.0 * float(np.abs(problem.linear).max(initial=0.0)), 10 * tol)
     narrow, final = max(PART_WIDTH * first, 10 * tol), FINAL_SHARE * tol
     if near is None:

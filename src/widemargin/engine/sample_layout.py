@@ -10,7 +10,7 @@ from scipy import sparse
 from .kernels import CallableKernel, Kernel, Precomputed
 
 DENSE_SHARE = 0.2  # sparse samples fuller than this are faster as dense ones
-DENSE_FEATURES = 64  # and narrow ones always are
+DENSE_FEATURES = 64  # with no more features they always are
 
 
 def prepared_samples(X: Any, kernel: Kernel) -> Any:

@@ -135,9 +135,10 @@ def least_seconds(n: int, margin: int, moving: int, held: int = 0) -> float:
 
 
 def worth_testing(anew: float, rows: int, share: float) -> bool:
-    """Whether to test first if rows change nothing; the test costs part of a refit.
+    """Whether to test first that rows leave the model as it is.
 
-    `anew` is what is saved where they change nothing, the estimate of a refit.
+    The test costs part of a refit. `anew` is the estimated time of a refit, which is
+    saved where the model stays.
     """
     return (1.0 - moving_share(rows, share)) * anew > TESTED
 

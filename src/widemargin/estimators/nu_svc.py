@@ -187,7 +187,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         return tasks
 
     def _budget(self, task: BinaryTask) -> float:
-        """Return the sum of the coefficients, nu times that of the weights."""
+        """Return the sum of the coefficients: nu times the sum of the weights."""
         budget = float(self.nu) * float(task.costs.sum())
         if not self.fit_intercept:
             return budget

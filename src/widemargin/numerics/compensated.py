@@ -65,10 +65,9 @@ def sum_above(terms: Floats, operations: int = 8) -> float:
 
 
 def sum_within(terms: Floats) -> float:
-    """Return the largest number that is not above a sum.
+    """Return the largest float64 that is not above the exact sum.
 
-    A share of nearly all that weights sum to must not be above it by rounding: no
-    coefficients within them would have that sum.
+    A total that is rounded above the sum of its upper bounds has no feasible point.
     """
     total = fsum(terms.tolist())
     above = fsum([*terms.tolist(), -total]) < 0.0

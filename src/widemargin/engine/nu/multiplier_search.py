@@ -371,9 +371,9 @@ class Search:
 
 
 def direct(problem: DualProblem, options: SolveOptions, start: Any) -> Solution:
-    """Solve a problem of the engine from a start."""
+    """Solve one dual problem by the engine, warm-started."""
     return solve(problem, options, start=start)
 
 
 def forget(stage: dict[str, Any]) -> None:
-    """Keep no record."""
+    """Discard the record of a stage."""

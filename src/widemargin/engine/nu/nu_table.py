@@ -113,7 +113,8 @@ def _answer(
     solved: BatchSolution, number: int, origin: NuProblem, tol: float, largest: float
 ) -> NuAnswer | NuSolution | None:
     multiplier, status = float(solved.multipliers[number]), solved.status[number]
-    # Without a tube, steps that keep the sum may end anywhere unless the end is proved.
+    # At a multiplier of zero many points with this sum are optimal, and the one reached
+    # is arbitrary: the multiplier must be above zero by more than the tolerance allows.
     least = FEW * tol if status != Status.POLISHED else 0.0
     if origin.has_margin:
         least = LEAST_MARGIN * origin.budget * largest

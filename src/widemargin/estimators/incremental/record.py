@@ -58,8 +58,8 @@ def update_record(
 ) -> dict[str, Any]:
     """Return the stage record of one update, summed over the pairs of classes.
 
-    Violations are the largest, and so is `margin`: the size of a margin set, its free
-    support vectors.
+    The largest KKT violation is recorded. `margin` is the number of free
+    support vectors of the pair that has most.
     """
     certificates = [solution.certificate for solution in solutions]
     routes = {account.route for account in accounts} - {"unchanged"}
