@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import struct
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -66,22 +67,31 @@ def resealed(data: bytes) -> bytes:
 
 def structure_changed(good: bytes, rng: np.random.Generator) -> bytes:
     """Put nasty values into the header, or into the arrays, and seal the file."""
-    _, _, length, _ = PREFIX.unpack(good[: PREFIX.size])
-    text = good[PREFIX.size : PREFIX.size + length]
-    arrays = good[PREFIX.size + length :]
+    text, arrays = header_and_arrays(good)
     if rng.random() < 0.35:
-        return resealed(good[: PREFIX.size] + text + _numbers_changed(arrays, rng))
+        return put_together(text, _numbers_changed(arrays, rng))
     document = json.loads(text)
     for _ in range(int(rng.integers(1, 4))):
         _replace_somewhere(document, rng)
-    text = json.dumps(document).encode()
-    start = PREFIX.size + len(text)
-    padding = -(PREFIX.size + length) % 64 if arrays else 0
-    body = text + (bytes(-start % 64) if arrays else b"") + arrays[padding:]
+    return put_together(json.dumps(document).encode(), arrays)
+
+
+def header_and_arrays(good: bytes) -> tuple[bytes, bytes]:
+    """Return the JSON of a model file, inflated, and its arrays from the first on."""
+    _, _, length, _ = PREFIX.unpack(good[: PREFIX.size])
+    end = PREFIX.size + length
+    text = good[PREFIX.size : end]
+    plain = text if text.startswith(b"{") else zlib.decompress(text)
+    return plain, good[end + -end % 64 :]
+
+
+def put_together(text: bytes, arrays: bytes) -> bytes:
+    """Return a sealed file with this header, not deflated."""
+    padding = bytes(-(PREFIX.size + len(text)) % 64) if arrays else b""
     head = PREFIX.pack(
         model_file_format.MAGIC, model_file_format.VERSION, len(text), bytes(32)
     )
-    return resealed(head + body)
+    return resealed(head + text + padding + arrays)
 
 
 def _numbers_changed(arrays: bytes, rng: np.random.Generator) -> bytes:
@@ -124,7 +134,9 @@ def model_mutant(good: bytes, rng: np.random.Generator) -> bytes:
     """Return one spoilt model file."""
     kinds: list[Callable[[], bytes]] = [
         lambda: bytes_changed(good, rng),
-        lambda: resealed(bytes_changed(good, rng, PREFIX.size)),
+        lambda: resealed(
+            bytes_changed(put_together(*header_and_arrays(good)), rng, PREFIX.size)
+        ),
         lambda: structure_changed(good, rng),
         lambda: structure_changed(good, rng),
     ]

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import struct
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +103,42 @@ def test_header_refuses_what_is_not_json(tmp_path: Path, value: object) -> None:
 def test_arrays_refuse_what_would_need_pickle(tmp_path: Path, array: object) -> None:
     with pytest.raises(ValueError, match="cannot be stored"):
         model_file_format.write(tmp_path / "a", "x", {}, {"a": array})
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_header_is_deflated_up_to_64_kilobytes(tmp_path: Path, more: int) -> None:
+    empty = json.dumps(document() | {"header": {"a": ""}}, separators=(",", ":"))
+    header = {"a": "a" * ((1 << 16) - len(empty) + more)}
+    model_file_format.write(tmp_path / "a", "model", header, {})
+    assert model_file_format.read(tmp_path / "a").header == header
+    assert ((tmp_path / "a").stat().st_size < 1000) == (more == 0)
+
+
+def test_a_file_of_the_format_before_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(sealed(document(), version=2))
+    assert model_file_format.read(tmp_path / "a").header == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        zlib.compress(b'{"kind":"m","header":{},"arrays":[]}' + b" " * (1 << 24)),
+        zlib.compress(b'{"kind":"m","header":{},"arrays":[]}') + b"more",
+        zlib.compress(b'{"kind":"m","header":{},"arrays":[]}')[:-1],
+        zlib.compress(b"[" * 60_000),
+        b"\x78\xda but no stream",
+    ],
+    ids=["bomb", "more", "less", "nested", "noise"],
+)
+def test_hostile_deflated_headers(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "a").write_bytes(sealed(text))
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError, match="damaged: the header"):
+            model_file_format.read(tmp_path / "a")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_other_kind_is_refused(model: Path) -> None:

@@ -6,9 +6,11 @@ nor a kind. The file here is data only::
 
     magic      8 bytes   b"\x89WMARG\r\n"
     version    uint32    layout of this file, see ``VERSION``
-    length     uint64    bytes of the JSON header
+    length     uint64    bytes of the header
     digest     32 bytes  SHA-256 of everything that follows
-    header     JSON      {"kind", "header", "arrays": [[name, dtype, shape], ...]}
+    header     JSON      {"kind", "header", "arrays": [[name, dtype, shape], ...]},
+                         deflated (zlib) where it has at most 64 kB: of small models it
+                         would be half of the file
     arrays               little-endian, C order, each starting at a multiple of 64
 
 Offsets are not stored but follow from the list of arrays, so that they cannot
@@ -26,6 +28,7 @@ import os
 import re
 import stat
 import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -36,11 +39,13 @@ from numpy.typing import NDArray
 from .atomic_file import replacing
 
 MAGIC = b"\x89WMARG\r\n"
-#: 2: models that keep their rows name the parts of a task anew
-VERSION = 2
+#: 2: models that keep their rows name the parts of a task anew; 3: deflated headers
+VERSION = 3
+_READABLE = (2, VERSION)
 _PREFIX = struct.Struct("<8sIQ32s")
 _ALIGNMENT = 64
 _MAX_HEADER = 1 << 28  # bytes: no model has 256 MB of JSON
+_MAX_DEFLATED = 1 << 16  # bytes before: what a hostile file can make of few
 _MAX_DIMENSIONS = 8
 _DTYPE = re.compile(r"[<|](?:[biuf][1248]|[US][1-9][0-9]{0,5})")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # half of a surrogate pair, unprintable
@@ -104,6 +109,8 @@ def write(
             f"the header of {os.fspath(path)!r} takes {len(text)} bytes of JSON, over "
             f"{_MAX_HEADER}: move large values into arrays"
         )
+    if len(text) <= _MAX_DEFLATED:
+        text = zlib.compress(text, 9)
     with replacing(path) as file:
         file.write(_PREFIX.pack(MAGIC, VERSION, len(text), bytes(32)))
         digest = hashlib.sha256()
@@ -182,7 +189,7 @@ def _read(file: BinaryIO, size: int, kind: str | None) -> Stored:
     if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
         raise StorageError("not a widemargin file")
     _, version, length, expected = _PREFIX.unpack(prefix)
-    if version != VERSION:
+    if version not in _READABLE:
         raise StorageError(
             f"written in format {version}, and this widemargin reads format {VERSION}: "
             + (
@@ -194,8 +201,7 @@ def _read(file: BinaryIO, size: int, kind: str | None) -> Stored:
     if length > _MAX_HEADER or _PREFIX.size + length > size:
         raise StorageError("truncated: the header does not fit in the file")
     digest = hashlib.sha256()
-    text = _exactly(file, length, digest)
-    document = _document(text)
+    document = _document(_inflated(_exactly(file, length, digest)))
     layout = _layout(document["arrays"], _PREFIX.size + length, size)
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape, padding in layout:
@@ -209,6 +215,20 @@ def _read(file: BinaryIO, size: int, kind: str | None) -> Stored:
     if kind is not None and document["kind"] != kind:
         raise StorageError(f"holds a {document['kind']!r}, not a {kind!r}")
     return Stored(document["kind"], document["header"], arrays)
+
+
+def _inflated(text: bytes) -> bytes:
+    """Return a header as it was before it was deflated, if it was."""
+    if text[:1] == b"{":
+        return text
+    stream = zlib.decompressobj()
+    try:
+        whole = stream.decompress(text, _MAX_DEFLATED + 1)
+    except zlib.error as error:
+        raise StorageError("damaged: the header cannot be inflated") from error
+    if not stream.eof or stream.unused_data or len(whole) > _MAX_DEFLATED:
+        raise StorageError("damaged: the header does not end where it should")
+    return whole
 
 
 def _exactly(file: BinaryIO, count: int, digest: Any) -> bytes:

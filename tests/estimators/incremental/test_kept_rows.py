@@ -10,7 +10,12 @@ import sklearn.svm
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_classification, make_moons
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    make_classification,
+    make_moons,
+)
 from sklearn.exceptions import NotFittedError
 
 from widemargin import SVC, CostSensitiveSVC, load, save
@@ -119,6 +124,8 @@ def test_a_warm_start_needs_no_rows(keep_rows):
 def samples(name):
     if name == "digits":
         return load_digits(return_X_y=True)
+    if name == "iris":
+        return load_iris(return_X_y=True)
     if name == "sparse digits":
         data, labels = load_digits(return_X_y=True)
         return sparse.csr_matrix(data), labels
@@ -129,11 +136,16 @@ def samples(name):
     return make_moons(4000, noise=0.2, random_state=0)
 
 
-@pytest.mark.parametrize("name", ["moons", "four classes", "digits", "sparse digits"])
-def test_pickle_and_file_are_no_larger_than_those_of_scikit_learn(name, tmp_path):
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(
+    "name", ["iris", "moons", "four classes", "digits", "sparse digits"]
+)
+def test_pickle_and_file_are_no_larger_than_those_of_scikit_learn(
+    name, kernel, tmp_path
+):
     data, labels = samples(name)
-    theirs = len(pickle.dumps(sklearn.svm.SVC().fit(data, labels)))
-    ours = SVC().fit(data, labels)
+    theirs = len(pickle.dumps(sklearn.svm.SVC(kernel=kernel).fit(data, labels)))
+    ours = SVC(kernel=kernel).fit(data, labels)
     save(ours, tmp_path / "model")
     assert len(pickle.dumps(ours)) <= LARGER * theirs
     assert (tmp_path / "model").stat().st_size <= LARGER * theirs
