@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,28 @@ def test_targets_of_the_makefile_are_there():
     for path in FILES:
         for target in re.findall(r"run: .*\bmake (\w+)", path.read_text("utf-8")):
             assert f"\n{target}: " in targets
+
+
+def test_what_is_run_is_there():
+    """Files, folders, modules and extras, by the names that the steps give them."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    found = set()
+    for path in FILES:
+        for job in jobs(path.name).values():
+            text = "\n".join(step.get("run", "") for step in job["steps"])
+            for name in re.findall(r"(?<=\s)(?:\.ci|tests)/[\w/]+", text):
+                found.add(name)
+                assert (ROOT / name).exists(), name
+            for module in re.findall(r"python -m (\S+)", text):
+                found.add(module)
+                assert find_spec(module), module
+            for given in re.findall(r'"\.\[([\w,]+)\]"', text):
+                assert set(given.split(",")) <= set(extras), given
+            for given in job.get("strategy", {}).get("matrix", {}).get("system", []):
+                assert re.fullmatch(r"(ubuntu|macos|windows)-[\w.-]+", given), given
+    assert {".ci/run", "tests/engine", "widemargin.cli", "pytest"} <= found
+    command = PROJECT["tool"]["cibuildwheel"]["test-command"].split()[0]
+    assert command in PROJECT["project"]["scripts"]
 
 
 def started_by(name: str) -> dict:

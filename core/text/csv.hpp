@@ -89,7 +89,9 @@ class CsvParser {
       }
       if (!(column == label_ ? label() : value(column))) return false;
     }
-    if (at_ < stop_) return offend(at_, "more than " + std::to_string(columns_) + " columns");
+    if (at_ < stop_)
+      return offend(at_, "more than " + std::to_string(columns_) +
+                             " columns: text with separators in it needs quotation marks");
     ++result_.rows;
     return true;
   }
@@ -126,7 +128,8 @@ class CsvParser {
     for (char& letter : lower) {
       if (letter >= 'A' && letter <= 'Z') letter = char(letter - 'A' + 'a');
     }
-    for (std::string_view none : {"", "?", "na", "n/a", "nan", "null"}) {
+    for (std::string_view none :
+         {"", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "none", "null"}) {
       if (lower == none) return true;
     }
     return false;
@@ -167,7 +170,10 @@ class CsvParser {
     const char* before = at_;
     if (at_ < stop_ && *at_ == '"') {
       for (++at_;; ++at_) {
-        if (at_ >= stop_) return offend(before, "the quotation mark is not closed on this line");
+        if (at_ >= stop_)
+          return offend(
+              before,
+              "the quotation mark is not closed on this line: take line breaks out of the text");
         if (*at_ == '"') {
           if (at_ + 1 < stop_ && at_[1] == '"') {
             ++at_;  // a doubled mark stands for one

@@ -240,7 +240,10 @@ def test_text_that_shows_late_and_in_pieces(
     assert_array_equal(whole.X[:5, 0], [0, 1, 2, 0, 1])
 
 
-@pytest.mark.parametrize("field", ["", " ", "?", "NA", "n/a", "NaN", "NULL", '""'])
+@pytest.mark.parametrize(
+    "field",
+    ["", " ", "?", "NA", "n/a", "#N/A", "<NA>", "NaN", "-nan", "None", "NULL", '""'],
+)
 def test_ways_to_write_that_there_is_no_value(tmp_path: Path, field: str) -> None:
     (tmp_path / "a.csv").write_text(f"a,b,kind\n{field},u,p\n2,{field},n\n")
     content = files.read(tmp_path / "a.csv", label="kind", mixed=())

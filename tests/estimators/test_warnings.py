@@ -14,7 +14,7 @@ PACKAGE = Path(widemargin.__file__).parent
 #: how a remedy begins
 REMEDY = re.compile(
     r"\b(increase|raise|lower|set|choose|call|try|put|fit again|use|give|release|leave"
-    r"|swap|intended range|remedies|runs to)\b",
+    r"|swap|intended range|remedies|runs to|train again)\b",
     re.IGNORECASE,
 )
 #: warnings whose words are made elsewhere, and are tested there or below:
@@ -54,6 +54,20 @@ def test_every_warning_says_the_remedy() -> None:
         and not REMEDY.search(words)
     ]
     assert silent == []
+
+
+def test_every_warning_of_the_command_says_the_remedy() -> None:
+    """Beside those of the library, which ``catching_warnings`` passes on."""
+    said = [
+        words_of(node)
+        for path in (PACKAGE / "cli").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "remark"
+    ]
+    own = [words for words in said if words.startswith("warning: ")]
+    own.remove("warning: ")
+    assert len(own) >= 3
+    assert [words for words in own if not REMEDY.search(words)] == []
 
 
 def test_what_is_put_into_warnings_says_the_remedy() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from widemargin.playground.messages import MAX_BYTES
-from widemargin.playground.server import SESSIONS
+from widemargin.playground.server import SESSIONS, Playground
 
 from tests.playground.browsing import served
 
@@ -100,6 +101,12 @@ def test_without_the_token_nothing_is_answered(place, token):
     assert status == 403
 
 
+def test_every_playground_draws_a_token_of_its_own():
+    tokens = {Playground().token for _ in range(20)}
+    assert len(tokens) == 20
+    assert min(map(len, tokens)) >= 22  # 128 bits, six in a letter
+
+
 def test_another_name_of_the_host_is_refused(place):
     """A page elsewhere that had its name point to 127.0.0.1 (DNS rebinding)."""
     status, _, _ = request(
@@ -146,6 +153,8 @@ def test_the_command_serves_until_it_is_interrupted():
         address = urlsplit(found[1])
         token = address.query.removeprefix("token=")
         assert request((address, token), f"/?{address.query}", method="GET")[0] == 200
+        with pytest.raises(OSError):  # no other address of this machine answers
+            socket.create_connection(("127.0.0.2", address.port), timeout=60)
     finally:
         process.send_signal(2)
         _, said = process.communicate(timeout=60)

@@ -80,7 +80,10 @@ def numbers(name: str, column: Any) -> NDArray[np.float64]:
     values = np.array(rounded.to_numpy(), dtype=np.float64)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
-        raise ValueError(f"column {name!r}, row {infinite[0] + 1}: not a finite number")
+        raise ValueError(
+            f"column {name!r}, row {infinite[0] + 1}: not a finite number; where there "
+            "is no value, write a null"
+        )
     return values
 
 
@@ -131,7 +134,8 @@ def read_arrow(path: str, options: TableOptions) -> Data:
         names: list[str] = table.column_names
         label = options.label_among(names)
         if len(set(names)) < len(names):
-            raise ValueError("two columns have the same name")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(f"two columns are called {twice[0]!r}: rename one")
         column = numbered_column(label, len(names))
         column = names.index(label) if label in names else column
         if column is None and options.label_required:
@@ -159,7 +163,7 @@ def read_arrow(path: str, options: TableOptions) -> Data:
 def _label_column(path: str, table: Any, column: int, text: bool) -> NDArray[Any]:
     """Return the labels of a column, as integers, floats or text."""
     name, values = table.column_names[column], table.column(column)
-    if is_text(values) or text:
+    if is_text(values) or text or _has_long_integers(values):
         codes, texts = categories(name, values)
     else:
         codes, texts = numbers(name, values), None
@@ -170,3 +174,13 @@ def _label_column(path: str, table: Any, column: int, text: bool) -> NDArray[Any
         return as_integers(codes)
     distinct = [one.encode() for one in texts]
     return label_values(distinct, path, text)[codes.astype(np.intp)]
+
+
+def _has_long_integers(column: Any) -> bool:
+    """Whether a column has integers of more digits than a float holds."""
+    from pyarrow import compute, types
+
+    if not types.is_integer(column.type):
+        return False
+    ends = compute.min_max(column).as_py().values()
+    return any(end is not None and abs(end) >= 2**53 for end in ends)

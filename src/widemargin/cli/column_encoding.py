@@ -18,14 +18,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from widemargin.cli.parsed_data import Data
+from widemargin.cli.parsed_data import Data, is_number
 from widemargin.cli.suggestions import listed_names
 
 from .output import InputError, remark
 
 _STEP, _NUMBERS, _CATEGORIES = "table", "numbers", "categories"
 _MISSING = ""  # the category of missing values
-_MANY = 20  # categories from which a column may hold names of rows
+_MANY = 20  # categories from which a column may hold names of rows, or numbers
+_FEW = 3  # texts amid more numbers than that may stand for missing values
 
 
 def mixed_options(function: Any) -> Any:
@@ -65,8 +66,10 @@ def check_mixed(path: str, content: Data, categorical: bool, missing: str) -> No
         raise InputError(f"{path}: --categorical and --missing are for tables, as CSV")
     text, gaps = content.mixed.text, content.mixed.missing
     if text and not categorical:
+        column, where = next(iter(text.items()))
+        gap = _gap_words(content.mixed.categories[column])
         raise InputError(
-            f"{path}:{next(iter(text.values()))}; for columns of categories: "
+            f"{path}:{where}{gap and f'; {gap}'}; for columns of categories: "
             "--categorical auto"
         )
     if gaps and missing == "error":
@@ -146,20 +149,34 @@ def name_columns(step: ColumnTransformer, names: NDArray[Any]) -> None:
 
 
 def category_hints(content: Data) -> list[str]:
-    """Return a hint for columns that tell rows apart rather than describe them."""
+    """Return hints for columns that are no categories, as it seems.
+
+    They tell rows apart rather than describe them, or hold numbers with gaps.
+    """
     assert content.mixed is not None
-    rows = content.X.shape[0]
-    names = [
-        _name(content, column)
-        for column, texts in sorted(content.mixed.categories.items())
-        if len(texts) > max(_MANY, rows / 2)
-    ]
+    rows, names, found = content.X.shape[0], [], []
+    for column, texts in sorted(content.mixed.categories.items()):
+        name = _name(content, column)
+        if gap := _gap_words(texts):
+            found.append(f"every number of column {name} is a category: {gap}")
+        elif len(texts) > max(_MANY, rows / 2):
+            names.append(name)
     if not names:
-        return []
+        return found
     return [
+        *found,
         f"over half of the rows have a category of their own in column "
-        f"{listed_names(names)}: leave it out of the file if it names the rows"
+        f"{listed_names(names)}: leave it out of the file if it names the rows",
     ]
+
+
+def _gap_words(texts: Sequence[str]) -> str:
+    """Return what to do about a few texts in a column of numbers, if it is one."""
+    others = [text for text in texts if not is_number(text)]
+    if len(others) > _FEW or len(texts) - len(others) <= _MANY:
+        return ""
+    shown = ", ".join(map(repr, others))
+    return f"where {shown} stands for no value, write NA, or leave the field empty"
 
 
 def encoding_step(model: Any) -> ColumnTransformer | None:
@@ -230,6 +247,7 @@ def _remark_unseen(
     if count:
         remark(
             f"warning: {path}: values of categories that the training data does not "
-            f"have count as none: {count} in column {listed_names(names)}",
+            f"have count as none: {count} in column {listed_names(names)}; correct "
+            "them, or train again on rows that have them",
             quiet,
         )

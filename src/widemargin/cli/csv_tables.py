@@ -30,12 +30,22 @@ from .sample_collector import Growing
 
 _MAX_COLUMNS = 50_000_000
 _LABEL_HINT = "; if this column is the label, say so: --label COLUMN"
-# 1,5 and 1.000,50 and 1,000.50 and 1'000, and with a sign of money or of percent
+# 1,5 and 1.000,50 and 1,000.50 and 1'000 and 1_000, with a sign of money or percent,
+# in the parentheses of accounts, with a typographer's minus or Fortran's exponent
 _OTHER_NUMBER = re.compile(
-    r"\s*[$€£]?\s*[+-]?(\d+|\d{1,3}([.,' ]\d{3})+)([.,]\d+)?([eE][+-]?\d+)?"
-    r"\s*[$€£%]?\s*"
+    r"\s*\(?[$€£]?\s*[+\-\u2212]?(\d+|\d{1,3}([.,'_\u2019\s]\d{3})+)([.,]\d+)?"
+    r"([eEdD][+\-\u2212]?\d+)?\s*[$€£%]?\)?\s*"
 )
-_NUMBER_HINT = ": write numbers as 1234.5"
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}\S*)?")
+_DATE_HINT = " is a date: make numbers of it, such as years or days"
+_OTHER_FORMATS = {  # how a file begins that is none of ours
+    b"PK\x03\x04": "a zip archive, as Excel's workbooks are; save the table as CSV",
+    b"PAR1": "a Parquet file; let its name end in .parquet",
+    b"ARROW1": "an Arrow file; let its name end in .arrow",
+    b"<": "no table but HTML or XML; save the table as CSV",
+    b"{": "JSON; save the table as CSV or Parquet",
+    b"[{": "JSON; save the table as CSV or Parquet",
+}
 _SAME_LINE = "the names of the columns again: take this line out"
 
 
@@ -96,11 +106,16 @@ def read_csv(pieces: Iterator[bytes], path: str, options: TableOptions) -> Data:
 
 def _layout(first: bytes, path: str, options: TableOptions) -> _Layout:
     """Return the layout of a table by its first line."""
+    for start, what in _OTHER_FORMATS.items():
+        if first.lstrip().startswith(start):
+            raise DataError(f"{path}: {what}")
     head = first.split(b"\n", 1)[0].rstrip(b"\r")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path}: UTF-16 text; save the table as UTF-8")
     if b"\r" in head:
         raise DataError(f"{path}: lines end with a carriage return; end them with \\n")
+    if re.fullmatch(rb"sep=.", head):
+        raise DataError(f"{path}:1:1: a line for Excel only: take it out")
     separator = chr(max(b",;\t", key=lambda code: head.count(code)))
     fields = _fields(head, separator, path)
     if len(fields) > _MAX_COLUMNS:
@@ -133,12 +148,15 @@ def _parsed_mixed(
     check_parsed(path, parsed.error)
     check_size(path, *parsed.values.shape)
     seen, names = parsed.mixed.text, layout.names
-    if seen and names and all(names[i] in parsed.mixed.categories[i] for i in seen):
+    found = parsed.mixed.categories
+    if seen and names and all(name in found.get(i, ()) for i, name in enumerate(names)):
         number = next(iter(seen.values())).split(":")[0]
         raise DataError(f"{path}:{number}:1: {_SAME_LINE}")
     for column, first_seen in seen.items():
-        if all(map(_OTHER_NUMBER.fullmatch, parsed.mixed.categories[column])):
-            raise DataError(f"{path}:{first_seen}{_NUMBER_HINT}")
+        texts = parsed.mixed.categories[column]
+        if all(map(_OTHER_NUMBER.fullmatch, texts)):
+            hint = next(filter(None, map(_number_hint, texts)))
+            raise DataError(f"{path}:{first_seen}{hint}")
     return parsed
 
 
@@ -189,14 +207,25 @@ def _check_line(
         )
     if layout.named and fields == layout.fields:
         raise DataError(f"{path}:{number}:1: {_SAME_LINE}")
-    others = [
-        field
-        for i, field in enumerate(fields)
-        if i != layout.label and _OTHER_NUMBER.fullmatch(field) and not is_number(field)
-    ]
-    if others:
-        found = f"{others[0]!r} is not a finite number"
-        raise DataError(f"{path}:{number}:{column}: {found}{_NUMBER_HINT}")
+    features = [field for i, field in enumerate(fields) if i != layout.label]
+    for field in features:
+        if hint := _number_hint(field):
+            found = f"{field!r} is not a finite number{hint}"
+            raise DataError(f"{path}:{number}:{column}: {found}")
+    bad = next((field for field in features if not is_number(field)), "")
+    if _DATE.fullmatch(bad.strip()):
+        raise DataError(f"{path}:{number}:{column}: {bad!r}{_DATE_HINT}")
+
+
+def _number_hint(field: str) -> str:
+    """Return how to write a number that is not read; nothing for any other field."""
+    if is_number(field) or not _OTHER_NUMBER.fullmatch(field):
+        return ""
+    try:
+        float(field.replace("_", "x"))  # which Python reads, and others do not
+    except ValueError:
+        return ": write numbers as 1234.5"
+    return ": it is too large"
 
 
 def _header(fields: list[str], label: str | None, path: str) -> tuple[bool, int | None]:
@@ -216,5 +245,11 @@ def _fields(head: bytes, separator: str, path: str) -> list[str]:
         if not text.replace("\t", " ").isprintable():
             raise csv.Error("control characters")
         return [f.strip() for f in next(csv.reader([text], delimiter=separator))]
-    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
+    except UnicodeDecodeError as error:
+        if re.search(rb"[\x00-\x08]", head) is None:  # text of an older encoding
+            raise DataError(
+                f"{path}:1:1: not UTF-8 text; save the table as UTF-8"
+            ) from error
+        raise DataError(f"{path}:1:1: the first line is not CSV text") from error
+    except (csv.Error, StopIteration) as error:
         raise DataError(f"{path}:1:1: the first line is not CSV text") from error

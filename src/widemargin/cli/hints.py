@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
-from widemargin.cli.parsed_data import Data
+from widemargin.cli.parsed_data import NO_VALUE, Data
 from widemargin.cli.suggestions import listed_names
 from widemargin.estimators.base.feature_scales import SCALES_APART, scale_ratio
 
@@ -54,7 +54,18 @@ def hints(
                 f"the labels are {len(labels)} different numbers: if they are amounts "
                 "and not classes, train --method svr"
             )
+        gaps = [str(label) for label in labels if str(label).lower() in NO_VALUE]
+        if gaps:
+            found.append(
+                f"the label {gaps[0]!r} is a class like any other: leave rows without "
+                "a label out of the file"
+            )
     names = content.names or []
+    if "" in names:
+        found.append(
+            "a column has no name: leave it out of the file if it numbers the rows "
+            "(pandas writes none with index=False)"
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         found.append(

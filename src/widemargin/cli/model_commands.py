@@ -143,7 +143,11 @@ def forget(
     if len(chosen) == len(final.ids_) == len(set(chosen)):
         raise InputError(f"no row would be left: delete {model} instead")
     if isinstance(estimator, Pipeline):
-        remark("warning: the scaling still reflects the forgotten rows", quiet)
+        remark(
+            "warning: the scaling still reflects the forgotten rows; train again on "
+            "the others if that matters",
+            quiet,
+        )
     with catching_warnings(quiet) as outcome:
         final.forget(chosen)
         save_model(estimator, target)

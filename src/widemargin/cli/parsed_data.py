@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 from widemargin.cli.suggestions import did_you_mean, listed_names
 
 from .mixed_tables import Mixed
+
+#: ways to write that there is no value, beside nothing and "?" (core/text/csv.hpp)
+NO_VALUE = ("na", "n/a", "#n/a", "<na>", "nan", "-nan", "none", "null")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class DataError(ValueError):
@@ -100,8 +105,18 @@ def label_values(distinct: list[bytes], path: str, text_labels: bool) -> NDArray
             f"{path}: a label is not UTF-8 text; save the table as UTF-8"
         ) from error
     if not text_labels and all(is_number(text) for text in texts):
-        return as_integers(np.array([float(text) for text in texts]))
+        return _numeric_labels(texts)
     return np.array(texts)
+
+
+def _numeric_labels(texts: list[str]) -> NDArray[Any]:
+    """Return labels as numbers; long integers, as of ids, keep all their digits."""
+    labels = as_integers(np.array([float(text) for text in texts]))
+    if labels.dtype.kind == "i" or not all(map(_INTEGER.fullmatch, texts)):
+        return labels
+    whole = np.array([int(text) for text in texts], dtype=object)
+    fits = np.all(np.abs(whole) < 2**63)
+    return whole.astype(np.int64) if fits else np.array(texts)
 
 
 def numbered_column(label: str | None, columns: int) -> int | None:
@@ -124,8 +139,17 @@ def no_label(path: str, label: str | None, fields: list[str], named: bool) -> st
     if label is None:
         what = "NAME" if named else "NUMBER"
         return f"{path}: say which column is the label: --label {what}; {columns}"
+    if len(fields) == 1 and named:
+        return (
+            f"{path}:1:1: the first line, {_shortened(fields[0])!r}, is one column: it "
+            "has to name all of them, with commas, semicolons or tabs between"
+        )
     near = did_you_mean(label, fields) if named else ""
     return f"{path}:1:1: no column {label!r}{near or f'; {columns}'}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def is_number(text: str) -> bool:

@@ -134,7 +134,7 @@ def _matching(
     if found > expected:
         remark(
             f"warning: {path}: features above {expected} are unknown to the model and "
-            "ignored",
+            "ignored; train again if they matter",
             quiet,
         )
     return Data(_resized(content.X, expected), content.y)
