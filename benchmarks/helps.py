@@ -7,6 +7,7 @@ python benchmarks/helps.py units       in which unit costs multiply C, choosing 
 python benchmarks/helps.py costs       unequal costs: every method, both halves
 python benchmarks/helps.py private     privacy: every mechanism, both halves
 python benchmarks/helps.py early       early prediction against the exact model
+python benchmarks/helps.py clouds      early prediction on generated clouds
 python benchmarks/helps.py grids       widths of the default grid, both halves
 python benchmarks/helps.py quantiles   intervals beside gradient boosting, ten sets
 python benchmarks/helps.py prices      the default C of QuantileSVR, both halves

@@ -26,10 +26,8 @@ from sklearn.model_selection import train_test_split
 
 from widemargin import SVC, DivideConquerSVC
 from widemargin.estimators.divide_conquer import estimator
-from widemargin.estimators.divide_conquer.level_evidence import (
-    RowsInMemory,
-    levels_by_evidence,
-)
+from widemargin.estimators.divide_conquer.evidence_rows import RowsInMemory
+from widemargin.estimators.divide_conquer.level_evidence import levels_by_evidence
 from widemargin.estimators.divide_conquer.level_quality import EarlyWarning
 from widemargin_papers.harness.datasets import (
     available,

@@ -11,7 +11,11 @@ from sklearn.preprocessing import scale
 from widemargin import SVC, DivideConquerSVC
 from widemargin.engine.gram import Gram
 from widemargin.estimators.divide_conquer import early as early_models
-from widemargin.estimators.divide_conquer import level_evidence
+from widemargin.estimators.divide_conquer import (
+    evidence_rows,
+    level_evidence,
+    whole_problem,
+)
 from widemargin.estimators.divide_conquer.level_quality import (
     EarlyWarning,
     Evidence,
@@ -78,6 +82,7 @@ def test_few_rows_are_solved_whole_and_nothing_is_asked(smooth, monkeypatch):
     assert evidence_of(model) == [] and model.early_.n_clusters == 1
     exact = SVC().fit(X[:4000], y[:4000])
     assert_allclose(model.decision_function(Z), exact.decision_function(Z), atol=0.01)
+    monkeypatch.setattr(whole_problem, "WORTH", 0.0)  # whatever it costs
     assert evidence_of(early().fit(X[:4001], y[:4001]))
 
 
@@ -281,8 +286,8 @@ def test_few_regions_are_all_asked_and_of_many_a_share():
     draw = np.random.default_rng(0)
     for count in (1, 4):
         sizes = np.full(count, 100)
-        assert_array_equal(level_evidence.drawn_regions(sizes, draw), np.arange(count))
-    some = level_evidence.drawn_regions(np.full(64, 100), draw)
+        assert_array_equal(evidence_rows.drawn_regions(sizes, draw), np.arange(count))
+    some = evidence_rows.drawn_regions(np.full(64, 100), draw)
     assert len(np.unique(some)) == 26
 
 

@@ -7,11 +7,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+
 from widemargin.engine.kernels import Kernel
 from widemargin.estimators.base.training_data import LabelledData
 from widemargin.multilevel.driver import Plan
 from widemargin.multilevel.level import Division, Limits
 from widemargin.multilevel.partition import Partition
+from widemargin.runtime.deadline import Deadline
 
 from .level_run import LevelRun
 
@@ -22,6 +26,20 @@ def division_of(
     """Return the problems of all pairs of classes, to be divided together."""
     problems = [machine._problem(task) for task in tasks]
     return Division(data.X, kernel, problems, [task.rows for task in tasks])
+
+
+def settings_of_parts(
+    machine: Any, kernel: Kernel, seed: int, deadline: Deadline
+) -> Any:
+    """Return the estimator that is fitted to some rows: plain, quiet, one seed."""
+    gamma, seconds = getattr(kernel, "gamma", None), deadline.seconds_left
+    return clone(machine).set_params(
+        gamma=machine.gamma if gamma is None else gamma,
+        class_weight=None, random_state=seed, verbose=False, warm_start=False,
+        checkpoint=None, prediction="early", n_levels="auto",
+        decision_function_shape="ovr", break_ties=False,
+        max_time=None if np.isinf(seconds) else max(seconds, 1e-3),
+    )  # fmt: skip
 
 
 def models_of_clusters(

@@ -31,8 +31,9 @@ from widemargin.runtime.dask_collections import is_dask
 from . import checkpoint as checkpoints
 from .cluster_models import division_of
 from .early import EarlyModel, early_model
+from .evidence_rows import Rows, RowsInMemory
 from .level_choice import check_levels, exact_levels, skipped_stage
-from .level_evidence import Chosen, Rows, RowsInMemory, levels_by_evidence
+from .level_evidence import Chosen, levels_by_evidence
 from .level_run import LevelRun, early_solutions, finish_stopped
 from .sources import fit_elsewhere
 

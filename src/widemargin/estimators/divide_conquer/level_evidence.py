@@ -9,31 +9,32 @@ they stand for: else the regulariser hides what larger clusters gain by their ro
 Two figures decide, the worse of the two: balanced accuracy and, for two classes, the
 area under the ROC curve, which also sees whether the values of different clusters are
 on one scale. Where hardly any kernel mass lies between clusters nothing is asked:
-Theorem 1 of Hsieh, Si and Dhillon (2014) bounds the loss by it. Nor is it of few rows,
-whose whole problem takes about as long as the question.
+Theorem 1 of Hsieh, Si and Dhillon (2014) bounds the loss by it. Nor is it where the
+whole problem takes about as long as the question: of few rows, and of few support
+vectors (:mod:`.whole_problem`).
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from widemargin.engine.kernels import Kernel, Precomputed
 from widemargin.estimators.base.multiclass import one_vs_rest_scores
 from widemargin.estimators.base.validation import effective_threads
 from widemargin.multilevel.partition import Partition, coarsen, divide, mass_apart
-from widemargin.multilevel.router import Samples
 from widemargin.runtime.deadline import Deadline
 
-from .cluster_models import models_of_clusters
+from .cluster_models import models_of_clusters, settings_of_parts
+from .evidence_rows import WORK, Rows, RowSource
 from .level_choice import clustering_stage, early_levels
 from .level_quality import EarlyWarning, Evidence, Quality, disappointing
+from .whole_problem import support_growth
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -44,104 +45,9 @@ AT_ONCE = 4e8  # kernel entries of all rows up to which the whole problem is sol
 # Kernel entries of the largest cluster, rows times support vectors: "auto" takes no
 # coarser level than that, and warns where it should.
 MOST_ENTRIES = 2e9
-WORK = 0.1  # work of a comparison, as a share of the squared cluster sizes of the level
-SHARE = 0.55  # share of a region's rows used for training, at most
-REGIONS = 0.4  # share of the rows compared, in clusters of the level above,
-FEW_REGIONS = 4  # and in all of them up to this number, which differ among themselves
 HELD_OUT = 10_000  # held-out rows, at most,
 RARE = 1_000  # but all rows of a class up to this number
 FEWEST = 40  # rows of a region, and of its training part, at least
-
-
-class Rows(NamedTuple):
-    """Training rows, each with its number, its class and its factor on C."""
-
-    numbers: Indices
-    samples: Samples
-    codes: Indices
-    weights: Vector
-
-    def take(self, rows: Indices) -> Rows:
-        """Return some of them."""
-        numbers, samples, codes, weights = self
-        return Rows(numbers[rows], samples[rows], codes[rows], weights[rows])
-
-
-class Regions(NamedTuple):
-    """Some clusters of a level, for the level below to be compared in.
-
-    ``members`` are places among ``rows``, of each region; ``share`` is the part of them
-    that trains.
-    """
-
-    rows: Rows
-    members: list[Indices]
-    share: float
-
-
-class RowSource(Protocol):
-    """Where training rows are: here, or on workers."""
-
-    @property
-    def n(self) -> int:
-        """Number of all rows."""
-
-    @property
-    def sample(self) -> Rows:
-        """Rows that stand for all where clusters are made."""
-
-    def divided(self, clusters: int) -> Partition:
-        """Divide the sample into this number of clusters."""
-
-    def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
-        """Return some clusters of a level."""
-
-    def cells(self, level: Partition, rows: Rows) -> Indices:
-        """Return the cell of each of some rows of the regions."""
-
-    def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
-        """Draw random rows that were not compared."""
-
-
-@dataclass(frozen=True)
-class RowsInMemory:
-    """All training rows, at hand; `machine` has the settings of their clusters."""
-
-    machine: Any
-    sample: Rows
-    kernel: Kernel
-    seed: int
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.sample.codes)
-
-    def divided(self, clusters: int) -> Partition:
-        """Divide all rows into this number of clusters."""
-        return divide(
-            self.sample.samples, self.kernel, clusters, seed=self.seed,
-            clustering=self.machine.clustering, sample_size=self.machine.sample_size,
-            threads=effective_threads(self.machine.n_jobs),
-        )  # fmt: skip
-
-    def regions(self, level: Partition, rng: np.random.Generator) -> Regions:
-        """Return clusters that hold a share of the rows."""
-        chosen = drawn_regions(level.sizes, rng)
-        share = training_share(level.sizes, chosen, self.machine.n_branches)
-        return Regions(self.sample, [level.members(c) for c in chosen], share)
-
-    def cells(self, level: Partition, rows: Rows) -> Indices:
-        """Return the cell of each row, which is known."""
-        return level.cells[rows.numbers]
-
-    def others(self, tested: Rows, size: int, rng: np.random.Generator) -> Rows:
-        """Draw random rows that were not compared."""
-        untouched = np.ones(self.n, dtype=bool)
-        untouched[tested.numbers] = False
-        others = np.flatnonzero(untouched)
-        size = min(size, len(others))
-        return self.sample.take(np.sort(rng.choice(others, size=size, replace=False)))
 
 
 def compare_levels(
@@ -185,7 +91,7 @@ def compare_levels(
     tested = rows.take(_limited(pooled, rows.codes, rng))
     if training.codes.min() == training.codes.max():
         return None
-    local = _settings(machine, kernel, seed, deadline)
+    local = settings_of_parts(machine, kernel, seed, deadline)
     cells = source.cells(levels[0], training)
     models = models_of_clusters(
         local, *training[1:], [one.of_cells(cells) for one in levels]
@@ -232,7 +138,7 @@ def against_sample(
     )
     if drawn.codes.min() == drawn.codes.max():
         return evidence
-    local = _settings(machine, kernel, seed, deadline)
+    local = settings_of_parts(machine, kernel, seed, deadline)
     models = models_of_clusters(local, *drawn[1:], [divide(drawn.samples, kernel, 1)])
     if models is None:
         return evidence
@@ -241,36 +147,6 @@ def against_sample(
     return replace(
         evidence, sampled=sampled, sampled_rows=len(drawn.codes), seconds=seconds
     )
-
-
-def _settings(machine: Any, kernel: Kernel, seed: int, deadline: Deadline) -> Any:
-    """Return the estimator that is fitted to regions: plain, quiet, one seed."""
-    gamma, seconds = getattr(kernel, "gamma", None), deadline.seconds_left
-    return clone(machine).set_params(
-        gamma=machine.gamma if gamma is None else gamma,
-        class_weight=None, random_state=seed, verbose=False, warm_start=False,
-        checkpoint=None, prediction="early", n_levels="auto",
-        decision_function_shape="ovr", break_ties=False,
-        max_time=None if np.isinf(seconds) else max(seconds, 1e-3),
-    )  # fmt: skip
-
-
-def drawn_regions(sizes: Indices, rng: np.random.Generator) -> Indices:
-    """Draw clusters of the level above, until they hold a share of the rows."""
-    order = rng.permutation(len(sizes))
-    count = np.searchsorted(np.cumsum(sizes[order]), REGIONS * sizes.sum()) + 1
-    return np.sort(order[: max(count, FEW_REGIONS)])
-
-
-def training_share(sizes: Indices, chosen: Indices, branches: int) -> float:
-    """Share of the rows of regions that train, so that the work stays within its limit.
-
-    A model costs about the square of its rows: the level, whose clusters are a
-    `branches`-th of these, as much as all of them together, divided by `branches`.
-    """
-    squares = sizes.astype(np.float64) ** 2
-    level = squares.sum() / branches
-    return float(min(SHARE, np.sqrt(WORK * level / squares[chosen].sum())))
 
 
 def _split(
@@ -364,12 +240,20 @@ def chosen_level(
 
     Where even the coarsest that "auto" takes is expected to lose more, it warns.
     """
-    begun, size, samples = time.perf_counter(), source.n, source.sample.samples
+    size, samples = source.n, source.sample.samples
     if size <= FEW:
         return Chosen(0, 0, [])
-    finer = source.divided(machine.n_branches**finest)
-    stages = [clustering_stage(size, time.perf_counter() - begun)]
+    growth = support_growth(machine, source, kernel, seed, deadline)
+    stages = [] if growth is None else [growth.record(size)]
     for level in range(finest, 0, -1):
+        if growth is not None:
+            entries = size * growth.support(size)
+            if entries <= AT_ONCE and growth.cheap(size, machine.n_branches**level):
+                break
+        if level == finest:
+            begun = time.perf_counter()
+            finer = source.divided(machine.n_branches**finest)
+            stages.append(clustering_stage(size, time.perf_counter() - begun))
         # unions of clusters are less even than clusters made for their number
         chosen = Chosen(level, level, stages, finer if level == finest else None)
         if mass_apart(samples, kernel, finer.labels, seed=seed) < LOCAL:

@@ -26,11 +26,9 @@ from widemargin.estimators.divide_conquer.blockwise.exact_fit import (
 )
 from widemargin.estimators.divide_conquer.blockwise.survey import Survey, survey
 from widemargin.estimators.divide_conquer.certified_point import CertifiedPoint
+from widemargin.estimators.divide_conquer.evidence_rows import Rows
 from widemargin.estimators.divide_conquer.level_choice import check_levels, early_levels
-from widemargin.estimators.divide_conquer.level_evidence import (
-    Rows,
-    levels_by_evidence,
-)
+from widemargin.estimators.divide_conquer.level_evidence import levels_by_evidence
 from widemargin.estimators.divide_conquer.level_run import block_certificate
 from widemargin.multilevel.driver import level_record
 from widemargin.multilevel.partition import Partition

@@ -14,7 +14,7 @@ from widemargin.engine.problem import hinge_terms
 from widemargin.engine.solution import stage_record
 from widemargin.engine.solve_options import SolveOptions
 from widemargin.estimators.base.multiclass import class_pairs
-from widemargin.estimators.divide_conquer.level_evidence import Rows
+from widemargin.estimators.divide_conquer.evidence_rows import Rows
 from widemargin.estimators.divide_conquer.single_class_clusters import MEMBERS, lenders
 from widemargin.multilevel.level import Part, PartSolution, solve_cluster
 

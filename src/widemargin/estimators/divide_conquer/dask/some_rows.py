@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from widemargin.engine.kernels import Kernel
 from widemargin.estimators.divide_conquer.blockwise.survey import Survey
-from widemargin.estimators.divide_conquer.level_evidence import (
-    RARE,
+from widemargin.estimators.divide_conquer.evidence_rows import (
     Regions,
     Rows,
     drawn_regions,
     training_share,
 )
+from widemargin.estimators.divide_conquer.level_evidence import RARE
 from widemargin.estimators.divide_conquer.single_class_clusters import CANDIDATES
 from widemargin.multilevel.partition import Partition, divide
 

@@ -29,7 +29,7 @@ from widemargin.estimators.divide_conquer.blockwise.block_source import (
 )
 from widemargin.estimators.divide_conquer.cluster_pairs import pair_parts
 from widemargin.estimators.divide_conquer.early import EarlyModel
-from widemargin.estimators.divide_conquer.level_evidence import Rows
+from widemargin.estimators.divide_conquer.evidence_rows import Rows
 from widemargin.multilevel.level import PartSolution, solve_cluster
 from widemargin.multilevel.partition import Partition
 from widemargin.runtime.dask_collections import is_dask
