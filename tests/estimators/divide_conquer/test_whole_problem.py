@@ -80,7 +80,7 @@ def test_no_more_kernel_entries_are_taken_at_once_than_allowed(monkeypatch):
 
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
-def test_support_vectors_of_all_rows_are_foretold(spread):
+def test_support_vectors_of_all_rows_are_predicted(spread):
     X, y = clouds(spread)
     [found] = [s for s in early().fit(X, y).history_ if "power" in s]
     draw = np.random.default_rng(early()._seed())
@@ -120,7 +120,7 @@ def test_support_vectors_grow_by_their_power_up_to_all_rows():
 
 
 def test_what_is_cheap():
-    """More rows, more support vectors, more steps for each of them are dearer."""
+    """More rows, more support vectors, more steps for each of them are more costly."""
     assert growth(100, 0.5, 300).cheap(50_000, 64)
     assert not growth(100, 1.0, 300).cheap(50_000, 64)
     assert not growth(100, 0.5, 6000).cheap(50_000, 64)

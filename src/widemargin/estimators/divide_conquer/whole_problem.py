@@ -1,11 +1,11 @@
-"""What the whole problem costs against a level of clusters, told from few rows.
+"""How much more the whole problem costs than clusters, estimated from few rows.
 
-A solve takes pair steps, and each of them looks at all rows. Steps are so many a
-support vector; support vectors grow as a power of the rows: the first where the classes
+Each pair step of a solve updates the gradients of all rows. Their number follows that
+of the support vectors, which grows as a power of the rows: the first where the classes
 overlap (Steinwart 2003), a lower one where more rows find a boundary better. Some
-random rows and quarters of them tell all three.
+random rows and quarters of them show the power and the steps per support vector.
 
-In a level each row meets only the steps of its own cluster. But rows are divided,
+In a level each row sees the steps of its own cluster only. But rows are divided,
 routed and compared besides. Where steps are few, that takes as long as to solve all
 rows at once, and the exact model is the better answer.
 """
@@ -29,9 +29,9 @@ from .evidence_rows import RowSource
 Indices = NDArray[np.intp]
 
 ASKED = 1_000  # random rows that are solved, at once
-PARTS = 4  # and in so many parts,
-FEWEST = 20  # if each class has so many: fewer tell nothing of its support vectors
-# Pair steps a row, for each class, that take as long as what a level does besides its
+PARTS = 4  # and in this number of parts,
+FEWEST = 20  # if each class has as many: fewer say nothing about its support vectors
+# Pair steps per row, for each class, that take as long as what a level does besides its
 # models; and how much more than a level the exact model may cost. Seen on ijcnn1 with
 # C=32 and on twelve sets of generated clouds; checked on twelve others.
 BESIDES = 2_200.0
@@ -64,7 +64,7 @@ class SupportGrowth:
         return self._effort(rows) <= WORTH * level
 
     def _effort(self, rows: float) -> float:
-        """Return the pair steps of a problem that each row is looked at by."""
+        """Return the pair steps of a problem of this size in which a row takes part."""
         of_pair = 2 / self.classes  # the share of the rows that a pair of classes has
         return of_pair * self.steps / self.found * self.support(rows)
 
