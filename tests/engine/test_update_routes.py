@@ -46,6 +46,9 @@ def test_small_changes_follow_the_path_and_large_ones_are_solved():
     assert chosen(5000, 2500, 40, 970, exact=False, warm=True)[0] == Route.WARM
     assert chosen(5000, 2500, 40, 970, exact=False)[0] == Route.REFIT
     assert few[1] > 100  # events before the path has cost as much as a refit
+    compiled = {"exact": True, "summed": False, "compiled": True, "features": 122}
+    assert chosen(1210, 601, 8, 210, **compiled)[0] == Route.REFIT  # a5a
+    assert chosen(1900, 600, 2, 10, **compiled)[0] == Route.PATH
 
 
 def test_updates_in_a_row_begin_with_a_path_that_the_next_ones_gain_by():
