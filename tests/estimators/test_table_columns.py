@@ -52,8 +52,25 @@ def test_prediction_and_dates() -> None:
     with pytest.raises(ValueError, match="not numbers: 'city'"):
         model.predict(table)
     dated = table.assign(city=pandas.Timestamp("2020-01-01"))
-    with pytest.raises((ValueError, TypeError), match="not numbers: 'city'"):
+    with pytest.raises((ValueError, TypeError), match="not numbers: 'city'") as caught:
         SVC().fit(dated, Y)
+    assert "'city' hold dates or times: make numbers" in str(caught.value)
+    assert "OneHotEncoder" not in str(caught.value)
+
+
+def test_missing_values() -> None:
+    """The columns are named, and the two lines work; an array has no names."""
+    table = frame().assign(city=1.0)
+    table.loc[3, "age"] = np.nan
+    told = r"contains NaN\. Columns with missing values: 'age'\. These two lines"
+    with pytest.raises(ValueError, match=told) as caught:
+        SVC().fit(table, Y)
+    assert pasted(str(caught.value)).fit(table, Y).predict(table).shape == Y.shape
+    model = SVC().fit(table.fillna(0.0), Y)
+    with pytest.raises(ValueError, match=told):
+        model.predict(table)
+    with pytest.raises(ValueError, match=r"contains NaN\.\nSVC does not accept"):
+        SVC().fit(table.to_numpy(), Y)
 
 
 def test_other_mistakes_keep_their_message() -> None:

@@ -257,6 +257,9 @@ def test_foreign_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"PK\x03\x04" + bytes(100))
     with pytest.raises(StorageError, match="not a widemargin file"):
         model_file_format.read(tmp_path / "a")
+    (tmp_path / "b").write_text("svm_type c_svc\nkernel_type rbf\ngamma 0.5\n")
+    with pytest.raises(StorageError, match=r"read LIBSVM's .* widemargin\.from_libsvm"):
+        model_file_format.read(tmp_path / "b")
     with pytest.raises(StorageError, match="not a regular file"):
         model_file_format.read(tmp_path)
     with pytest.raises(FileNotFoundError):

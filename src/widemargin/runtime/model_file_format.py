@@ -187,7 +187,9 @@ def _parts(text: bytes, arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes]:
 def _read(file: BinaryIO, size: int, kind: str | None) -> Stored:
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
-        raise StorageError("not a widemargin file")
+        libsvm = prefix.startswith(b"svm_type")
+        remedy = "; read LIBSVM's model files by widemargin.from_libsvm, or import them"
+        raise StorageError(f"not a widemargin file{remedy if libsvm else ''}")
     _, version, length, expected = _PREFIX.unpack(prefix)
     if version not in _READABLE:
         raise StorageError(

@@ -25,7 +25,7 @@ from widemargin.numerics.sample_statistics import (
 )
 
 from .labels import refuse_odd_labels
-from .table_columns import encoding_advice, text_columns
+from .table_columns import encoding_advice, filling_advice, text_columns
 
 Vector = NDArray[np.float64]
 
@@ -64,10 +64,12 @@ def checked_samples(
             dtype=list(dtype) if isinstance(dtype, tuple) else dtype, order=order,
         )  # fmt: skip
     except (ValueError, TypeError) as error:
-        text = text_columns(X)
-        if not text:
+        text, name = text_columns(X), type(estimator).__name__
+        if text:
+            raise type(error)(encoding_advice(name, X, text)) from error
+        if "contains NaN" not in str(error):
             raise
-        raise type(error)(encoding_advice(type(estimator).__name__, text)) from error
+        raise type(error)(filling_advice(name, X, str(error))) from error
     except OverflowError as error:  # Python's whole numbers have no limit
         raise ValueError(
             "X or y holds a whole number beyond the largest float64, 1.8e308; take its "
