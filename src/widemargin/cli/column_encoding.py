@@ -14,7 +14,6 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -99,11 +98,10 @@ def column_encoder(content: Data, missing: str, scaler: Any) -> ColumnTransforme
     others = [i for i in range(content.X.shape[1]) if i not in content.mixed.categories]
     steps: list[Any] = []
     if missing != "error":
-        steps.append(
-            SimpleImputer(
-                add_indicator=missing == "indicator", keep_empty_features=True
-            )
-        )
+        from sklearn.impute import SimpleImputer  # brings much along
+
+        indicator = missing == "indicator"
+        steps.append(SimpleImputer(add_indicator=indicator, keep_empty_features=True))
     steps += [] if scaler is None else [scaler]
     parts: list[Any] = []
     if others:
@@ -204,6 +202,12 @@ def categorical_columns(step: ColumnTransformer) -> list[int]:
     return list(found[0]) if found else []
 
 
+def _fills_gaps(numbers: Any) -> bool:
+    from sklearn.impute import SimpleImputer
+
+    return isinstance(numbers, Pipeline) and isinstance(numbers[0], SimpleImputer)
+
+
 def matching_table(
     path: str, step: ColumnTransformer, content: Data, quiet: bool
 ) -> NDArray[Any]:
@@ -217,8 +221,7 @@ def matching_table(
                 f"{path}:{where}, and the model has numbers in column "
                 f"{_name(content, column)}"
             )
-    fills = isinstance(numbers, Pipeline) and isinstance(numbers[0], SimpleImputer)
-    if content.mixed.missing and not fills:
+    if content.mixed.missing and not _fills_gaps(numbers):
         raise InputError(
             f"{path}:{_gaps(content, list(content.mixed.missing))}; train with "
             "--missing mean or --missing indicator"

@@ -42,6 +42,13 @@ def solve(
     that can shrink exceeds the smallest over members that can grow by at most ``tol``
     (Keerthi et al. 2001); without an intercept, when no projected gradient exceeds it.
 
+    The algorithm is decomposition with shrinking (Joachims 1999): working sets of some
+    hundred variables, each solved by pair steps of second-order selection (Fan, Chen
+    and Lin 2005), over float32 kernel rows, with gradients summed again in float64
+    (iterative refinement). A linear kernel on many rows begins with Newton's method in
+    the primal (Chapelle 2007). With ``exact`` Newton steps on the free variables follow
+    (polish).
+
     Parameters
     ----------
     problem : DualProblem

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.exchange import libsvm_text
 from widemargin.exchange.libsvm_form import LibsvmModel, SvmType, kernel_name, turned
-from widemargin.exchange.scikit_learn import scikit_learn_model
 
 from .multiclass import is_by_pair
 from .prediction import KernelPrediction
@@ -38,6 +36,8 @@ class PortableModel(KernelPrediction):
             If the model has no such form, with the reason: a Laplacian or callable
             kernel, an early model, costs of several classes, several quantiles.
         """
+        from widemargin.exchange.scikit_learn import scikit_learn_model
+
         present = self._at_once()
         model = scikit_learn_model(present._libsvm_model(), present.get_params())  # type: ignore[attr-defined]
         if hasattr(present, "feature_names_in_"):
@@ -59,6 +59,8 @@ class PortableModel(KernelPrediction):
             If the model has no such form, with the reason, as in :meth:`to_sklearn`; or
             if its labels are not integers, which LIBSVM's are.
         """
+        from widemargin.exchange import libsvm_text
+
         libsvm_text.write(self._at_once()._libsvm_model(), path)
 
     def _libsvm_model(self) -> LibsvmModel:

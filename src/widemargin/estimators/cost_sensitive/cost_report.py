@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.pipeline import Pipeline
 
@@ -92,6 +91,8 @@ class CostReport:
             The costs on the rows of all folds, each predicted by a model that has not
             seen it.
         """
+        from sklearn.calibration import CalibratedClassifierCV  # brings much along
+
         final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         if not isinstance(final, CostSensitiveSVC):
             raise TypeError(
