@@ -159,7 +159,8 @@ void bounded_times(Gram& gram, In<Index> indices, In<double> weights, In<Index> 
                            columns.shape(0), out.data(), error.data());
 }
 
-// Calls with a team and a function that is false once a signal has come, which is raised.
+// Calls with a team and a function that returns false once a signal has arrived; the signal's
+// exception is raised afterwards.
 template <class Call>
 void until_signal(Gram& gram, const Call& call) {
   bool ended = false;

@@ -43,9 +43,9 @@ class NearRows {
   void release(Index row);
   void release_unused();  // all rows that were not used since begin_use()
 
-  // Makes the row one of `columns`, with pieces for the given segments from `first` on, beside
-  // those it has; false where there is no room, and the row is released then. A new piece of a
-  // segment that is partly known is zero there.
+  // Extends the row to `columns` columns: adds pieces for the `near` segments from `first` on.
+  // False where memory does not suffice; the row is released then. Where a segment was known in
+  // part, the known part of its new piece is zero.
   bool complete(Index row, Size columns, Size first, const std::uint64_t* near);
   // Keeps of every row the entries at these increasing positions.
   void keep(const std::vector<Position>& positions);

@@ -70,7 +70,7 @@ class RowCache {
   ByPosition<Index> columns_;
 };
 
-// That of whole rows, or, where the kernel is local, of their near segments.
+// Makes a cache of whole rows or, where the kernel is local, of their near segments.
 template <class Real>
 std::unique_ptr<RowCache<Real>> make_row_cache(const Source& source, Size budget_bytes,
                                                WorkLog& log);

@@ -97,7 +97,7 @@ std::vector<float*> RowPieces::take(Size pieces) {
   return out;
 }
 
-// Of claimed rows: where it fails, others may claim them again.
+// Evaluates claimed rows; where that throws, their claims are released.
 void RowPieces::evaluate(const std::vector<Index>& rows, Size s) {
   if (rows.empty()) return;
   std::vector<float*> store;

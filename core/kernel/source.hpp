@@ -255,7 +255,7 @@ class SubsetSource final : public Source {
 
  private:
   std::vector<Index> map(const Index* ids, Size count) const;
-  // use(the same sweep over the samples of the base)
+  // Calls `use` with the same sweep over the samples of the base.
   template <class Real, class Use>
   auto in_base(const Sweep<Real>& work, const Use& use) const;
 

@@ -244,9 +244,10 @@ class SymmetricProducts {
   std::vector<std::unique_ptr<Strips<double>>> packed_;
 };
 
-// An order of the samples in which far ones come first, so that they are the rows of all entries
-// they have with near ones; within either the signs of the weights are apart, and of each sign
-// those that moved come first. Of a local kernel, both are in the order of places. And its groups.
+// Sets an order of the samples and returns its groups. Samples evaluated by differences (far ones)
+// come first, so that they are the rows of their entries with the others. Each half has a group per
+// sign of the weights; within a group the samples that moved come first. Where the kernel is local,
+// ties are in the order of places.
 std::vector<Group> in_groups(const Source& source, const Index* rows, Size n, const double* weights,
                              Size n_vectors, std::vector<Size>& order) {
   std::vector<Group> groups;

@@ -41,7 +41,8 @@ const ByPosition<Index>& WholeRowCache<Real>::arrange(const std::vector<Index>& 
   return columns_;
 }
 
-// What a table leaves behind is for the next one, which no sample that leaves has a row in.
+// Keeps for the next table the rows of the samples that stay, unless evaluating them again is
+// cheaper than moving them.
 template <class Real>
 void WholeRowCache<Real>::release_for_table(const std::vector<Position>& kept) {
   if (source_.entry_cost() < kCompactionCost) {

@@ -13,7 +13,7 @@ namespace widemargin {
 
 namespace {
 
-constexpr Size kColumns = 32;  // factored one by one; the rest of the matrix follows all at once
+constexpr Size kColumns = 32;  // of a panel; the trailing matrix is updated once per panel
 
 // The next column of the factor: the matrix's own, less what the panel's earlier columns explain.
 // `panel` holds these, `stride` apart; `weights` are their entries in the pivot's row.

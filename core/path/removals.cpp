@@ -21,7 +21,8 @@ constexpr Size kMostChanges = 256;     // rows of another kind than at the start
 constexpr long kMostSteps = 1000;
 constexpr Size kColumns = 64;  // reduced together: they stay in the second-level cache
 
-// The forward substitution of `count` columns that lie side by side, `stride` apart by rows.
+// Forward substitution for `count` right-hand sides, the columns of a matrix with row stride
+// `stride`.
 WIDEMARGIN_CLONES
 void reduce_columns(const double* factor, Size order, double* work, Size stride, Size count) {
   for (Size i = 0; i < order; ++i) {

@@ -104,10 +104,10 @@ struct PairCall {
                             // a row that is nullptr is fetched when a step needs it
   const Real* diagonal;
   Real* gradient;     // moved by the solver, relative to the intercept
-  Real* growth;       // added to it where the member grows: its side, +inf where it cannot
-  Real* fall;         // and where it falls: its side, -inf where it cannot
-  const Real* above;  // what is added at beta > 0 and at beta < 0: they differ where there is a
-  const Real* below;  // kink at zero, else both are 0
+  Real* growth;       // one-sided slope of the kink for a growing beta; +inf at the upper bound
+  Real* fall;         // and for a falling one; -inf at the lower bound
+  const Real* above;  // slope of the kink at beta > 0 and at beta < 0; both are 0 where there is
+  const Real* below;  // no kink
   double* beta;
   const double* lower;
   const double* upper;

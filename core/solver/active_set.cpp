@@ -182,7 +182,7 @@ void ActiveSet<Real>::apply(const std::vector<Move>& moves) {
   }
   cache_.apply(changed.data(), change.data(), keep.data(), changed.size(), gradients_.data(),
                team_);
-  forget_errors();  // float rows leave the rounding of every step ever taken
+  forget_errors();  // rounding of float rows accumulates over all steps: it is no longer bounded
 }
 
 template <class Real>

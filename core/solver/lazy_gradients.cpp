@@ -8,7 +8,7 @@ namespace widemargin {
 namespace {
 
 constexpr double kPieceEntries = 4e7;          // evaluated between two calls of the monitor
-constexpr Size kPieceSamples = Size(1) << 16;  // and samples: on big data their arrays count
+constexpr Size kPieceSamples = Size(1) << 16;  // and the most samples: their arrays take memory
 constexpr Size kLeastPiece = 1024;             // samples, so that a sweep is worth its overhead
 constexpr Size kProbes = 512;                  // samples that show how far gradients have moved
 constexpr Size kProbesPay = 4 * kProbes;       // fewer samples are updated without probing

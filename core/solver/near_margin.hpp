@@ -28,7 +28,7 @@ class NearMargin {
 
   // Row of a near member: its entries with all near members. Valid until the next `evaluate`.
   const double* row(Size k) const { return rows_.data() + numbers_[k] * size(); }
-  // Makes the rows of some members available.
+  // Evaluates the rows of these members, for `row`.
   void evaluate(const std::vector<Size>& members);
   // sums += sum over members of weights times their rows.
   void add(const std::vector<Size>& members, const std::vector<double>& weights,

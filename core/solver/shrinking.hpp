@@ -12,7 +12,7 @@ namespace widemargin {
 constexpr double kActiveMargin = 0.1;  // how near a violation a sample stays active,
 constexpr Size kFewAtBounds = 500;     // as long as those at a bound are no more than this
 constexpr double kPerSupport = 2.0;    // and so many for each support vector
-constexpr double kFewLeave = 0.25;     // share of the active set that shrinking takes away at least
+constexpr double kFewLeave = 0.25;     // smallest share of the active set that is worth shrinking
 
 // The levels at which gradients of free samples meet: of the former active set and, where that set
 // had nothing to do, of all samples, so that the most violating pair is active: else two active

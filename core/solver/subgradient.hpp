@@ -51,7 +51,7 @@ struct SparseRows {
   }
 };
 
-// Covariances: entry k of a table; `image` writes Sigma_k w.
+// Tables of covariances, by how an entry is stored; `image(k, w, out)` writes Sigma_k w.
 
 struct FullCovariances {
   const double* matrices;  // (k, d, d), symmetric

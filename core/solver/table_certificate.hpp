@@ -19,8 +19,8 @@ namespace widemargin {
 struct TableValues {
   const double* values;
   const double* errors;  // bounds on their rounding
-  const bool* summed;  // false: certain to lie beyond the margin, where there is no loss; nullptr:
-                       // none is
+  const bool* summed;    // false: certain to lie beyond the margin, where there is no loss; nullptr
+                         // where all values are summed
 };
 
 // A point of a problem over a table.
