@@ -30,21 +30,28 @@ class SubspaceStep {
  private:
   static constexpr Size kMostBursts = 3;  // that are kept
 
-  void begin_burst();
-  bool same_face() const;
-  void note_burst();
+  // The few members that a burst has changed, by how much, and what became of the gradient.
+  struct Burst {
+    std::vector<Size> members;
+    std::vector<double> changes;  // exact, so that sums are kept
+    Aligned<Real> response;
+  };
+
+  Size find_changed();
+  bool same_face(Size changed) const;
+  void note_burst(Size changed);
   bool minimise();
   bool move();
 
   const PairCall<Real>& call_;
-  Size count_ = 0, oldest_ = 0;   // of bursts that are kept
-  std::vector<double> changes_;   // of beta, a row each: exact, so that sums are kept
-  Aligned<Real> responses_;       // of the gradient
-  std::vector<double> products_;  // D' Y, kMostBursts wide
-  double lengths_[kMostBursts];   // x
-  std::vector<double> beta_;      // where the burst began
+  Burst bursts_[kMostBursts];
+  Size count_ = 0, oldest_ = 0;                 // of bursts that are kept
+  double products_[kMostBursts * kMostBursts];  // D' Y
+  double lengths_[kMostBursts];                 // x
+  std::vector<double> beta_;                    // where the burst began
   Aligned<Real> gradient_;
-  std::vector<double> step_, response_;  // D x, Y x
+  std::vector<double> step_, response_;  // D x, zero between steps; Y x
+  std::vector<Size> changed_, stepped_;  // by the burst, and by the step
 };
 
 // Pair steps with such steps between, as the call asks; returns the number of pair steps.
