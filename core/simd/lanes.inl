@@ -84,6 +84,9 @@ struct Lanes<double> {
 };
 
 template <class Real>
+constexpr Size kLanes = sizeof(typename Lanes<Real>::Vector) / sizeof(Real);
+
+template <class Real>
 inline typename Lanes<Real>::Vector splat(Real value) {
   return value - typename Lanes<Real>::Vector{};
 }

@@ -34,6 +34,14 @@ struct Extreme {
     best = better ? value : best;
     where = better ? index : where;
   }
+#ifdef __AVX512F__
+  void meet_among(LaneSet<Real> lanes, Vector value, Bits index) {
+    static_assert(sign < 0, "a minimum");
+    const LaneSet<Real> better = less_among(lanes, value, best);
+    best = chosen(better, value, best);
+    where = chosen(better, index, where);
+  }
+#endif
   // Takes over what another has found, at other indices.
   void meet(const Extreme& other) {
     const Bits better = (sign > 0 ? other.best > best : other.best < best) |
@@ -120,10 +128,38 @@ inline double move_pair(const PairCall<Real>& call, Size i, Size j, double entry
   return length;
 }
 
+// Which way members without kinks can move, where that is known by lanes: growth and fall say
+// nothing more, and reading them is a third of what a step reads.
+#ifdef __AVX512F__
+template <class Real>
+struct Room {
+  static constexpr Size kMost = NumberSet<Real>::kMost;
+  NumberSet<Real> growing, falling;
+
+  explicit Room(const PairCall<Real>& call) {
+    for (Size k = 0; k < call.size; ++k) note(call, k);
+  }
+  void note(const PairCall<Real>& call, Size k) {
+    growing.put(k, call.growth[k] < Real(kInfinity));
+    falling.put(k, call.fall[k] > -Real(kInfinity));
+  }
+};
+#else
+template <class Real>
+struct Room {
+  static constexpr Size kMost = 0;
+};
+#endif
+template <class Real>
+struct NoRoom {
+  explicit NoRoom(const PairCall<Real>&) {}
+};
+
 // Second-order pair steps (mathematics 0.3) until max_low gradient - min_up gradient <= tolerance;
 // of two sums (mathematics 9.3) on the side of zero where that is larger. Where all members have
-// the same diagonal entry, as under a Gaussian kernel, it is not read for each of them.
-template <class Real, int sides, bool same_diagonal>
+// the same diagonal entry, as under a Gaussian kernel, it is not read for each of them;
+// `by_lanes` says that it is known by lanes which way they can move.
+template <class Real, int sides, bool same_diagonal, bool by_lanes>
 long pair_steps(const PairCall<Real>& call) {
   using Vector = typename Lanes<Real>::Vector;
   using Bits = typename Lanes<Real>::Bits;
@@ -140,6 +176,7 @@ long pair_steps(const PairCall<Real>& call) {
   const Real* const growths[2] = {call.growth, call.minus_growth};
   const Real* const falls[2] = {call.fall, call.minus_fall};
 
+  std::conditional_t<by_lanes, Room<Real>, NoRoom<Real>> room(call);
   const auto row_of = [&call](Size k) {
     if (call.rows[k] == nullptr) call.fetch(call.owner, k);
     return call.rows[k];
@@ -157,11 +194,16 @@ long pair_steps(const PairCall<Real>& call) {
       __builtin_prefetch(row_j + k + kAhead);
       const Vector gradient = load(gradients + k) + move * (load(row_i + k) - load(row_j + k));
       save(gradients + k, gradient);
-      for (int s = 0; s < sides; ++s) {
-        lowest[chain][s].meet(gradient + load(growths[s] + k), index);
-        const Vector falling = gradient + load(falls[s] + k);
-        // padding may hold NaN: the second is taken
-        highest[chain][s] = greater(falling, highest[chain][s]);
+      // padding may hold NaN: of it and another, greater() takes the second
+      if constexpr (by_lanes) {
+        lowest[chain][0].meet_among(room.growing.lanes(k), gradient, index);
+        highest[chain][0] = greater_among(room.falling.lanes(k), gradient, highest[chain][0]);
+      } else {
+        for (int s = 0; s < sides; ++s) {
+          lowest[chain][s].meet(gradient + load(growths[s] + k), index);
+          const Vector falling = gradient + load(falls[s] + k);
+          highest[chain][s] = greater(falling, highest[chain][s]);
+        }
       }
     };
     for_each_vector<Real>(size, first_indices, update);
@@ -192,12 +234,16 @@ long pair_steps(const PairCall<Real>& call) {
     ask_for_start(row_i, size);
     const auto compare = [&](Size k, Bits index, int chain) {
       __builtin_prefetch(row_i + k + kAhead);
-      const Vector descent = load(gradients + k) + load(fall + k) - base;
+      Vector slope = load(gradients + k);
+      if constexpr (!by_lanes) slope += load(fall + k);
+      const Vector descent = slope - base;
       const Vector both = same_diagonal ? twice : diagonal_i + load(diagonal + k);
       const Vector curvature = greater(tiny, both - Real(2) * load(row_i + k));
       // Gains may underflow to zero: a member that cannot fall has less than that.
       Vector gain = descent * descent * roughly_inverse<Real>(curvature);
-      gain = descent > zero ? gain : -splat<Real>(Real(1));
+      const Vector none = -splat<Real>(Real(1));
+      gain = descent > zero ? gain : none;
+      if constexpr (by_lanes) gain = chosen(room.falling.lanes(k), gain, none);
       best_gain[chain].meet(gain, index);
     };
     for_each_vector<Real>(size, first_indices, compare);
@@ -210,16 +256,28 @@ long pair_steps(const PairCall<Real>& call) {
     const double slope_i = double(gradients[i]) + double(growth[i]);
     const double slope_j = double(gradients[j]) + double(fall[j]);
     step = Real(move_pair(call, Size(i), Size(j), double(row_i[j]), slope_i, slope_j));
+    if constexpr (by_lanes) room.note(call, Size(i)), room.note(call, Size(j));
   }
+}
+
+template <class Real, int sides, bool by_lanes>
+long pair_steps(const PairCall<Real>& call) {
+  bool same = true;
+  for (Size k = 1; k < call.size; ++k) same = same && call.diagonal[k] == call.diagonal[0];
+  return same ? pair_steps<Real, sides, true, by_lanes>(call)
+              : pair_steps<Real, sides, false, by_lanes>(call);
 }
 
 template <class Real>
 long pairs(const PairCall<Real>& call) {
-  bool same = true;
-  for (Size k = 1; k < call.size; ++k) same = same && call.diagonal[k] == call.diagonal[0];
-  if (call.minus_growth == nullptr)
-    return same ? pair_steps<Real, 1, true>(call) : pair_steps<Real, 1, false>(call);
-  return same ? pair_steps<Real, 2, true>(call) : pair_steps<Real, 2, false>(call);
+  if (call.minus_growth != nullptr) return pair_steps<Real, 2, false>(call);
+  if constexpr (Room<Real>::kMost > 0) {
+    bool kinked = call.size > Room<Real>::kMost;
+    for (Size k = 0; k < call.size; ++k)
+      kinked = kinked || call.above[k] != Real(0) || call.below[k] != Real(0);
+    if (!kinked) return pair_steps<Real, 1, true>(call);
+  }
+  return pair_steps<Real, 1, false>(call);
 }
 
 // to[c][r] = from[r][c], by blocks in registers. Rows that are written lie far apart in memory:

@@ -7,6 +7,8 @@ namespace WIDEMARGIN_TARGET_NAMESPACE {
 namespace {
 
 #include "simd/lanes.inl"
+// after the lanes, whose vectors it compares
+#include "simd/lane_sets.inl"
 #include "simd/pairs.inl"
 #include "simd/tiles.inl"
 // after the tiles, whose columns it reads

@@ -1,8 +1,6 @@
 // Kernel entries: dense strips and CSR columns; part of routines.inl.
 
 template <class Real>
-constexpr Size kLanes = sizeof(typename Lanes<Real>::Vector) / sizeof(Real);
-template <class Real>
 constexpr Size kPanelVectors = panel_width<Real>() / kLanes<Real>;
 
 // A tile is four rows and this many panels of columns: its sums stay in registers, and there are
