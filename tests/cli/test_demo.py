@@ -165,7 +165,26 @@ WINS = {
         and rows["forget"]["their images"] == "0 inside"
         and float(rows["forget"]["from a retrain"]) < 1e-9
     ),
+    "photograph": lambda rows: (
+        rows["widemargin SVC"]["accuracy"] == rows["scikit-learn SVC"]["accuracy"]
+        and accuracy(rows, "64 clusters") > accuracy(rows, "16 clusters")
+        and accuracy(rows, "16 clusters") > accuracy(rows, "4 clusters")
+    ),
+    "private": lambda rows: (
+        revealed(rows["DPWSS"]) > 0.1  # which is what it states
+        and revealed(rows["PrivateSVC"]) < 1.0
+    ),
 }
+#: acts that win by time, which is not asserted: their other figures agree
+AGREES = {"tuning": r"scores of the settings in both tables differ by at most 0\.000\d"}
+
+
+def accuracy(rows: dict[str, dict[str, str]], level: str) -> float:
+    return float(rows[f"early prediction, {level}"]["accuracy"])
+
+
+def revealed(row: dict[str, str]) -> float:
+    return float(row["epsilon measured"].removeprefix("at least "))
 
 
 def missed(row: dict[str, str]) -> float:
@@ -202,8 +221,8 @@ def test_every_act_plays(
     assert_played(act, module)
     printed = capsys.readouterr().out
     assert "warning" not in printed.lower()
-    if name in WINS:
-        assert WINS[name](first_table(act))
+    assert name in WINS or re.search(AGREES[name], printed)
+    assert name in AGREES or WINS[name](first_table(act))
     if name in TIMED:
         assert_times_agree(name, act, printed)
 

@@ -46,7 +46,7 @@ def run(report: TerminalReport) -> str:
     _extreme(report, parts)
     return (
         f"CostSensitiveSVC costs {bills['CostSensitiveSVC']:.0f} by default, SVC "
-        f"{bills['SVC']:.0f}, the same answer for all {bills['one answer']:.0f}; "
+        f"{bills['SVC']:.0f}, one answer for everybody {bills['one answer']:.0f}; "
         f"one call moves it to {LATER}:1, exactly."
     )
 
