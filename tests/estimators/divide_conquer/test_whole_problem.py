@@ -127,6 +127,8 @@ def test_what_is_cheap():
     assert not growth(100, 0.5, 300).cheap(50_000_000, 64)
     assert growth(300, 0.7, 900).cheap(50_000, 4)  # a coarse level gains little
     assert not growth(300, 0.7, 900).cheap(50_000, 64)
+    assert not growth(300, 0.75, 900).cheap(50_000, 4)
+    assert growth(300, 0.75, 900).cheap(50_000, 4, again=True)
     # the same steps in all pairs of four classes: each meets half of the rows
     assert not growth(400, 0.6, 1600).cheap(60_000, 64)
     assert growth(400, 0.6, 1600, classes=4).cheap(60_000, 64)

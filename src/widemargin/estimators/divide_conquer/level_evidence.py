@@ -247,8 +247,9 @@ def chosen_level(
     stages = [] if growth is None else [growth.record(size)]
     for level in range(finest, 0, -1):
         if growth is not None:
-            entries = size * growth.support(size)
-            if entries <= AT_ONCE and growth.cheap(size, machine.n_branches**level):
+            few = size * growth.support(size) <= AT_ONCE
+            clusters = machine.n_branches**level
+            if few and growth.cheap(size, clusters, again=level < finest):
                 break
         if level == finest:
             begun = time.perf_counter()

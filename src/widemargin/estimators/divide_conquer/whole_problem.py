@@ -32,10 +32,12 @@ ASKED = 1_000  # random rows that are solved, at once
 PARTS = 4  # and in this number of parts,
 FEWEST = 20  # if each class has as many: fewer say nothing about its support vectors
 # Pair steps per row, for each class, that take as long as what a level does besides its
-# models; and how much more than a level the exact model may cost. Seen on ijcnn1 with
-# C=32 and on twelve sets of generated clouds; checked on twelve others.
-BESIDES = 2_200.0
+# models; and how much more than a level the exact model may cost, at first and where a
+# finer level was not good enough, as the next may not be. Seen on ijcnn1 with C=32 and
+# on twelve sets of generated clouds; checked on 48 others.
+BESIDES = 2_500.0
 WORTH = 1.5
+WORTH_AGAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,13 @@ class SupportGrowth:
         found: float = self.found * (rows / self.asked) ** self.power
         return min(rows, found)
 
-    def cheap(self, rows: int, clusters: int) -> bool:
-        """Whether the whole problem costs little more than this number of clusters."""
+    def cheap(self, rows: int, clusters: int, again: bool = False) -> bool:
+        """Whether the whole problem costs little more than this number of clusters.
+
+        Asked `again`, after finer ones were not good enough, it may cost more.
+        """
         level = self._effort(rows / clusters) + BESIDES * self.classes
-        return self._effort(rows) <= WORTH * level
+        return self._effort(rows) <= (WORTH_AGAIN if again else WORTH) * level
 
     def _effort(self, rows: float) -> float:
         """Return the pair steps of a problem of this size in which a row takes part."""
