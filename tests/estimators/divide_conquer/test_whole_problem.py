@@ -79,6 +79,20 @@ def test_no_more_kernel_entries_are_taken_at_once_than_allowed(monkeypatch):
     assert "evidence on level 2" not in stages(early().fit(X, y))
 
 
+def test_it_is_asked_again_where_a_level_is_not_good_enough(monkeypatch):
+    asked = []
+
+    def noted(self, rows, clusters, again=False):
+        asked.append((rows, clusters, again))
+        return again
+
+    monkeypatch.setattr(SupportGrowth, "cheap", noted)
+    monkeypatch.setattr(level_evidence, "AT_ONCE", 4e8)
+    model = early(early_tolerance=0.0).fit(*clouds(0.3, n=2 * N))
+    assert asked == [(2 * N, 16, False), (2 * N, 4, True)]
+    assert stages(model)[-2:] == ["evidence on level 2", "level 0"]
+
+
 @pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
 def test_support_vectors_of_all_rows_are_predicted(spread):
     X, y = clouds(spread)
