@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import pickle
 import sys
 from contextlib import redirect_stdout
 from fractions import Fraction
@@ -21,6 +22,7 @@ from widemargin import (
     PrivateSVC,
     PublicBoundsScaler,
 )
+from widemargin.estimators.private import estimator
 from widemargin.estimators.private.features import fourier_features
 from widemargin.estimators.private.noise import REAL_ARITHMETIC, SEEDED
 from widemargin.estimators.private.report import (
@@ -298,3 +300,38 @@ def test_scaling_by_public_bounds_in_a_pipeline(breast):
         PublicBoundsScaler(1.0, 1.0).fit(X)
     with pytest.raises(ValueError, match="one per feature"):
         PublicBoundsScaler([0.0, 1.0], 2.0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.PrivacyWarning")
+@pytest.mark.parametrize("end", [KeyboardInterrupt, MemoryError])
+def test_a_fit_cut_short_leaves_all_as_it_was(small, monkeypatch, end):
+    """It left the number of features alone: a model to those who ask for attributes."""
+    X, y = small
+    first, fitted = private_svc(clip_norm=1.0), private_svc(clip_norm=1.0).fit(X, y)
+    before = pickle.dumps(fitted)
+
+    def cut(*_, **__):
+        raise end
+
+    monkeypatch.setattr(estimator, "build_report", cut)
+    for model in (first, fitted):
+        for fit in (model.fit, model.fit_without_noise):
+            with pytest.raises(end):
+                fit(X[:, :-1], y)
+    assert vars(first) == vars(private_svc(clip_norm=1.0))
+    assert pickle.dumps(fitted) == before
+
+
+def test_a_prediction_beside_a_fit_is_of_one_model(small, monkeypatch):
+    X, y = small
+    model = private_svc(clip_norm=1.0).fit(X, y)
+    expected, plain = model.predict(X), PrivateSVC._samples
+
+    def with_a_change(self, *given, **options):
+        monkeypatch.setattr(PrivateSVC, "_samples", plain)
+        model.set_params(classes=["no", "yes"]).fit(X, np.array(["no", "yes"])[y])
+        return plain(self, *given, **options)
+
+    monkeypatch.setattr(PrivateSVC, "_samples", with_a_change)
+    assert_array_equal(model.predict(X), expected)
+    assert set(model.predict(X)) <= {"no", "yes"}

@@ -253,9 +253,10 @@ class PrivateSVC(ReleasedModel):
         -------
         self
         """
-        _, law = self._settings()
-        source = noise_source(law, self.random_state, self.insecure_noise)
-        return self._fit(X, y, source)
+        shadow = self._shadow()
+        _, law = shadow._settings()
+        source = noise_source(law, shadow.random_state, shadow.insecure_noise)
+        return self._replaced_by(shadow._fit(X, y, source))
 
     def fit_without_noise(self, X: Any, y: Any) -> PrivateSVC:
         """Train the same model and add no noise: what an audit compares with.
@@ -270,7 +271,7 @@ class PrivateSVC(ReleasedModel):
         -------
         self
         """
-        return self._fit(X, y, NoNoise())
+        return self._replaced_by(self._shadow()._fit(X, y, NoNoise()))
 
     def _fit(self, X: Any, y: Any, source: NoiseSource) -> PrivateSVC:
         """Train and release with noise of the given source."""

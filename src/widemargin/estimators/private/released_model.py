@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.base.atomic_attributes import WholeState
 from widemargin.estimators.base.notebook import CertificateInNotebooks
 from widemargin.estimators.base.validation import checked_samples
 
@@ -21,7 +22,7 @@ Vector = NDArray[np.float64]
 
 
 class ReleasedModel(
-    CertificateInNotebooks, PrivateScores, ClassifierMixin, BaseEstimator
+    WholeState, CertificateInNotebooks, PrivateScores, ClassifierMixin, BaseEstimator
 ):
     """Predictions of released weights; all of it is post-processing."""
 
@@ -73,10 +74,11 @@ class ReleasedModel(
         -------
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        images = self._map(self.frequencies_).images(self._samples(X, reset=False))
-        scores = np.asarray(images @ self.coef_.T) + self.intercept_
-        return scores.ravel() if len(self.coef_) == 1 else scores
+        model = self._at_once()
+        check_is_fitted(model)
+        images = model._map(model.frequencies_).images(model._samples(X, reset=False))
+        scores = np.asarray(images @ model.coef_.T) + model.intercept_
+        return scores.ravel() if len(model.coef_) == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row.
@@ -89,9 +91,10 @@ class ReleasedModel(
         -------
         array of shape (n_samples,)
         """
-        scores = self.decision_function(X)
+        model = self._at_once()
+        scores = model.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return np.asarray(model.classes_[index])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y; not private if they are.
