@@ -26,6 +26,12 @@ constexpr double exp2_floor() {
   return sizeof(Real) == 4 ? 0x1p-59 : 0x1p-899;
 }
 
+// More than what is lost where a product falls below the least number, for a unit of weight.
+template <class Real>
+constexpr double underflow() {
+  return sizeof(Real) == 4 ? 0x1p-140 : 0x1p-1000;
+}
+
 // Relative to the sum of sizes: weights in the precision of the entries, up to 16 products added in
 // it, the rest in double.
 template <class Real>
@@ -123,7 +129,7 @@ void laplacian(const KernelSpec& kernel, const Samples& row_samples, const Sampl
 // sqrt((gamma |x|^2 + |coef0|)^degree): no entry of a dot-product kernel exceeds the product of
 // two of them, and its error is a share of that product.
 double feature_norm(const KernelSpec& kernel, double half_norm) {
-  const double square = 2.0 * kSpare * half_norm;
+  const double square = 2.0 * kSpare * half_norm + underflow<double>();
   switch (kernel.kind) {
     case KernelKind::linear:
       return std::sqrt(square);
@@ -151,10 +157,12 @@ void dot_products(const KernelSpec& kernel, const Samples& row_samples,
     largest = std::max(largest, std::max(1.0, std::abs(work.weights[r])) * norm);
   }
   const double total = sum_of_sizes(work.weights, work.n_rows);
+  const double slope = std::max(1.0, kernel.gamma) * power;  // of entries too small to be numbers
+  const double lost = double(terms + 16) * slope * underflow<Real>() * total;
   for (Size c = 0; c < work.n_columns; ++c) {
     const double norm = feature_norm(kernel, column_norms[work.columns[c]]);
     const double sizes = kSpare * weighted * norm;
-    error[c] += kSpare * (entry * sizes + sums * (bounded ? total : sizes));
+    error[c] += kSpare * (entry * sizes + sums * (bounded ? total : sizes)) + lost;
     if (sizeof(Real) == 4 && !(largest * norm < kFloatRange)) error[c] = kInfinity;
   }
 }

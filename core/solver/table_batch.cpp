@@ -198,6 +198,13 @@ class BatchSolver {
             with_second_sum(certify(reached, known), problem, multiplier, budget, bound);
       }
     }
+    // The certificate counts the rounding of differences, too: of large targets it may exceed the
+    // tolerance alone. (With margins it counts in another unit.)
+    if (outcome.status == Status::converged && options_.certify && problem.margins == nullptr &&
+        !(batch_.certificates[p].violation <= options_.tolerance)) {
+      batch_.outcomes[p].status = Status::stalled;
+      batch_.exact[p] = false;
+    }
     own.give(batch_, p);
     if (table_.pieces() != nullptr) table_.pieces()->release(segments);
     control_.left -= problem.n;

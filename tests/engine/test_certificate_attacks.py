@@ -216,6 +216,17 @@ def test_weights_over_twelve_orders(seed):
         assert_honest(model, X, y, weights)
 
 
+def test_an_early_model_of_a_matrix_and_rows_without_weight():
+    """It numbers the rows with a weight, and routes by their columns."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 64, size=(400, 3)).astype(float)
+    y = (X[:, 0] + 10.0 * rng.normal(size=400) > 32.0).astype(int)
+    weights = rng.uniform(0.5, 2.0, 400) * (rng.random(400) < 0.8)
+    early = {"prediction": "early", "early_level": 1, "random_state": 0}
+    model = DivideConquerSVC(kernel="precomputed", **early).fit(X @ X.T, y, weights)
+    assert_honest(model, X @ X.T, y, weights)
+
+
 def test_rows_that_come_and_go():
     rng = np.random.default_rng(8)
     X, y = rng.normal(size=(120, 2)), rng.integers(0, 2, size=120)

@@ -185,6 +185,8 @@ class Pair:
     def _clusters(self, X: Any, arithmetic: Any) -> JointTruth:
         """Return the truth of the clusters' problems, with what they borrowed."""
         early = self.estimator.early_
+        if self.estimator.kernel == "precomputed":
+            X = X[:, self.kept]
         home = early.assign(X)[self.rows]
         ends = self.signs * self.costs
         lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)

@@ -35,6 +35,7 @@ Indices = NDArray[np.intp]
 UNIT = 2.0**-53
 SPARE = 1.01  # for bounds that are themselves rounded
 AT_ONCE = 200_000  # kernel entries up to which all values are simply summed in float64
+UNDERFLOW = 2.0**-1000  # more than what is lost where products fall below all numbers
 EXTENDED = 100_000  # entries of X up to which linear products take extended precision
 FLOAT32_FIRST = 64  # members from which float32 sums are tried before float64 ones
 FLOAT32_PROBES = 16  # of them, on which it is seen whether float32 settles anything
@@ -98,8 +99,9 @@ def verify_closely(problem: DualProblem, beta: Vector) -> BoundedValues | None:
     values = times(gram.samples, weights.value, gram.threads)
     size, own = (float(np.sqrt((v * v).sum())) for v in (weights.value, weights.error))
     error = SPARE * (own + (gram.samples.shape[1] + 8) * UNIT * size)
-    norms = np.sqrt(gram.diagonal())
-    return _everywhere(values, error * norms + 2 * UNIT * np.abs(values))
+    norms = np.sqrt(gram.diagonal() + UNDERFLOW)
+    errors = error * norms + 2 * UNIT * np.abs(values)
+    return _everywhere(values, errors + UNDERFLOW * (1.0 + np.abs(beta).sum()))
 
 
 def verify_all(problem: DualProblem, beta: Vector) -> BoundedValues:
@@ -224,10 +226,13 @@ def _linear(gram: Gram, beta: Vector, support: Indices) -> BoundedValues:
     else:
         weights = transposed_times(samples, beta, gram.threads)
         values = times(samples, weights, gram.threads)
-    norms = np.sqrt(gram.diagonal())
-    reach = float((np.abs(beta[support]) * norms[support]).sum())
-    error = _thin_error(support.size, samples.shape[1], reach, weights)
-    return _everywhere(values, unit / UNIT * error * norms + 2 * UNIT * np.abs(values))
+    norms = np.sqrt(gram.diagonal() + UNDERFLOW)
+    sizes = np.abs(beta[support])
+    error = _thin_error(
+        support.size, samples.shape[1], float((sizes * norms[support]).sum()), weights
+    )
+    errors = unit / UNIT * error * norms + 2 * UNIT * np.abs(values)
+    return _everywhere(values, errors + UNDERFLOW * (1.0 + float(sizes.sum())))
 
 
 def _from_anchors(

@@ -158,3 +158,13 @@ def test_all_weighted_samples_at_their_bounds_have_a_bound(seed):
     assert_allclose(model.dual_coef_[0], weights, rtol=1e-12)
     ((certificate, truth),) = judged_outputs(model, X, None, weights)
     assert_claims_hold(certificate, truth)
+
+
+@pytest.mark.parametrize(("kernel", "size"), [("linear", 1e-295), ("poly", 1e-110)])
+def test_claims_hold_where_every_product_is_below_the_least_number(kernel, size):
+    """The violation, about 1e-590 or 1e-650, was claimed to be exactly 0."""
+    X = size * data(0)[0]
+    model = OneClassSVM(nu=0.3, kernel=kernel, gamma=1.0, coef0=0.0).fit(X)
+    [(certificate, truth)] = judged_outputs(model, X, None, None)
+    assert_claims_hold(certificate, truth)
+    assert 0.0 < certificate.kkt_violation < 1e-290

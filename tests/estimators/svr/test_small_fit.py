@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import svm
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVR
 from widemargin.engine.batch_certificates import certify_batch
@@ -107,3 +108,16 @@ def test_duplicated_rows_and_targets_at_the_edge_of_the_tube():
         solved = solved_tube(X, y, Gaussian(1.0), 0.5, C=C)
         assert_claims_hold(certify_batch(solved)[1][0], truth_of(solved.solution(0)))
         assert model.certificate_.kkt_violation < 1e-9
+
+
+@pytest.mark.parametrize("polish", [True, False])
+@pytest.mark.parametrize("C", [1e-10, 1.0])
+def test_the_tolerance_counts_the_rounding_of_large_targets(C, polish):
+    """It was "polished" beside a violation above the tolerance, all of it rounding."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(7, 3)), 1e100 * rng.normal(size=7)
+    model = SVR(C=C, polish=polish)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    certificate = model.certificate_
+    assert certificate.status == "stalled" and certificate.kkt_violation > model.tol
