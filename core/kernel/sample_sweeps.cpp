@@ -34,6 +34,8 @@ void pack_panels(const KernelSpec& kernel, const Samples& columns, const Index* 
   const Real* own = kernel.kind == KernelKind::gaussian ? columns.half_norms<Real>() : nullptr;
   for (Size first = 0; first < count; first += width) {
     const Size present = std::min(width, count - first);
+    const Size next = first + present;
+    columns.fetch_ahead<Real>(ids + next, std::min(width, count - next));
     columns.pack(ids + first, present, width, panels + first * columns.features());
     if (own != nullptr)
       for (Size c = 0; c < width; ++c)

@@ -1,6 +1,7 @@
 #include "kernel/samples.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "simd/dispatch.hpp"
 
@@ -15,6 +16,8 @@ constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few pa
 
 // Of an eighth of the samples, between these: it must not take longer than the fit.
 constexpr Size kFewestForMedian = 31, kMostForMedian = 255;
+
+constexpr Size kFetchedLines = 8;  // of a sample: the processor goes on by itself
 
 // Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
 // that far away, and squares must not overflow.
@@ -36,16 +39,43 @@ void transform_row(const From* given, const std::vector<double>& shift, double s
 
 constexpr Size kTogether = 4;  // columns whose values are stored side by side; panels are multiples
 
+// out[k * width + j] = feature k of row j, for whole blocks of features; returns how many.
+// Compilers make no vectors of it by themselves: the rows might be written to.
+template <class Real>
+Size pack_blocks(const Real* const* rows, Size features, Size width, Real* out) {
+  typedef Real Quartet __attribute__((vector_size(kTogether * sizeof(Real))));
+  const Size whole = features / kTogether * kTogether;
+  for (Size k = 0; k < whole; k += kTogether) {
+    Quartet a[kTogether];
+    for (Size j = 0; j < kTogether; ++j) std::memcpy(a + j, rows[j] + k, sizeof(Quartet));
+    const Quartet low[] = {__builtin_shufflevector(a[0], a[1], 0, 4, 1, 5),
+                           __builtin_shufflevector(a[2], a[3], 0, 4, 1, 5)};
+    const Quartet high[] = {__builtin_shufflevector(a[0], a[1], 2, 6, 3, 7),
+                            __builtin_shufflevector(a[2], a[3], 2, 6, 3, 7)};
+    a[0] = __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5);
+    a[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7);
+    a[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5);
+    a[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7);
+    for (Size j = 0; j < kTogether; ++j) std::memcpy(out + (k + j) * width, a + j, sizeof(Quartet));
+  }
+  return whole;
+}
+
+template <class From, class To>
+Size pack_blocks(const From* const*, Size, Size, To*) {
+  return 0;  // what is converted goes value by value
+}
+
 // out[k * width + c] = feature k of sample ids[c]; zero for count <= c < width
 template <class From, class To>
 void pack_rows(const From* samples, Size features, const Index* ids, Size count, Size width,
                To* out) {
   const Size whole = count / kTogether * kTogether;
   for (Size c = 0; c < whole; c += kTogether) {
-    const From* row[kTogether];
-    for (Size j = 0; j < kTogether; ++j) row[j] = samples + Size(ids[c + j]) * features;
-    for (Size k = 0; k < features; ++k)
-      for (Size j = 0; j < kTogether; ++j) out[k * width + c + j] = To(row[j][k]);
+    const From* rows[kTogether];
+    for (Size j = 0; j < kTogether; ++j) rows[j] = samples + Size(ids[c + j]) * features;
+    for (Size k = pack_blocks(rows, features, width, out + c); k < features; ++k)
+      for (Size j = 0; j < kTogether; ++j) out[k * width + c + j] = To(rows[j][k]);
   }
   for (Size c = whole; c < width; ++c)
     for (Size k = 0; k < features; ++k)
@@ -169,6 +199,19 @@ void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
   pack_rows(rows.data(), features_, at.data(), count, width, out);
 }
 
+template <class Real>
+void Samples::fetch_ahead(const Index* ids, Size count) const {
+  constexpr Size line = 64 / sizeof(Real);
+  const Real* samples = transformed<Real>();
+  if (samples == nullptr || features_ == 0) return;
+  for (Size c = 0; c < count; ++c) {
+    const Real* row = samples + Size(ids[c]) * features_;
+    for (Size k = 0; k < std::min(features_, kFetchedLines * line); k += line)
+      __builtin_prefetch(row + k);
+    __builtin_prefetch(row + std::min(features_, kFetchedLines * line) - 1);
+  }
+}
+
 void Samples::pack_given(const Index* ids, Size count, Size width, double* out) const {
   if (dense32_)
     pack_rows(dense32_, features_, ids, count, width, out);
@@ -269,6 +312,8 @@ Size Samples::scatter(const Index* ids, Size count, Size width, double factor, I
 
 template void Samples::pack<float>(const Index*, Size, Size, float*) const;
 template void Samples::pack<double>(const Index*, Size, Size, double*) const;
+template void Samples::fetch_ahead<float>(const Index*, Size) const;
+template void Samples::fetch_ahead<double>(const Index*, Size) const;
 template const float* Samples::half_norms<float>() const;
 template const double* Samples::half_norms<double>() const;
 template Samples::Rows<float> Samples::rows<float>() const;

@@ -46,7 +46,10 @@ class Samples {
   // out[k * width + c] = feature k of sample ids[c], c < count; zero for count <= c < width
   template <class Real>
   void pack(const Index* ids, Size count, Size width, Real* out) const;
-  // The same with the samples as they were given, neither shifted nor scaled. Dense only.
+  // Asks memory for samples that are packed soon: scattered ones come from far away.
+  template <class Real>
+  void fetch_ahead(const Index* ids, Size count) const;
+  // pack() with the samples as they were given, neither shifted nor scaled. Dense only.
   void pack_given(const Index* ids, Size count, Size width, double* out) const;
   // The same of sparse samples: views, of `values` where these were not given as doubles.
   std::vector<SparseRow> given_rows(const Index* ids, Size count,

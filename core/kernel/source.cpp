@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "kernel/far_samples.hpp"
@@ -16,6 +17,14 @@ namespace {
 constexpr double kFarShare = 1.0 / 16;  // of the samples: more would make single precision slow
 
 }  // namespace
+
+std::vector<double> Source::whole_diagonal() const {
+  std::vector<Index> all(size());
+  std::iota(all.begin(), all.end(), Index(0));
+  std::vector<double> out(size());
+  diagonal(all.data(), size(), out.data());
+  return out;
+}
 
 SampleSource::SampleSource(std::unique_ptr<Samples> samples, const KernelSpec& kernel)
     : samples_(std::move(samples)), kernel_(kernel) {

@@ -89,6 +89,7 @@ class Source {
   virtual ~Source() = default;
   virtual Size size() const = 0;
   virtual void diagonal(const Index* ids, Size count, double* out) const = 0;
+  std::vector<double> whole_diagonal() const;
   // Returns how many entries it has evaluated: all, but where the kernel is local.
   virtual Size sweep(const Sweep<float>& work, Team& team) const = 0;
   virtual Size sweep(const Sweep<double>& work, Team& team) const = 0;

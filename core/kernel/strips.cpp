@@ -9,6 +9,7 @@ namespace {
 
 constexpr Size kFewFeatures = 16;      // with so few, going by a list costs what it saves
 constexpr double kMostPresent = 0.85;  // share of the features
+constexpr Size kStripsAhead = 4;       // that are on their way while one is packed
 
 template <class Real>
 bool all_zero(const Real* values) {
@@ -31,6 +32,8 @@ Strips<Real>::Strips(const Samples& samples, const KernelSpec& kernel, const Ind
   for (Size s = 0; s < strips; ++s) {
     const Index* ids = rows + s * kStripRows;
     const Size count = std::min(kStripRows, n_rows - s * kStripRows);
+    const Size ahead = std::min(n_rows, (s + kStripsAhead) * kStripRows);
+    samples.fetch_ahead<Real>(rows + ahead, std::min(kStripRows, n_rows - ahead));
     samples.pack(ids, count, kStripRows, strip.data());
     if (norms != nullptr)
       for (Size r = 0; r < count; ++r) norms_[s * kStripRows + r] = norms[ids[r]];

@@ -30,7 +30,7 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
       gram_(gram),
       asked_before_(gram.log().asked()),
       iterate_(iterate),
-      diagonal_(problem.n),
+      diagonal_(gram.source().whole_diagonal()),
       lazy_(problem, gram, options, !needs_every_gradient(), diagonal_, team, iterate),
       order_(problem.n),
       universe_(problem.n),
@@ -38,7 +38,6 @@ ActiveSet<Real>::ActiveSet(const Problem& problem, Gram& gram, const SolverOptio
       cold_(support() == 0),
       keeps_all_(!options.shrinking) {
   std::iota(order_.begin(), order_.end(), Index(0));
-  gram.source().diagonal(order_.data(), problem.n, diagonal_.data());
   if (!cold_) {
     const Size free_count = Size(std::count_if(order_.begin(), order_.end(), [&](Index i) {
       return problem.is_free(i, iterate.beta[i]);

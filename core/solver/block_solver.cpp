@@ -71,15 +71,20 @@ class BlockSolver {
     }
   }
 
-  bool optimal() const { return active_.complete() && violation_ <= last_tolerance(); }
+  bool optimal() const {
+    return active_.complete() && violation_ <= asked_tolerance() && violation_ <= last_tolerance();
+  }
 
   // ---- targets ----
+
+  double asked_tolerance() const {
+    return (problem_.second ? problem_.second->unit() : 1.0) * options_.tolerance;
+  }
 
   // Less than asked by what the rounding of entries may have left in a violation, the difference of
   // two gradients: what is verified to exceed the tolerance has to be verified a second time.
   double last_tolerance() const {
-    const double unit = problem_.second ? problem_.second->unit() : 1.0;
-    const double asked = unit * options_.tolerance;
+    const double asked = asked_tolerance();
     if (options_.entry_error == 0.0) return asked;
     double squares = 0.0;
     for (Size i = 0; i < problem_.n; ++i) squares += iterate_.beta[i] * iterate_.beta[i];
@@ -87,6 +92,7 @@ class BlockSolver {
   }
 
   double tolerance() const {
+    if (!active_.complete() && asked_tolerance() <= kStageTolerance) return kStageTolerance;
     return active_.complete() ? last_tolerance() : std::max(kStageTolerance, last_tolerance());
   }
 

@@ -40,13 +40,14 @@ LazyGradients<Real>::LazyGradients(const Problem& problem, Gram& gram, const Sol
       source_(gram.source()),
       tolerance_(options.tolerance),
       skips_(skips && gram.source().semidefinite()),
-      diagonal_(diagonal),
+      norms_(diagonal),
       team_(team),
       iterate_(iterate),
       bounded_(std::all_of(iterate.errors, iterate.errors + problem.n,
                            [](double error) { return error < kInfinity; })),
       versions_(problem.n, 0),
       has_moved_(problem.n, 0) {
+  for (double& norm : norms_) norm = std::sqrt(std::max(norm, 0.0));
   snapshots_.push_back({std::vector<double>(iterate.beta, iterate.beta + problem.n), 0.0});
 }
 
@@ -163,15 +164,20 @@ void LazyGradients<Real>::sum_unbounded_anew(std::vector<Index>& samples, Contro
     add(change_since(origin), unbounded, Purpose::last_check, control, progress);
 }
 
+template <class Real>
+typename LazyGradients<Real>::Thresholds LazyGradients<Real>::thresholds(
+    const Extremes& extremes) const {
+  const double none = problem_.equality ? kInfinity : 0.0;
+  return {std::min(extremes.lowest_up, none) - tolerance_,
+          std::max(extremes.highest_low, -none) + tolerance_};
+}
+
 // How far a sample at zero is from violating.
 template <class Real>
-double LazyGradients<Real>::slack(Index i, const Extremes& extremes) const {
-  const double none = problem_.equality ? kInfinity : 0.0;
-  const double high = std::max(extremes.highest_low, -none) + tolerance_;
-  const double low = std::min(extremes.lowest_up, none) - tolerance_;
+inline double LazyGradients<Real>::slack(Index i, const Thresholds& beyond) const {
   const double gradient = iterate_.gradient[i], kink = problem_.kink_of(i);
-  const double growing = problem_.upper[i] > 0.0 ? gradient + kink - high : kInfinity;
-  const double falling = problem_.lower[i] < 0.0 ? low - (gradient - kink) : kInfinity;
+  const double growing = problem_.upper[i] > 0.0 ? gradient + kink - beyond.high : kInfinity;
+  const double falling = problem_.lower[i] < 0.0 ? beyond.low - (gradient - kink) : kInfinity;
   return std::min(growing, falling);
 }
 
@@ -205,10 +211,9 @@ std::vector<Index> LazyGradients<Real>::possible_violators(const Snapshot& snaps
   std::vector<Index> near;
   if (samples.empty()) return near;
   const double radius = moved_since(snapshot, change, extremes.level(problem_.equality));
-  for (const Index i : samples) {
-    const double reach = radius * std::sqrt(std::max(diagonal_[Size(i)], 0.0));
-    if (slack(i, extremes) <= reach) near.push_back(i);
-  }
+  const Thresholds beyond = thresholds(extremes);
+  for (const Index i : samples)
+    if (slack(i, beyond) <= radius * norms_[Size(i)]) near.push_back(i);
   return near;
 }
 
@@ -218,19 +223,20 @@ std::vector<Index> LazyGradients<Real>::probable_violators(
     const Change& change, const std::vector<Index>& samples, const Extremes& extremes,
     Control& control, const Progress& progress, std::vector<Index>& updated) {
   const std::vector<Index> probes = evenly_spaced(samples, kProbes);
+  const Thresholds beyond = thresholds(extremes);
   std::vector<double> before;
-  for (const Index i : probes) before.push_back(slack(i, extremes));
+  for (const Index i : probes) before.push_back(slack(i, beyond));
   add(change, probes, Purpose::inactive, control, progress);
   append(updated, probes);
   double farthest = -kInfinity;
   std::vector<char> probed(problem_.n, 0);
   for (Size k = 0; k < probes.size(); ++k) {
-    farthest = std::max(farthest, before[k] - slack(probes[k], extremes));
+    farthest = std::max(farthest, before[k] - slack(probes[k], beyond));
     probed[Size(probes[k])] = 1;
   }
   std::vector<Index> near;
   for (const Index i : samples)
-    if (!probed[Size(i)] && slack(i, extremes) <= kProbeReach * farthest) near.push_back(i);
+    if (!probed[Size(i)] && slack(i, beyond) <= kProbeReach * farthest) near.push_back(i);
   return near;
 }
 

@@ -62,11 +62,16 @@ class LazyGradients {
     std::vector<double> amounts;
   };
   using Groups = std::vector<std::vector<Index>>;  // samples by snapshot
+  // Slopes beyond which a sample at zero violates: of those that can fall, and that can grow.
+  struct Thresholds {
+    double low, high;
+  };
 
   Index latest() const { return Index(snapshots_.size() - 1); }
   Change change_since(const Snapshot& snapshot) const;
   double moved_since(const Snapshot& snapshot, const Change& change, double level) const;
-  double slack(Index i, const Extremes& extremes) const;
+  Thresholds thresholds(const Extremes& extremes) const;
+  double slack(Index i, const Thresholds& beyond) const;
   std::vector<Index> possible_violators(const Snapshot& snapshot, const Change& change,
                                         const std::vector<Index>& samples,
                                         const Extremes& extremes) const;
@@ -84,7 +89,7 @@ class LazyGradients {
   const Source& source_;
   const double tolerance_;
   const bool skips_;
-  const std::vector<double>& diagonal_;  // by sample
+  std::vector<double> norms_;  // by sample, in feature space
   Team& team_;
   Iterate& iterate_;
   const bool bounded_;

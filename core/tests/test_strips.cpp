@@ -84,3 +84,36 @@ WIDEMARGIN_TEST(entries_of_shortened_strips_are_the_same_to_the_last_bit) {
     }
   }
 }
+
+namespace {
+
+// Memory as the caller gave it, samples that are converted, and whole or partly filled panels.
+template <class Real, class Given>
+void require_packed(Size features, Size count, Size width) {
+  const Size n = 40;
+  std::vector<Given> values(n * features);
+  for (Size k = 0; k < values.size(); ++k) values[k] = Given(0.25 * double(k) - 7.0);
+  const Samples samples(values.data(), n, features);
+  std::vector<Index> ids(count);
+  for (Size c = 0; c < count; ++c) ids[c] = Index((7 * c + 3) % n);
+  std::vector<Real> panel(width * features, Real(-1));
+  samples.fetch_ahead<Real>(ids.data(), count);  // asks only
+  samples.pack(ids.data(), count, width, panel.data());
+  for (Size k = 0; k < features; ++k)
+    for (Size c = 0; c < width; ++c) {
+      const Real expected = c < count ? Real(values[Size(ids[c]) * features + k]) : Real(0);
+      require(panel[k * width + c] == expected, "feature by feature");
+    }
+}
+
+}  // namespace
+
+WIDEMARGIN_TEST(samples_are_packed_feature_by_feature) {
+  for (const Size features : {Size(0), Size(1), Size(4), Size(7), Size(22)})
+    for (const Size count : {Size(1), Size(4), Size(6), Size(16)}) {
+      require_packed<float, float>(features, count, 16);
+      require_packed<float, double>(features, count, 16);
+      require_packed<double, double>(features, count, 16);
+      require_packed<double, float>(features, count, 16);
+    }
+}
