@@ -1,7 +1,9 @@
 """The judge of certificates: its intervals hold the truth, and it convicts."""
 
+import ast
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from scipy import sparse
 
 from widemargin.engine.certificate import Certificate
 
+from tests.oracles import exact_certificate
 from tests.oracles.claims import assert_claims_hold, judge
 from tests.oracles.exact_certificate import JointTruth, Model, Truth
 from tests.oracles.exact_numbers import DECIMAL, HAS_LONG, LONG
@@ -182,3 +185,22 @@ def test_parts_side_by_side_add_up():
     whole = JointTruth(parts)
     assert float(whole.primal) == pytest.approx(sum(float(p.primal) for p in parts))
     assert whole.violation.high == max(p.violation.high for p in parts)
+
+
+@pytest.mark.parametrize(
+    "name", ["exact_certificate", "exact_kernels", "exact_numbers", "better_model",
+             "claims", "rebuilt", "nu_truth", "expansions", "exact_chance"]
+)  # fmt: skip
+def test_the_judge_shares_no_code_with_the_package(name):
+    path = Path(exact_certificate.__file__).with_name(f"{name}.py")
+    tree = ast.parse(path.read_text())
+    named = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
+    named += [
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    ]
+    assert not [module for module in named if module.startswith("widemargin")]
