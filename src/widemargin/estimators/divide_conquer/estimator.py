@@ -79,9 +79,9 @@ n_jobs, polish
     prediction : {"exact", "early"}, default="exact"
         Whether to go on to the exact solution.
     early_level : int or "auto", default="auto"
-        Level at which "early" stops; 3 means up to 64 clusters. "auto" takes the finest
-        with 700 rows per cluster that loses at most `early_tolerance`, measured on
-        held-out rows, and warns where none does. At most `n_levels`.
+        Level at which "early" stops; 3 means up to 64 clusters. "auto": all rows where
+        that costs little more; else the finest with 700 rows per cluster that loses at
+        most `early_tolerance` on held-out rows, or it warns. At most `n_levels`.
     early_tolerance : float, default=0.005
         What "auto" may lose, in balanced accuracy and area under the ROC curve.
     random_state : int, RandomState instance or None, default=None
