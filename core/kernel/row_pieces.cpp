@@ -57,7 +57,13 @@ RowPieces::RowPieces(Gram& gram, std::vector<Size> starts, Size capacity,
 }
 
 void RowPieces::gather(Index row, const Index* columns, Size count, float* out) const {
-  for (Size c = 0; c < count; ++c) out[c] = *at(row, Size(columns[c]));
+  for (Size c = 0; c < count;) {  // columns of a segment mostly stand together
+    const Size s = segments_[Size(columns[c])];
+    const float* piece = slot(row, s).load(std::memory_order_acquire);
+    const Size begin = starts_[s], length = starts_[s + 1] - begin;
+    for (; c < count && Size(columns[c]) - begin < length; ++c)  // below `begin` it wraps around
+      out[c] = piece[Size(columns[c]) - begin];
+  }
 }
 
 void RowPieces::provide(const std::vector<Index>& rows, const std::vector<Size>& segments) {

@@ -26,6 +26,7 @@ class RowPieces final : public MatrixRows<float> {
   RowPieces(Gram& gram, std::vector<Size> starts, Size capacity,
             const std::vector<double>& diagonal);
 
+  Size count() const { return starts_.size() - 1; }  // of segments
   bool whole() const override { return false; }
   Size room(Size) const override { return 0; }
   Size segment(Size column) const override { return segments_[column]; }
@@ -48,7 +49,6 @@ class RowPieces final : public MatrixRows<float> {
  private:
   using Slot = std::atomic<float*>;
 
-  Size count() const { return starts_.size() - 1; }
   Slot& slot(Index row, Size s) const { return slots_[Size(row) * count() + s]; }
   std::vector<Index> claim(const std::vector<Index>& rows, Size s);
   std::vector<float*> take(Size pieces);

@@ -264,11 +264,12 @@ class BatchSolver {
 // Tells which rows the problems will share.
 void announce(const Batch& batch, RowPieces& pieces) {
   for (Size p = 0; p < batch.count; ++p) {
-    std::vector<Size> segments;
+    std::vector<char> found(pieces.count(), 0);
     for (std::int64_t k = batch.offsets[p]; k < batch.offsets[p + 1]; ++k)
-      segments.push_back(pieces.segment(Size(batch.members[k])));
-    std::sort(segments.begin(), segments.end());
-    segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
+      found[pieces.segment(Size(batch.members[k]))] = 1;
+    std::vector<Size> segments;
+    for (Size s = 0; s < found.size(); ++s)
+      if (found[s] != 0) segments.push_back(s);
     pieces.expect(segments);
   }
 }

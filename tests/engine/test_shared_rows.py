@@ -133,6 +133,39 @@ def test_memory_is_that_of_the_classes_and_of_one_pair_a_thread():
     assert segments.capacity == 3 * 3000 + 20 + (3000 + 3 * 10)
 
 
+def most_pieces(segments, problems, threads):
+    """Return how many pieces problems need at a time, by looking at each of them."""
+    sets = [set(rows.tolist()) for rows in problems]
+    parts = np.split(segments.order, segments.starts[1:])
+    shared, alone = 0, [0] * len(sets)
+    for one in parts:
+        for other in parts:
+            both = {int(one[0]), int(other[0])}
+            users = [number for number, rows in enumerate(sets) if both <= rows]
+            if len(users) == 1:
+                alone[users[0]] += one.size
+            elif users:
+                shared += one.size
+    return shared + sum(sorted(alone)[-threads:])
+
+
+@pytest.mark.parametrize("wide", [8, 0])  # cells are counted, or sorted
+def test_pieces_are_counted_for_any_sets_of_rows(wide, monkeypatch):
+    monkeypatch.setattr("widemargin.engine.shared_rows.WIDE", wide)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        n, count = int(rng.integers(20, 60)), int(rng.integers(2, 6))
+        groups = np.arange(n) % 6
+        chosen = [rng.permutation(6)[: rng.integers(1, 4)] for _ in range(count)]
+        problems = [np.flatnonzero(np.isin(groups, own)) for own in chosen]
+        problems.append(rng.permutation(n)[: rng.integers(1, n // 4)])
+        offsets = np.array([0, *np.cumsum([rows.size for rows in problems])])
+        members = np.concatenate(problems).astype(np.int32)
+        for threads in (1, 3):
+            segments = row_segments(n, offsets, members, threads)
+            assert segments.capacity == most_pieces(segments, problems, threads)
+
+
 def test_results_and_entries_do_not_depend_on_the_number_of_threads():
     X, labels = classes(SIZES, 80, seed=2)
     batch = pairs_of(labels)

@@ -178,14 +178,6 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
         weights: Vector = self._class_weights(data)[data.labels]
         return weights if data.weights is None else weights * data.weights
 
-    def _tasks(
-        self, data: LabelledData, gram: Gram, kernel: Kernel
-    ) -> list[BinaryTask]:
-        tasks = super()._tasks(data, gram, kernel)
-        for task in tasks:
-            self._budget(task)  # an infeasible nu is refused before any pair is solved
-        return tasks
-
     def _budget(self, task: BinaryTask) -> float:
         """Return the sum of the coefficients: nu times the sum of the weights."""
         budget = float(self.nu) * float(task.costs.sum())
@@ -207,6 +199,7 @@ n_iter_, fit_status_, shape_fit_, class_weight_, n_features_in_, feature_names_i
     def _solve_all(
         self, data: LabelledData, gram: Gram, tasks: Sequence[BinaryTask]
     ) -> tuple[list[Any], bool]:
+        # All of them first: an infeasible nu is refused before any pair is solved.
         return solve_nu_tasks(self, gram, tasks, [self._origin(task) for task in tasks])
 
     def _solve_task(self, task: BinaryTask) -> NuSolution:

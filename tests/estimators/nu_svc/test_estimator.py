@@ -193,6 +193,18 @@ def test_a_nu_that_cannot_be(nu, message):
         NuSVC(nu=nu).fit(X, y)
 
 
+def test_a_nu_that_one_pair_cannot_have_is_refused_before_any_is_solved(monkeypatch):
+    def solved(*_, **__):
+        raise AssertionError("a pair was solved")
+
+    monkeypatch.setattr("widemargin.estimators.base.nu.solve_together", solved)
+    monkeypatch.setattr("widemargin.estimators.base.nu.solve_nu", solved)
+    X = np.random.default_rng(0).standard_normal((90, 3))
+    y = np.repeat([0, 1, 2], [40, 40, 10])  # the first pair could have it
+    with pytest.raises(ValueError, match="classes 2 and 0"):
+        NuSVC(nu=0.6).fit(X, y)
+
+
 def test_a_nu_without_a_margin_is_refused():
     X, y = np.zeros((20, 2)), np.arange(20) % 2
     with pytest.raises(ValueError, match=r"nu=0.5 is too small: the margin .* is zero"):

@@ -52,22 +52,27 @@ def nu_batch(
     The start is on both sums, which the solver keeps. None where a regression has no
     such point on which every row is on one side.
     """
-    has_margin = origins[0].has_margin
-    starts = [_centre(one) if has_margin else _vertex(one) for one in origins]
-    feasible = [start for start in starts if start is not None]
-    if len(feasible) < len(starts):
-        return None
     linear, lower, upper = (
         np.concatenate([getattr(origin, name) for origin in origins])
         for name in ("linear", "lower", "upper")
     )
     offsets = np.concatenate([[0], np.cumsum([own.size for own in rows])])
+    budgets = np.array([origin.budget for origin in origins])
+    has_margin = origins[0].has_margin
+    if has_margin:
+        start = _centres(lower, upper, offsets, budgets)
+    else:
+        starts = [_vertex(one) for one in origins]
+        feasible = [start for start in starts if start is not None]
+        if len(feasible) < len(starts):
+            return None
+        start = np.concatenate(feasible)
     batch = ProblemBatch(
         offsets, np.concatenate(rows).astype(np.int32), linear, lower, upper,
         np.zeros(len(rows)), second_sum=SecondSum(has_margin),
-        budgets=np.array([origin.budget for origin in origins]),
+        budgets=budgets,
     )  # fmt: skip
-    return batch, np.concatenate(feasible)
+    return batch, start
 
 
 def nu_answers(
@@ -85,12 +90,14 @@ def nu_answers(
     ]
 
 
-def _centre(origin: NuProblem) -> Vector:
-    """Return the point on both sums that has the same share of every box."""
-    share = 0.5 * origin.budget
-    up, down = float(origin.upper.sum()), -float(origin.lower.sum())
-    shares = min(share / up, 1.0), min(share / down, 1.0)
-    point: Vector = shares[0] * origin.upper + shares[1] * origin.lower
+def _centres(
+    lower: Vector, upper: Vector, offsets: NDArray[np.int64], budgets: Vector
+) -> Vector:
+    """Return the points on both sums that have the same share of every box."""
+    up, down = (np.add.reduceat(ends, offsets[:-1]) for ends in (upper, -lower))
+    shares = [np.minimum(0.5 * budgets / side, 1.0) for side in (up, down)]
+    upward, downward = (np.repeat(share, np.diff(offsets)) for share in shares)
+    point: Vector = upward * upper + downward * lower
     return point
 
 
