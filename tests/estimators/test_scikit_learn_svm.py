@@ -50,6 +50,7 @@ globals().update(TESTS)
 
 def test_the_tests_are_there():
     assert len(TESTS) > 50 and len(FOUND) - len(TESTS) < 25
+    assert {name.partition("[")[0] for name in EXPECTED} <= TESTS.keys()
 
 
 @pytest.fixture(autouse=True)
