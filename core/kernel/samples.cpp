@@ -17,7 +17,8 @@ constexpr Size kKeptDoubleBytes = Size(1) << 22;  // double precision has few pa
 // Of an eighth of the samples, between these: it must not take longer than the fit.
 constexpr Size kFewestForMedian = 31, kMostForMedian = 255;
 
-constexpr Size kFetchedLines = 8;  // of a sample: the processor goes on by itself
+constexpr Size kFetchedLines = 8;           // of a sample: the processor goes on by itself
+constexpr Size kNearBytes = Size(1) << 18;  // samples that the second-level cache holds anyway
 
 // Scaled coordinates are cut off here: every Gaussian entry with a sample near the centre is zero
 // that far away, and squares must not overflow.
@@ -202,8 +203,9 @@ void Samples::pack(const Index* ids, Size count, Size width, Real* out) const {
 template <class Real>
 void Samples::fetch_ahead(const Index* ids, Size count) const {
   constexpr Size line = 64 / sizeof(Real);
+  if (n_ * features_ * sizeof(Real) <= kNearBytes) return;
   const Real* samples = transformed<Real>();
-  if (samples == nullptr || features_ == 0) return;
+  if (samples == nullptr) return;
   for (Size c = 0; c < count; ++c) {
     const Real* row = samples + Size(ids[c]) * features_;
     for (Size k = 0; k < std::min(features_, kFetchedLines * line); k += line)
