@@ -12,7 +12,7 @@ Vector = NDArray[np.float64]
 LEAST_C, MOST_C = 0.1, 1000.0
 # around gamma="scale"
 LEAST_SHARE, MOST_SHARE = 0.02, 20.0
-OUT_OF_CORE = 2  # values by which a grid widens at a time
+WIDENED_BY = 2  # values by which a grid widens at a time
 ROUNDS = 2  # times that it may widen
 MOST_RATIO = 10.0  # ratio of neighbours beyond the border, at most
 TOLERANCES = 10.0  # scores tie within this many ``tol``, in units of their spread
@@ -65,7 +65,7 @@ def widened(values: Vector, best: float) -> Vector:
         return np.empty(0)
     ratio = values[-1] / values[-2] if best >= values[-1] else values[1] / values[0]
     ratio = min(float(ratio), MOST_RATIO)
-    steps = ratio ** np.arange(1.0, OUT_OF_CORE + 1)
+    steps = ratio ** np.arange(1.0, WIDENED_BY + 1)
     if best >= values[-1]:
         return np.asarray(values[-1] * steps)
     if best <= values[0]:

@@ -46,7 +46,7 @@ LOOSE = 30.0  # tolerance of a first solve, over the tolerance
 NEAR = 0.02  # share of the budget from which solves have the last tolerance
 FLOOR = 1e-10  # least margin, in units of the budget times the largest K_ii
 STEP = 30.0  # the multiplier of nu-SVC changes by at most this factor
-OUT_OF_CORE = 1.1  # share of the way to the root, to bracket it
+OVERSHOOT = 1.1  # share of the way to the root, to bracket it
 SHARE = 0.1  # tolerance between two ends, as a share of their distance
 FINEST = 1e-3  # finest tolerance of a solve, over the tolerance
 ROUNDS = 60
@@ -261,15 +261,15 @@ class Search:
             weights = float(origin.upper.sum() - origin.lower.sum())
             raise ValueError(NO_MARGIN.format(nu=origin.budget / weights))
         here = self._coordinate(last.multiplier)
-        if before is not None and before.multiplier != last.multiplier:
-            rise = last.miss - before.miss
-            rise /= here - self._coordinate(before.multiplier)
+        apart = 0.0 if before is None else here - self._coordinate(before.multiplier)
+        if before is not None and apart != 0.0:  # neighbours may have one logarithm
+            rise = (last.miss - before.miss) / apart
             if rise > 0.0:
                 self.slope = rise
         if self.slope is None:
             guess = origin.levels(last.values)[0]
         else:
-            guess = self._multiplier(here - OUT_OF_CORE * last.miss / self.slope)
+            guess = self._multiplier(here - OVERSHOOT * last.miss / self.slope)
         if self.below is not None and self.above is not None:
             return self._between(self.below, self.above, guess)
         if (guess - last.multiplier) * last.miss >= 0.0:  # the wrong way
