@@ -25,6 +25,7 @@ from .status import Status
 
 SINGLE_PRECISION = 1e-4  # below this the gradient is refined in float64
 NEARLY = 0.97  # share of the tolerance that is aimed at: room for rounding in the proof
+LEAST_ROOM = 0.5  # share of the tolerance that rounding leaves, to go on for the proof
 POLISH_START = 1e-6  # tolerance of the second polish, if the one at ``tol`` failed
 PATH_SECONDS = 2.0  # longest estimated path that is tried where both failed
 DEFAULTS = SolveOptions()
@@ -118,7 +119,24 @@ def _solved(descent: Descent) -> Solution:
             break
     if exact and solution.status in (Status.CONVERGED, Status.STALLED):
         solution = _along_the_path(solution, descent)
-    return proved(solution, tol) if certify else solution
+    if not certify:
+        return solution
+    found = proved(solution, tol)
+    if found.status == Status.STALLED and solution.converged and not exact:
+        return _with_room_for_rounding(descent, found, tol)
+    return found
+
+
+def _with_room_for_rounding(descent: Descent, found: Solution, tol: float) -> Solution:
+    """Go on from a point that meets ``tol`` but for the bounds on rounding."""
+    assert found.checked is not None
+    own = violation(found.problem, found.beta, found.checked.values)
+    room = tol - (found.proved_violation - own)
+    if room < LEAST_ROOM * tol:
+        return found
+    descent.refine(tol, NEARLY * room, single=False)
+    closer = proved(descent.solution(), tol)
+    return closer if closer.proved_violation < found.proved_violation else found
 
 
 def _until_proved(descent: Descent, tol: float) -> Solution:
