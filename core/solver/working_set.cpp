@@ -18,8 +18,8 @@ constexpr double kWholeCost = 3e7;  // entries between all active samples, up to
 
 // Free members move until the end. Where most of them fit in a larger set, it has to be chosen half
 // as often, and half as many rows are summed; where they do not, its steps only cost more. (Chosen
-// on SVR and quantiles of the sets bike and pol, the largest on kin40k; protein is as before. With
-// larger C or gamma, SVR of bike and pol takes half to two thirds of the time with the largest.)
+// on SVR and quantiles of the sets bike and pol, the largest on kin40k; protein is as before. SVR
+// of pol with larger C or gamma takes half to two thirds of the time with the largest.)
 constexpr Size kLargeCapacity = 1520, kLargestCapacity = 2544;
 
 // Of so many active samples a row is longer than what its steps read, and comes from memory: the
